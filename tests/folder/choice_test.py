@@ -10,7 +10,17 @@ from PIL import Image
 import pytest
 from support import exports, made_folders
 from support.building import build, examples, from_tree, records
-from support.folders import NAMES, images_of, pairs_of, plan_of, proposed, refused, said_by, write
+from support.folders import (
+    NAMES,
+    images_of,
+    pairs_of,
+    plan_of,
+    proposed,
+    refused,
+    said_by,
+    unused_of,
+    write,
+)
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.build_from.tree import describe, find_config
@@ -183,7 +193,7 @@ def test_an_image_beside_a_set_is_in_the_account(tmp_path, sets, splits, beside,
     exports.put_image(write(tmp_path, *sets), beside)
     plan = plan_of(tmp_path)
     assert_right(plan, splits)
-    assert plan.unused == {said: [pathlib.PurePath(beside).name]}
+    assert unused_of(plan) == {said: [pathlib.PurePath(beside).name]}
 
 
 JPEGS = ["abc images/{}.jpg", "abc masks/{}_mask.jpg"]

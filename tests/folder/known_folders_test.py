@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import exports, made_folders
-from support.folders import pairs_of, pasted, plan_of, proposed, refused, said_by
+from support.folders import pairs_of, pasted, plan_of, proposed, refused, said_by, unused_of
 from support.own_tree import config
 
 from voc_seg_tfrecord.commands import cli
@@ -402,7 +402,7 @@ def test_images_of_splits_with_one_folder_of_masks_make_splits(tmp_path, train, 
     found, plan = read(tmp_path)
     assert found == dict(zip(("train", "validation"), pairs, strict=True))
     assert len(plan.tree.masks) == 11  # the mask without an image, once
-    kinds = {kind: len(names) for (_, kind), names in plan.unused.items()}
+    kinds = {kind: len(names) for (_, kind), names in unused_of(plan).items()}
     assert kinds == {"JPEG": 1, "mask without an image": 1}
 
 
@@ -450,7 +450,7 @@ def test_images_and_masks_of_other_names_stand_in_the_account(tmp_path):
     put(tmp_path, "images/DSC{}.jpg", "masks/lab{}.png", range(6, 9))
     found, plan = read(tmp_path)
     assert found == {"train": pairs}
-    assert plan.unused == {
+    assert unused_of(plan) == {
         ("images", "image without a mask"): ["DSC6.jpg", "DSC7.jpg", "DSC8.jpg"],
         ("masks", "mask without an image"): ["lab6.png", "lab7.png", "lab8.png"],
     }
@@ -689,7 +689,7 @@ def test_an_image_is_found_below_a_link_to_a_folder_elsewhere(tmp_path):
     (tmp_path / "set" / "masks").symlink_to("../store/photos_gt")
     found, plan = read(tmp_path / "set")
     assert len(found["train"]) == 3
-    assert plan.unused == {}
+    assert unused_of(plan) == {}
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
@@ -724,7 +724,7 @@ def test_painted_images_with_the_names_of_masks_are_never_read_beside_the_photos
     folders = (pathlib.PurePath(path).parent.as_posix() for path in (image, mask))
     said = dict(zip(("images", "masks"), folders, strict=True))
     kind = "JPEG with the name of a mask" if folder == said["masks"] else "JPEG"
-    assert plan.unused == {(folder, kind): [name.format(image_id) for image_id in ids]}
+    assert unused_of(plan) == {(folder, kind): [name.format(image_id) for image_id in ids]}
     assert read(tmp_path, **said)[0] == {"train": pairs}
     second = pathlib.PurePath(image).stem + "_expert2"
     # Another annotator, whose masks fit the photos by their names.
@@ -843,7 +843,7 @@ def test_masks_whose_names_have_one_number_more_stand_in_the_account(tmp_path):
     pairs = put(tmp_path, "images/{}.jpg", "masks/{}.png", range(100, 106))
     found, plan = read(tmp_path)
     assert found == {"train": pairs}
-    assert plan.unused == {
+    assert unused_of(plan) == {
         ("images", "image without a mask"): ["106.jpg", "107.jpg", "108.jpg"],
         ("masks", "mask without an image"): ["106_2.png", "107_2.png", "108_2.png"],
     }

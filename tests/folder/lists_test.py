@@ -7,7 +7,7 @@ from PIL import Image
 import pytest
 from support import exports
 from support.building import examples, from_tree
-from support.folders import NAMES, pairs_of, plan_of, refused
+from support.folders import NAMES, pairs_of, plan_of, refused, unused_of
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, ListError, VocSegError
@@ -297,7 +297,7 @@ def test_names_that_differ_are_read_by_their_pattern_and_the_rest_stands_in_the_
     assert masks.keys() == {f"{image.format(image_id)}.jpg" for image_id in IDS}
     for image_id in IDS:
         assert (masks[f"{image.format(image_id)}.jpg"] == exports.truth(image_id)).all()
-    assert plan_of(root).unused == {
+    assert unused_of(plan_of(root)) == {
         ("JPEGImages", "image without a mask"): [f"{image.format('0020')}.jpg"],
         ("SegmentationClass", "mask without an image"): [f"{mask.format('0030')}.png"],
     }

@@ -8,7 +8,7 @@ from PIL import Image
 import pytest
 from support import exports
 from support.building import examples
-from support.folders import plan_of, refused
+from support.folders import plan_of, refused, unused_of
 
 from voc_seg_tfrecord import VocSegError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
@@ -188,7 +188,10 @@ def test_folders_of_train_and_test_may_have_the_same_names_and_lack_some_files(t
         "train": {"Tr/case_2", "Tr/case_10"},
         "test": {"Ts/case_1", "Ts/case_10"},
     }
-    assert {kind for _, kind in plan.unused} == {"image without a mask", "mask without an image"}
+    assert {kind for _, kind in unused_of(plan)} == {
+        "image without a mask",
+        "mask without an image",
+    }
 
 
 @pytest.mark.parametrize("with_test", [False, True])
@@ -213,7 +216,9 @@ def test_channels_of_nnunet_beside_other_images_of_the_masks_are_only_named(tmp_
     for said in ({}, {"images": "rgb", "masks": "labelsTr"}):
         plan = plan_of(tmp_path, **said)
         assert plan.tree.layout.images == "rgb"
-        assert {key: len(names) for key, names in plan.unused.items()} == {("imagesTr", "PNG"): 6}
+        assert {key: len(names) for key, names in unused_of(plan).items()} == {
+            ("imagesTr", "PNG"): 6
+        }
 
 
 def test_numbers_of_other_images_than_nnunets_are_no_channels(tmp_path):

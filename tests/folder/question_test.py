@@ -145,7 +145,7 @@ def test_lists_of_other_images_are_in_no_advice(tmp_path, capsys, val, advice, c
 
 def test_another_process_gets_the_text_of_a_question():
     alternatives = [Alternative("first", {"masks": "a"}), Alternative("second", {"masks": "b"})]
-    question = QuestionError("x", alternatives, to="read masks", expected="one way", kind="ways")
+    question = QuestionError("x", alternatives, task="read masks", expected="one way", kind="ways")
     again = from_json(question.to_json())
     assert type(again) is LayoutError
     assert (str(again), again.kind) == (str(question), "ways")
@@ -154,7 +154,7 @@ def test_another_process_gets_the_text_of_a_question():
 def test_no_line_is_shown_that_was_not_planned():
     alternatives = [Alternative("", {"masks": f"m{number:02}"}) for number in range(20)]
     question = QuestionError(
-        "here", alternatives, to="read images", expected="one way", kind="several ways"
+        "here", alternatives, task="read images", expected="one way", kind="several ways"
     )
     planned = []
 

@@ -64,6 +64,15 @@ def test_the_option_for_one_person_names_the_folder_and_no_number_within_another
     assert images_of(plan) == {"train": ["1", "2", "3"]}
 
 
+def test_a_second_mask_behind_many_pictures_is_found(tmp_path):
+    ids = [f"x{n:02}" for n in range(20)]
+    put(tmp_path, "images/{}.jpg", "masks/{}.png", ids)
+    for image_id in ids:
+        exports.put_image(tmp_path, f"masks/{image_id}_a.png")
+    put_another(tmp_path, "masks/{}_b.png", ids[-1:])
+    assert "x19_b.png" in refused(tmp_path, "2 masks for the image images/x19.jpg")
+
+
 @pytest.mark.parametrize("image", ["{}.jpg", "{}.png", "images/{}.jpg"])
 def test_masks_of_two_people_are_a_question_with_a_line_for_each(tmp_path, image):
     folder = "masks/" if "/" in image else ""

@@ -6,9 +6,10 @@ import re
 import pytest
 from support import exports
 from support.building import examples, from_tree
-from support.folders import NAMES, pairs_of, plan_of, refused, write
+from support.folders import NAMES, pairs_of, plan_of, refused, unused_of, write
 
 from voc_seg_tfrecord.audit.verify import find_originals, verify
+from voc_seg_tfrecord.build_from.tree import describe
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import VocSegError
 
@@ -135,6 +136,28 @@ def test_one_mask_may_be_that_of_several_images(tmp_path):
     write(tmp_path, "ab images/{}.png masks/{}.png", "cd images/{}.png")
     plan = plan_of(with_table(tmp_path, {"a": "a", "b": "b", "c": "a", "d": "a"}))
     assert masks_of(plan) == {"a": "a", "b": "b", "c": "a", "d": "a"}
+
+
+@pytest.mark.parametrize(
+    ("sets", "mask_of"),
+    [
+        (["abcd images/{}.png masks/{}.png"], dict.fromkeys("abcd", "a")),
+        (["abcd images/{}.png masks/{}.png"], {"a": "b", "b": "b", "c": "c", "d": "d"}),
+        (["ab images/{}.png masks/{}.png", "cd images/{}.png"], dict.fromkeys("cd", "a")),
+    ],
+    ids=["filled down", "filled down once", "filled down, without masks by name"],
+)
+def test_a_mask_of_several_images_of_which_others_have_masks_is_refused(tmp_path, sets, mask_of):
+    refused(with_table(write(tmp_path, *sets), mask_of), r"(?s)for \d images, and .*correct the")
+
+
+def test_a_mask_that_lost_its_image_to_a_stated_pair_is_counted_and_listed(tmp_path):
+    write(tmp_path, "abcd images/{}.png masks/{}.png", "x - masks/{}.png")
+    mask_of = {"a": "x", "b": "b", "c": "c", "d": "d"}
+    plan = plan_of(with_table(tmp_path, mask_of))
+    assert masks_of(plan) == mask_of
+    assert unused_of(plan) == {("masks", "mask without an image"): ["a.png"]}
+    assert "masks:            5 in masks" in describe(plan, plan.config)
 
 
 def test_an_image_without_a_row_shares_its_mask_with_no_other_image(tmp_path):

@@ -11,7 +11,7 @@ from PIL import Image
 import pytest
 from support import exports, made_folders
 from support.folders import NAMES as CLASSES
-from support.folders import pairs_of, plan_of, proposed, refused, said_by
+from support.folders import pairs_of, plan_of, proposed, refused, said_by, unused_of
 
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import cli
@@ -454,7 +454,7 @@ def test_a_text_that_names_images_and_no_split_stands_in_the_account(tmp_path, n
     splits, plan = found(tmp_path)
     assert splits == SPLITS
     folder, _, file = name.rpartition("/")
-    assert plan.unused[folder, f"{count} ids of images"] == [file]
+    assert unused_of(plan)[folder, f"{count} ids of images"] == [file]
 
 
 def test_lists_in_a_folder_of_results_or_copies_are_read_if_they_alone_divide(tmp_path):
@@ -570,7 +570,7 @@ def test_lists_in_vocs_place_win_with_a_note_over_others_that_agree(tmp_path):
     splits, plan = found(tmp_path)
     assert splits == {**SPLITS, "train": IDS[:9]}
     assert any("win over all.csv, which agree with them" in note for note in plan.notes)
-    assert plan.unused["ImageSets/Main", "4 ids of images"] == ["train.txt"]
+    assert unused_of(plan)["ImageSets/Main", "4 ids of images"] == ["train.txt"]
 
 
 def test_folds_seeds_and_texts_that_contradict_are_questions_with_a_line_for_each(tmp_path):
@@ -648,7 +648,7 @@ def test_lists_that_agree_with_folders_win_and_a_part_of_a_folder_does_not(tmp_p
     exports.put(tmp_path, "subset_train.txt", "\n".join(IDS[:5]))
     splits, plan = found(tmp_path)
     assert splits == SPLITS
-    assert plan.unused["", "5 ids of images"] == ["subset_train.txt"]
+    assert unused_of(plan)["", "5 ids of images"] == ["subset_train.txt"]
     lists(tmp_path, splits={**SPLITS, "train": IDS[:11]})
     splits, plan = found(tmp_path)
     assert splits == {**SPLITS, "train": IDS[:11]}

@@ -1,5 +1,6 @@
 """Reads folders as a user does: what is found in them, or why they are refused."""
 
+from collections.abc import Sequence
 import pathlib
 import re
 import shlex
@@ -85,3 +86,8 @@ def write(root: pathlib.Path, *sets: str | tuple[str, str]) -> pathlib.Path:
                 values = np.roll(exports.truth(image_id), number, 1)
                 exports.put_mask(root, mask.format(image_id), values)
     return root
+
+
+def unused_of(plan: FolderPlan) -> dict[tuple[str, str], Sequence[str]]:
+    """Returns the names of the unused files, by their folder and by what they are, in words."""
+    return {(folder, str(kind)): names for (folder, kind), names in plan.unused.items()}

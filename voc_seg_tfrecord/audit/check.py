@@ -20,7 +20,8 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
 from voc_seg_tfrecord.core.names import IMAGE, INSTANCES, MASK, VOID, background_index
 from voc_seg_tfrecord.core.processes import ordered_map
-from voc_seg_tfrecord.folder.plan import MEANING, SPLITS, FolderPlan, advise_on_absent_images
+from voc_seg_tfrecord.folder.absent_images import advise_on_absent_images
+from voc_seg_tfrecord.folder.plan import MEANING, SPLITS, FolderPlan
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.tree.pairs import Pair
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree

@@ -262,7 +262,7 @@ def _facts_of_files(plan: FolderPlan) -> list[_Fact]:
         meaning = f"{plan.meaning.by}, {plan.meaning.candidate.source}"
     return [
         ("images", f"{len(tree.images)} in {tree.layout.describe('images')}"),
-        ("masks", f"{len(tree.masks)} {origin}, by {meaning}"),
+        ("masks", f"{len(tree.masks) + len(plan.replaced_masks)} {origin}, by {meaning}"),
     ]
 
 

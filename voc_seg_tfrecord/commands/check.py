@@ -203,7 +203,8 @@ def _rename_folder(finding: Finding, naming: FolderNaming) -> Finding:
 def _unused_files(plan: FolderPlan) -> list[dict[str, Any]]:
     rows = []
     for (folder, kind), names in plan.unused.items():
-        rows.append({"folder": folder, "kind": kind, "count": len(names), "files": list(names)})
+        row = {"folder": folder, "kind": str(kind), "count": len(names), "files": list(names)}
+        rows.append(row)
     return rows
 
 

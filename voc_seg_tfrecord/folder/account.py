@@ -12,6 +12,8 @@ import re
 from voc_seg_tfrecord.core.errors import LayoutError, counted
 from voc_seg_tfrecord.core.layout import ENDINGS_BY_ROLE, ID, IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.folder.path_index import without_ending
+from voc_seg_tfrecord.folder.tree.listing import ending_of
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.pairs import channel_paths
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -19,9 +21,6 @@ from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
 _MAX_LINES = 12
 """Lines of an account that `describe` returns."""
-
-_IDS_OF_IMAGES = "of images"
-"""The end of the kind of a text that names images and makes no split: `5 ids of images`."""
 
 _NAME_OF_ENDING = {
     ".jpg": "JPEG",
@@ -31,19 +30,41 @@ _NAME_OF_ENDING = {
     ".npy": "array",
     ".txt": "text",
 }
-"""Names of kinds of files that their endings do not say."""
-
-_NOUNS_OF_TWO_WORDS = ("instance mask", "class file")
-"""The beginnings of kinds of which the second word has the plural."""
+"""What files are whose endings do not say it themselves."""
 
 _MIN_NUMBERED_IMAGES = 3
 _LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)")
 
-Account = Mapping[tuple[str, str], Sequence[str]]
+
+@dataclasses.dataclass(frozen=True)
+class UnusedKind:
+    """What unused files are: `image without a mask`, `class file`, `JPEG`, `4 ids of images`.
+
+    Attributes:
+      noun: a singular noun.
+      detail: what follows the noun; empty if nothing does.
+      id_count: how many images a text names that makes no split; 0 for other files.
+    """
+
+    noun: str
+    detail: str = ""
+    id_count: int = 0
+
+    def __str__(self) -> str:
+        noun = counted(self.id_count, self.noun) if self.id_count else self.noun
+        return f"{noun} {self.detail}".strip()
+
+    def describe_files(self, number: int) -> str:
+        """Returns a number of such files in words: `3 images without a mask`."""
+        return f"{counted(number, self.noun)} {self.detail}".strip()
+
+
+_MASK_WITHOUT_IMAGE = UnusedKind("mask", "without an image")
+
+Account = Mapping[tuple[str, UnusedKind], Sequence[str]]
 """The names of unused files, by their folder below the given one and by their kind.
 
-The folder is empty for the given one. A kind is a singular noun and what else there is to say:
-`image without a mask`, `class file`, `JPEG`, `4 ids of images`.
+The folder is empty for the given one.
 """
 
 
@@ -53,6 +74,7 @@ def list_unused_files(
     *,
     read: Iterable[str],
     ids_in_texts: Mapping[str, int],
+    replaced_masks: Collection[str],
     instances: bool,
 ) -> Account:
     """Returns the files of the given folder that a build does not use.
@@ -62,26 +84,25 @@ def list_unused_files(
       used_ids: the ids of all splits.
       read: the names of the lists and class files that are read, below the tree.
       ids_in_texts: how many images each text names that makes no split, by its path.
+      replaced_masks: the paths of masks whose images have other masks, because texts state them.
       instances: whether instance masks are read.
     """
     if tree.listing is None:
         return {}
-    files = _FilesOfTree.of(tree, used_ids, instances=instances)
+    files = _sort_by_use(tree, used_ids, instances=instances)
+    files.kind_by_unused_path.update(dict.fromkeys(replaced_masks, _MASK_WITHOUT_IMAGE))
     known_names = _KnownNames(tree)
-    used = files.used | {_path_below_given(tree, name) for name in read}
-    account: dict[tuple[str, str], list[str]] = {}
+    used_paths = files.used_paths | {_path_below_given(tree, name) for name in read}
+    account: dict[tuple[str, UnusedKind], list[str]] = {}
     for folder, names_in_folder in tree.listing.files_by_folder.items():
         for name in names_in_folder:
             path = f"{folder}/{name}" if folder else name
-            if path in used:
+            if path in used_paths:
                 continue
+            kind = files.kind_by_unused_path.get(path) or known_names.kind_of(path)
             if path in ids_in_texts:
-                kind = f"{counted(ids_in_texts[path], 'id')} {_IDS_OF_IMAGES}"
-            elif path in files.unused:
-                kind = files.unused[path]
-            else:
-                kind = known_names.kind_of(path)
-            if kind:
+                kind = UnusedKind("id", "of images", id_count=ids_in_texts[path])
+            if kind is not None:
                 account.setdefault((folder, kind), []).append(name)
     return account
 
@@ -92,66 +113,78 @@ def _path_below_given(tree: VocTree, name: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class _FilesOfTree:
-    """The images and masks of a tree.
+class _Part:
+    """The images, the masks or the instance masks of a tree.
 
     Attributes:
-      used: the paths of those of the ids in use, below the given folder.
-      unused: the kinds of the others, by their paths.
+      noun: what each file is.
+      folder: their folder, below the given one.
+      names: the names of the files below their folder, by id.
+      counterparts: the masks of images, or the images of masks.
+      counterpart: what a file needs to be in a split, with its article: `a mask` for an image.
     """
 
-    used: set[str]
-    unused: dict[str, str]
+    noun: str
+    folder: str
+    names: Names
+    counterparts: Names
+    counterpart: str
 
-    @classmethod
-    def of(cls, tree: VocTree, used_ids: Collection[str], *, instances: bool) -> "_FilesOfTree":
-        """Sorts the images and masks of a tree by whether their ids are in use."""
-        files = cls(set(), {})
-        layout = tree.layout
-        used_images = files._add(tree, used_ids, layout.images, "image", tree.images, tree.masks)
-        if tree.channels > 1:
-            for path in used_images:
-                files.used.update(map(str, channel_paths(path, tree.channels)))
-        files._add(tree, used_ids, layout.masks, "mask", tree.masks, tree.images)
-        if instances:
-            names = tree.instances
-            files._add(tree, used_ids, layout.instances, "instance mask", names, tree.images)
-        return files
+    def unused_kind(self, image_id: str) -> UnusedKind:
+        """Returns the kind of a file whose id is in no split."""
+        if image_id in self.counterparts:
+            return UnusedKind(self.noun, "in no split")
+        return UnusedKind(self.noun, f"without {self.counterpart}")
 
-    def _add(
-        self,
-        tree: VocTree,
-        used_ids: Collection[str],
-        folder: str,
-        noun: str,
-        names: Names,
-        other_halves: Names,
-    ) -> list[str]:
-        """Adds the images, or the masks, of a tree; returns the paths of those in use.
+    def path_of(self, name: str) -> str:
+        """Returns the path of a file below the given folder."""
+        name = posixpath.normpath(name) if "./" in name else name
+        return name if self.folder == "." else f"{self.folder}/{name}"
 
-        Args:
-          tree: the set.
-          used_ids: the ids of all splits.
-          folder: the folder of the files, below the tree.
-          noun: what each file is.
-          names: the names of the files below their folder, by id.
-          other_halves: the masks of images, or the images of masks.
-        """
-        top = _path_below_given(tree, folder)
-        used_ids_of_files = names.find_ids(used_ids)
-        missing_half = "a mask" if noun == "image" else "an image"
-        paths_in_use: list[str] = []
-        for image_id, name in names.items():
-            below_top = posixpath.normpath(name) if "./" in name else name
-            path = below_top if top == "." else f"{top}/{below_top}"
-            if image_id in used_ids_of_files:
-                paths_in_use.append(path)
-            elif image_id in other_halves:
-                self.unused.setdefault(path, f"{noun} in no split")
-            else:
-                self.unused.setdefault(path, f"{noun} without {missing_half}")
-        self.used.update(paths_in_use)
-        return paths_in_use
+
+def _list_parts(tree: VocTree, *, instances: bool) -> list[_Part]:
+    """Returns the parts of a tree that a build reads."""
+    layout = tree.layout
+    image_folder = _path_below_given(tree, layout.images)
+    mask_folder = _path_below_given(tree, layout.masks)
+    parts = [
+        _Part("image", image_folder, tree.images, tree.masks, "a mask"),
+        _Part("mask", mask_folder, tree.masks, tree.images, "an image"),
+    ]
+    if instances:
+        folder = _path_below_given(tree, layout.instances)
+        parts.append(_Part("instance mask", folder, tree.instances, tree.images, "an image"))
+    return parts
+
+
+@dataclasses.dataclass
+class _FilesByUse:
+    """The images and masks of a tree, by their paths below the given folder.
+
+    Attributes:
+      used_paths: those of ids that are in splits.
+      kind_by_unused_path: the others.
+    """
+
+    used_paths: set[str]
+    kind_by_unused_path: dict[str, UnusedKind]
+
+
+def _sort_by_use(tree: VocTree, used_ids: Collection[str], *, instances: bool) -> _FilesByUse:
+    """Sorts the images and masks of a tree by whether their ids are in splits."""
+    used_paths: set[str] = set()
+    kind_by_unused_path: dict[str, UnusedKind] = {}
+    for part in _list_parts(tree, instances=instances):
+        used_ids_of_part = part.names.find_ids(used_ids)
+        for image_id, name in part.names.items():
+            path = part.path_of(name)
+            if image_id not in used_ids_of_part:
+                kind_by_unused_path.setdefault(path, part.unused_kind(image_id))
+                continue
+            used_paths.add(path)
+            if part.noun == "image" and tree.channels > 1:
+                used_paths.update(map(str, channel_paths(path, tree.channels)))
+    return _FilesByUse(used_paths, kind_by_unused_path)
 
 
 class _KnownNames:
@@ -175,41 +208,39 @@ class _KnownNames:
         stems: set[str] = set()
         for names in self._tree.listing.files_by_folder.values():
             images = [name for name in names if name.lower().endswith(ENDINGS_BY_ROLE["images"])]
-            stems.update(map(_stem, images))
+            stems.update(map(without_ending, images))
         return stems
 
     @functools.cached_property
     def _mask_stems(self) -> set[str]:
         """The names of the set's masks below their folder, likewise."""
-        return set(map(_stem, self._tree.masks.values()))
+        return set(map(without_ending, self._tree.masks.values()))
 
-    def kind_of(self, path: str) -> str:
-        """Returns the kind of a file; empty if it does not count."""
+    def kind_of(self, path: str) -> UnusedKind | None:
+        """Returns the kind of a file; None if it does not count."""
         name = posixpath.basename(path)
-        if name.lower().endswith(".json") and _stem(name) in self._image_stems:
-            return "JSON with the name of an image"
-        kind = _kind_of_ending(name)
-        if kind == "PNG" and path.startswith(f"{self._instance_folder}/"):
-            return "instance mask"
-        if kind and _stem(posixpath.relpath(path, self._mask_folder)) in self._mask_stems:
-            return f"{kind} with the name of a mask"
-        return kind
+        if name.lower().endswith(".json") and without_ending(name) in self._image_stems:
+            return UnusedKind("JSON", "with the name of an image")
+        noun = _noun_of_file(name)
+        if noun is None:
+            return None
+        if noun == "PNG" and path.startswith(f"{self._instance_folder}/"):
+            return UnusedKind("instance mask")
+        if without_ending(posixpath.relpath(path, self._mask_folder)) in self._mask_stems:
+            return UnusedKind(noun, "with the name of a mask")
+        return UnusedKind(noun)
 
 
-def _stem(name: str) -> str:
-    return posixpath.splitext(name)[0]
-
-
-def _kind_of_ending(name: str) -> str:
-    """Returns the kind of a file by its own name alone; empty if it does not count."""
+def _noun_of_file(name: str) -> str | None:
+    """Returns what a file is by its own name alone; None if it does not count."""
     if name in CLASS_FILE_NAMES:
         return "class file"
-    ending = posixpath.splitext(name)[1].lower()
+    ending = ending_of(name)
     if ending in _NAME_OF_ENDING:
         return _NAME_OF_ENDING[ending]
     if ending in IMAGE_OR_MASK_ENDINGS:
         return ending[1:].upper()
-    return ""
+    return None
 
 
 def describe(account: Account) -> list[str]:
@@ -218,29 +249,20 @@ def describe(account: Account) -> list[str]:
     If there are many lines, the last one says how many files the others would name.
     """
     lines: list[str] = []
-    counts: list[int] = []
+    file_counts: list[int] = []
     for (folder, kind), names in account.items():
-        if kind.endswith(_IDS_OF_IMAGES):
+        if kind.id_count:
             lines += [f"{posixpath.join(folder, name)}, {kind}" for name in names]
-            counts += [1] * len(names)
+            file_counts += [1] * len(names)
         else:
-            files = _describe_files(len(names), kind)
+            files = kind.describe_files(len(names))
             lines.append(f"{folder or '.'}, {files}, such as {names[0]}")
-            counts.append(len(names))
+            file_counts.append(len(names))
     shown = lines[:_MAX_LINES]
-    unshown_count = sum(counts[_MAX_LINES:])
+    unshown_count = sum(file_counts[_MAX_LINES:])
     if unshown_count:
         shown.append(f"{unshown_count:,} more files; --json lists all")
     return shown
-
-
-def _describe_files(number: int, kind: str) -> str:
-    """Returns a number of files of a kind: `3 images without a mask`."""
-    for noun in _NOUNS_OF_TWO_WORDS:
-        if kind.startswith(noun):
-            return counted(number, noun) + kind.removeprefix(noun)
-    noun, _, detail = kind.partition(" ")
-    return f"{counted(number, noun)} {detail}".strip()
 
 
 def check_numbers(tree: VocTree) -> None:

@@ -117,8 +117,19 @@ def _reasons_to_show(refused: Sequence[_Outcome]) -> list[str]:
 
 
 def _try_alternative(alternative: Alternative, plan_with: Planner) -> _Outcome:
-    """Plans an alternative."""
-    if not alternative.options:  # it says what to do by hand
+    """Plans an alternative.
+
+    | the plan with its options | the alternative is possible | images are counted |
+    | --- | --- | --- |
+    | works | yes | yes |
+    | asks another question of which an answer works | yes | in one split if that can be planned |
+    | asks another question of which no answer works | no | no |
+    | asks for classes | yes | if any classes can be planned |
+    | ends in another error | no | no |
+
+    An alternative without options says what to do by hand. It is possible, and nothing is counted.
+    """
+    if not alternative.options:
         return _Outcome(alternative)
     try:
         plan = plan_with(alternative.options)
@@ -135,11 +146,11 @@ def _outcome_of_question(
     alternative: Alternative, question: QuestionError, plan_with: Planner
 ) -> _Outcome:
     """Returns the outcome of an alternative that ends in another question."""
-    if not _leads_on(question, alternative.options, plan_with):
+    if not _has_working_answer(question, alternative.options, plan_with):
         return _Outcome(alternative, error=question)
-    next_question = f"the next question is how to {question.to}"
+    next_question = f"the next question is how to {question.task}"
     outcome = _Outcome(alternative, error=question, next_question=next_question)
-    # Only classes and splits may be open when images are counted. The alternative's own splits win.
+    # Images are counted in one split, unless the alternative has splits of its own.
     return _with_count(outcome, {**_ONE_SPLIT, **alternative.options}, plan_with)
 
 
@@ -152,17 +163,22 @@ def _outcome_of_error(alternative: Alternative, error: VocSegError, plan_with: P
     return _with_count(outcome, alternative.options, plan_with)
 
 
-def _leads_on(question: QuestionError, options: Mapping[str, Any], plan_with: Planner) -> bool:
-    """Says whether a question that options lead to is a new one, and has an answer that works."""
+def _has_working_answer(
+    question: QuestionError, options: Mapping[str, Any], plan_with: Planner
+) -> bool:
+    """Says whether a question that options lead to is a new one, and one of its answers works."""
     answers = question.alternatives[:MAX_ALTERNATIVES]
     asks_for_the_same = options in [answer.options for answer in answers]
     if asks_for_the_same:
         return False
-    return any(_is_answer(answer, options, plan_with) for answer in answers)
+    return any(_leads_further(answer, options, plan_with) for answer in answers)
 
 
-def _is_answer(answer: Alternative, options: Mapping[str, Any], plan_with: Planner) -> bool:
-    """Says whether an answer to the next question works, or leads to a third one."""
+def _leads_further(answer: Alternative, options: Mapping[str, Any], plan_with: Planner) -> bool:
+    """Says whether an answer to the next question works, or leads to a question after that.
+
+    The answers to that third question are not planned.
+    """
     try:
         plan_with({**options, **answer.options})
     except QuestionError:
@@ -173,7 +189,13 @@ def _is_answer(answer: Alternative, options: Mapping[str, Any], plan_with: Plann
 
 
 def _with_count(outcome: _Outcome, options: Mapping[str, Any], plan_with: Planner) -> _Outcome:
-    """Returns the outcome of options that end in a question, with what can be counted."""
+    """Returns an outcome with the number of images, if a plan with any classes has one.
+
+    Args:
+      outcome: the outcome of an alternative that ends in a question.
+      options: the options to count with.
+      plan_with: plans the folder.
+    """
     try:
         plan = plan_with(options, any_classes=True)
     except VocSegError:
@@ -267,14 +289,14 @@ def _error_without_choice(
     """Returns the error about a question of which one alternative is left, or none."""
     if possible:
         lines = [_with_words(possible[0], possible).line]
-        found = f"one way to {question.to}, and nothing says that it is meant:"
+        found = f"one way to {question.task}, and nothing says that it is meant:"
         remedy = _with_next_question("if it is meant, give the options of the line", possible)
     else:
         common_error = _common_error(refused)
         if common_error is not None:
             return common_error  # it stops a build whichever alternative is chosen
         lines = []
-        found = f"no way to {question.to} that works:"
+        found = f"no way to {question.task} that works:"
         remedy = "rename or remove the files that are not meant"
     lines += [_explain_refusal(outcome) for outcome in refused]
     return LayoutError(

@@ -40,9 +40,9 @@ class FoundClasses:
 
     Attributes:
       fields: the fields of a config that hold them: `class_names` or `classes`, and `background`.
-      choice: the class file whose names these are, or whose lines became rows; none if the rows are
-        the user's own or those of the table.
-      fault: why there are none, if names stand for the values of masks.
+      choice: the class file whose names these are, or whose lines became rows; an empty choice if
+        the rows are the user's own or those of the table.
+      fault: why the folder gives none; names stand for the values of masks then.
     """
 
     fields: Mapping[str, Any]
@@ -59,6 +59,14 @@ def find_classes(
 ) -> FoundClasses:
     """Finds the classes of a folder.
 
+    | class file | rows | the classes are |
+    | --- | --- | --- |
+    | none | the whole table | those of the rows |
+    | none | no whole table | not known: an error |
+    | its numbers do not matter | the whole table | those of the rows |
+    | has names | any | its names, over which rows go |
+    | has values or colors that no names stand for | any | its lines as rows, under those rows |
+
     Args:
       evidence: the folder, and its lists.
       config: what the user said of files and splits.
@@ -71,44 +79,68 @@ def find_classes(
       MaskError: if masks fit two ways in which the file may be numbered, and the two differ.
     """
     tree = evidence.tree
-    with_rows = copy.copy(config)  # not checked: nobody knows yet which names the rows may have
-    with_rows.classes = rows
-    found = choose_class_file(tree, with_rows, table, background)
-    if not found.numberings:
+    choice = choose_class_file(tree, _add_rows(config, rows), table, background)
+    if not choice.numberings:
         if are_whole(rows):
-            return _of_rows(rows, background)
-        raise _no_names(evidence, with_rows, found.notes)
+            return _classes_of_rows(rows, background)
+        raise _no_names_error(evidence, config, choice.notes)
     advice = advise_table(tree.given, tree.layout, config, named=False)
-    file = choose_numbering(tree.labels, found.numberings, rows, background, advice)
+    file = choose_numbering(tree.labels, choice.numberings, rows, background, advice)
     if file is None:
-        return _of_rows(rows, background)
-    names = names_from_file(file, rows)
-    if _rows_replace_values(file, rows):
-        names = names_in_order_of_values(file)
+        return _classes_of_rows(rows, background)
+    names = _list_names(file, rows)
     if not names:
-        rows = rows_of_file(file, rows, background)
-        names = ClassTable((), rows, background).class_names
-        classes = _of_rows(rows, background or _background_of(file, names))
-        choice = dataclasses.replace(found, numberings=(), file_of_rows=file.source)
-        return dataclasses.replace(classes, choice=choice)
+        return _classes_of_lines(file, choice, rows, background)
     fields = {
         "class_names": names,
         "classes": rows,
         "background": background or _background_of(file, names),
     }
-    return FoundClasses(fields, dataclasses.replace(found, numberings=(file,)))
+    return FoundClasses(fields, dataclasses.replace(choice, numberings=(file,)))
 
 
-def _of_rows(rows: Rows, background: str) -> FoundClasses:
+def _add_rows(config: VocSegConfig, rows: Rows) -> VocSegConfig:
+    """Returns a config with rows, whose names are checked when the class file is known."""
+    config_with_rows = copy.copy(config)
+    config_with_rows.classes = rows
+    return config_with_rows
+
+
+def _classes_of_rows(rows: Rows, background: str) -> FoundClasses:
     """Returns the classes of rows that are the whole table."""
     return FoundClasses({"class_names": (), "classes": rows, "background": background})
 
 
-def _rows_replace_values(file: ClassFile, rows: Rows) -> bool:
-    """Says whether rows give values of a file, or places of its names, another class."""
+def _classes_of_lines(
+    file: ClassFile, choice: ClassFileChoice, rows: Rows, background: str
+) -> FoundClasses:
+    """Returns the lines of a class file as a whole table of rows, with rows over them."""
+    all_rows = rows_of_file(file, rows, background)
+    names = ClassTable((), all_rows, background).class_names
+    classes = _classes_of_rows(all_rows, background or _background_of(file, names))
+    choice_of_rows = dataclasses.replace(choice, numberings=(), file_of_rows=file.source)
+    return dataclasses.replace(classes, choice=choice_of_rows)
+
+
+def _list_names(file: ClassFile, rows: Rows) -> Sequence[str]:
+    """Returns the names of a class file for a config; none if they cannot stand for its values.
+
+    If rows rename entries by their values, each name has to be at its value.
+    """
+    if _rename_entries(file, rows):
+        return names_in_order_of_values(file)
+    return names_from_file(file, rows)
+
+
+def _rename_entries(file: ClassFile, rows: Rows) -> bool:
+    """Says whether rows rename an entry of a class file, by its value or by its position."""
     values = {entry.value for entry in file.entries}
-    keys = {*range(len(values)), *values - {VOID}}
-    return not keys.isdisjoint(key for key, _ in rows)
+    positions = range(len(values))
+    for key, _ in rows:
+        is_value = key in values and key != VOID
+        if is_value or key in positions:
+            return True
+    return False
 
 
 def _background_of(file: ClassFile, names: Sequence[str]) -> str:
@@ -120,21 +152,27 @@ def _background_of(file: ClassFile, names: Sequence[str]) -> str:
     return file.background
 
 
-def _no_names(evidence: SplitEvidence, config: VocSegConfig, notes: Sequence[str]) -> LayoutError:
+def _no_names_error(
+    evidence: SplitEvidence, config: VocSegConfig, notes: Sequence[str]
+) -> LayoutError:
+    """Returns the error about masks whose classes nothing names, with what they hold."""
     tree = evidence.tree
-    of_images = [image_id for image_id in tree.masks if image_id in tree.images]
-    survey = tree.labels.survey(of_images or tree.masks, all_colors=True)
-    advice = advise_table(tree.given, tree.layout, config, named=False)
-    ways = [*propose_classes(survey, official_note(evidence)), advice]
-    remedy = advise_smoothed(survey) or "; or ".join(ways)
+    ids_of_pairs = [image_id for image_id in tree.masks if image_id in tree.images]
+    survey = tree.labels.survey(ids_of_pairs or tree.masks, all_colors=True)
+    reason = f"there is no class file ({', '.join(CLASS_FILE_NAMES)})"
+    if notes:
+        reason = " ".join(notes).rstrip(".")
+    found = f"no class names: {reason}"
+    pixels = list_pixels(survey)
+    if pixels:
+        found += f". The masks hold\n    {pixels}"
+    remedy = advise_smoothed(survey)
+    if not remedy:
+        advice = advise_table(tree.given, tree.layout, config, named=False)
+        remedy = "; or ".join([*propose_classes(survey, official_note(evidence)), advice])
     threshold = advise_threshold(tree.labels, survey)
     if threshold:
         remedy = f"{threshold}; else {remedy[0].lower()}{remedy[1:]}"
-    why = " ".join(notes).rstrip(".") or f"there is no class file ({', '.join(CLASS_FILE_NAMES)})"
-    found = f"no class names: {why}"
-    held = list_pixels(survey)
-    if held:
-        found += f". The masks hold\n    {held}"
     return LayoutError(
         tree.root,
         found=found,

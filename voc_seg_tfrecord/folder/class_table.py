@@ -8,7 +8,6 @@ from typing import cast
 
 from etils import epath
 
-from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_rows import UNKNOWN, Key, Rows, color_key
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.names import VOID
@@ -64,10 +63,10 @@ def write_table(opened: OpenFolder) -> WrittenTable:
     namings = _list_namings(opened)
     if not namings:
         return _table_to_fill_in(survey, [])
-    candidates_left = weigh_candidates(survey, namings)
-    if candidates_left.taken:
-        return _table_of_candidate(survey, candidates_left.taken)
-    return _table_to_fill_in(survey, candidates_left.alternatives)
+    decision = weigh_candidates(survey, namings)
+    if decision.taken:
+        return _table_of_candidate(survey, decision.taken)
+    return _table_to_fill_in(survey, decision.alternatives)
 
 
 def _ids_that_count(opened: OpenFolder) -> list[str]:
@@ -105,17 +104,19 @@ def _check_sizes(tree: VocTree, ids: Sequence[str]) -> None:
 def _list_namings(opened: OpenFolder) -> list[ClassNaming]:
     """Returns the names that the classes may have; none if neither the user nor a file has any."""
     config = opened.config
-    has_names = opened.fault is None
-    files: Sequence[ClassFile] = ()
-    if config.class_names and has_names:
-        files = choose_class_file_for_names(opened.tree, config, opened.read_table()).numberings
-    elif config.class_names:
-        files = choose_class_file(opened.tree, config, opened.read_table()).numberings
+    if not config.class_names:  # rows are the whole table
+        return [ClassNaming(config.table)]
+    do_names_stand_for_values = opened.fault is not None
+    if do_names_stand_for_values:
+        choice = choose_class_file(opened.tree, config, opened.read_table())
+    else:
+        choice = choose_class_file_for_names(opened.tree, config, opened.read_table())
+    files = choice.numberings
     if len(files) > 1:
         return list_namings(files, cast(Rows, config.classes), config.background)
-    if files:
+    if len(files) == 1:
         return [ClassNaming(config.table, files[0])]
-    return [ClassNaming(config.table)] if has_names else []
+    return [] if do_names_stand_for_values else [ClassNaming(config.table)]
 
 
 @dataclasses.dataclass
@@ -139,7 +140,10 @@ class _Row:
     names_by_candidate: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def add_names(self, names: Mapping[str, str]) -> None:
-        """Adds what each candidate calls a pixel of the row: `?` if it calls another one not so."""
+        """Adds the class that each candidate gives a pixel of the row.
+
+        It is `?` if the candidate gives another pixel of the row another class.
+        """
         for candidate, name in names.items():
             if self.names_by_candidate.setdefault(candidate, name) != name:
                 self.names_by_candidate[candidate] = UNKNOWN
@@ -154,10 +158,10 @@ def _table_of_candidate(survey: Survey, candidate: MeaningCandidate) -> WrittenT
 
 
 def _table_to_fill_in(survey: Survey, candidates: Sequence[MeaningCandidate]) -> WrittenTable:
-    """Returns the table with a column of classes for each candidate, of which the user is asked."""
+    """Returns the table with a column of classes for each candidate that the user may choose."""
     candidate_by_words = {describe_candidate(candidate): candidate for candidate in candidates}
     rows: dict[Key, _Row] = {}
-    for pixel, key in _keys_in_order(survey, by_color=_have_values_several_colors(survey)):
+    for pixel, key in _keys_in_order(survey, by_color=_has_value_of_several_colors(survey)):
         names = {}
         for words, candidate in candidate_by_words.items():
             names[words] = candidate.class_of(pixel) or UNKNOWN
@@ -166,7 +170,7 @@ def _table_to_fill_in(survey: Survey, candidates: Sequence[MeaningCandidate]) ->
     return _write_csv(list(rows.values()))
 
 
-def _have_values_several_colors(survey: Survey) -> bool:
+def _has_value_of_several_colors(survey: Survey) -> bool:
     """Says whether a value has another color in another palette, so that rows are by color."""
     palette_pixels = [pixel for pixel in survey.pixels if pixel.kind == "palette"]
     values = {pixel.value for pixel in palette_pixels}
@@ -182,7 +186,10 @@ def _keys_in_order(survey: Survey, *, by_color: bool) -> Iterator[tuple[StoredPi
 def _add_to_row(
     rows: dict[Key, _Row], key: Key, pixel: StoredPixel, name: str, survey: Survey
 ) -> _Row:
-    """Adds a pixel to the row of its key, which several may have: `?` if their classes differ."""
+    """Adds a pixel to the row of its key.
+
+    Several pixels may have one key. The class of their row is `?` if their classes differ.
+    """
     row = rows.setdefault(key, _Row(key, name))
     occurrence = survey.pixels[pixel]
     if row.name != name:
@@ -197,8 +204,8 @@ def _add_to_row(
 def _find_agreed_name(survey: Survey, pixel: StoredPixel, names: Mapping[str, str]) -> str:
     """Returns the class of a pixel if all candidates give it the same one, else `?`.
 
-    It is `?`, too, where the one candidate may be wrong, for which the user is asked: 255 may be
-    void or a class, and the colors of palettes may contradict the values.
+    Also `?` if the single candidate is doubtful: 255 may be void or a class, and the colors of
+    palettes may contradict the values.
     """
     is_255_ambiguous = survey.binary.masks > survey.void.masks
     if pixel.value == VOID and is_255_ambiguous:

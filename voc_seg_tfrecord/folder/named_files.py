@@ -34,7 +34,7 @@ class NamedFiles:
         """Returns the id of the image that a cell names; None if it names none, or several."""
         if cell in self._id_by_path:
             return self._id_by_path[cell]
-        paths = self._images.find(cell).paths
+        paths = self._image_index.find(cell).paths
         if len(paths) == 1:
             return self._id_by_path[paths[0]]
         if paths or not cell:
@@ -49,9 +49,11 @@ class NamedFiles:
         """
         if cell in self._paths_of_masks:
             return [cell]
-        of_set = self._masks.find(cell)
-        others = self._other_files.find(cell)
-        return others.paths if others.shared > of_set.shared else of_set.paths
+        masks_of_set = self._mask_index.find(cell)
+        other_files = self._other_index.find(cell)
+        if other_files.shared > masks_of_set.shared:
+            return other_files.paths
+        return masks_of_set.paths
 
     def mask_by_name(self, image_id: str) -> str:
         """Returns the path of the mask that an image has by its name; empty if it has none."""
@@ -64,7 +66,7 @@ class NamedFiles:
 
     def is_path_of_image(self, text: str) -> bool:
         """Says whether a text is the end of the path of an image."""
-        return text in self._images
+        return text in self._image_index
 
     def is_name_of_image(self, word: str) -> bool:
         """Says whether a word is the name of an image, as lists have them."""
@@ -77,26 +79,47 @@ class NamedFiles:
           cell: the cell.
           role_of_column: what the name of its column says, as `folder_names.role` has it.
         """
-        if "/" in cell and cell in self._id_by_path:  # a path as it is needs no index of all files
-            return {IMAGE}
-        if "/" in cell and cell in self._paths_of_masks:
-            return {MASK}
-        images = self._images.find(cell)
-        masks = self._masks.find(cell)
-        most_shared = max(images.shared, masks.shared)
-        if most_shared:
-            kinds = set[str]()
-            if images.shared == most_shared:
-                kinds.add(IMAGE)
-            if masks.shared == most_shared:
-                kinds.add(MASK)
+        kind = self._kind_of_exact_path(cell)
+        if kind is not None:
+            return {kind}
+        kinds = self._kinds_by_shared_path(cell)
+        if kinds:
             return kinds
         if not names_file(cell):
             return set()
-        is_image = role_of_column != "masks" and self.find_image(cell) is not None
-        if is_image and not self._other_files.find(cell).paths:
+        # Lists of images may leave out a part of a name. A column of masks has names of masks.
+        if role_of_column != "masks" and self._is_only_image(cell):
             return {IMAGE}
         return {FILE}
+
+    def _kind_of_exact_path(self, cell: str) -> str | None:
+        """Returns the kind of the file whose path a cell is; None if there is no such file.
+
+        It needs no index of all files, which takes long.
+        """
+        if "/" not in cell:
+            return None
+        if cell in self._id_by_path:
+            return IMAGE
+        return MASK if cell in self._paths_of_masks else None
+
+    def _kinds_by_shared_path(self, cell: str) -> set[str]:
+        """Returns the kinds of the files whose paths share the most with a cell."""
+        images = self._image_index.find(cell)
+        masks = self._mask_index.find(cell)
+        most_shared = max(images.shared, masks.shared)
+        if not most_shared:
+            return set()
+        kinds = set[str]()
+        if images.shared == most_shared:
+            kinds.add(IMAGE)
+        if masks.shared == most_shared:
+            kinds.add(MASK)
+        return kinds
+
+    def _is_only_image(self, cell: str) -> bool:
+        """Says whether a cell names an image, and no file outside of the set."""
+        return self.find_image(cell) is not None and not self._other_index.find(cell).paths
 
     @functools.cached_property
     def _id_by_path(self) -> dict[str, str]:
@@ -111,15 +134,15 @@ class NamedFiles:
         return set(self._mask_path_by_id.values())
 
     @functools.cached_property
-    def _images(self) -> PathIndex:
+    def _image_index(self) -> PathIndex:
         return PathIndex(self._id_by_path)
 
     @functools.cached_property
-    def _masks(self) -> PathIndex:
+    def _mask_index(self) -> PathIndex:
         return PathIndex(self._paths_of_masks)
 
     @functools.cached_property
-    def _other_files(self) -> PathIndex:
+    def _other_index(self) -> PathIndex:
         """The files that may be masks, and are neither images nor masks of the set."""
         assert self._tree.listing
         paths: list[str] = []

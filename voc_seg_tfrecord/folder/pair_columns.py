@@ -4,6 +4,7 @@ import collections
 from collections.abc import Sequence
 import dataclasses
 import itertools
+import math
 import posixpath
 
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
@@ -11,8 +12,9 @@ from voc_seg_tfrecord.folder.named_files import IMAGE, MASK, NamedFiles
 from voc_seg_tfrecord.formats.pair_tables import PairTable, names_file
 
 _MAX_SAMPLED_ROWS = 200
+
 _MIN_DIFFERENT_IDS = 3
-"""Words in a column of rows, if they are ids; fewer are labels."""
+"""Different words in a column, if they are ids; fewer are labels."""
 
 _MIN_SHARE_OF_FILES = 0.5
 """The share of the sampled rows in which a column has to name files."""
@@ -27,7 +29,7 @@ class PairColumns:
       masks: the number of the column of masks.
       are_ambiguous: whether nothing names the columns, and the files in both of them may be images
         and may be masks. Example: `1.png 2.png`.
-      are_called_masks: whether the column of masks is called so.
+      are_called_masks: whether the name of the column of masks says that it has masks.
     """
 
     images: int
@@ -78,19 +80,22 @@ class _PairColumnsFinder:
             images=image_column,
             masks=mask_column,
             are_ambiguous=not self._table.has_names and {IMAGE, MASK} <= kinds_of_both,
-            are_called_masks=self._is_called_masks(mask_column),
+            are_called_masks=self._has_mask_role(mask_column),
         )
 
     def _are_words_ids(self) -> bool:
-        """Says whether words without endings are names of files, and no labels such as 1 and -1."""
+        """Says whether words without endings are names of files, and no labels such as 1 and -1.
+
+        The last column counts, because images stand before their masks or labels.
+        """
         if self._table.has_names:
             return any(role_of_name(column) == "masks" for column in self._table.columns)
         words = {row[-1] for row in self._sample}
-        if all(word.isdecimal() for word in words):
+        if all(word.isdecimal() for word in words):  # numbers of files differ, labels repeat
             return len(words) >= max(_MIN_DIFFERENT_IDS, len(self._sample) / 2)
         if len(words) >= _MIN_DIFFERENT_IDS:
             return True
-        # Lists of two ids each may be folds.
+        # A few words may be masks. If they are images, the rows are lists of ids, such as folds.
         return not any(self._files.is_path_of_image(word) for word in words)
 
     def _kinds_of(self, column: int) -> set[str]:
@@ -112,10 +117,12 @@ class _PairColumnsFinder:
     def _kinds_of_cell(self, cell: str, column: int, role_of_column: str) -> set[str]:
         """Returns what a cell names.
 
-        A word is no mask in a column that is not called so: below `label` it may be a class.
+        In a column with a name, a word names a mask only if this name has `mask` in it. The role of
+        the name is not enough: below `label`, which may be a column of masks, a word may be a
+        class.
         """
-        is_called_mask = "mask" in self._table.columns[column]
-        if names_file(cell) or not self._table.has_names or is_called_mask:
+        has_literal_mask = "mask" in self._table.columns[column]
+        if names_file(cell) or not self._table.has_names or has_literal_mask:
             return self._files.kinds_of(cell, role_of_column)
         return {IMAGE} if self._files.is_name_of_image(cell) else set()
 
@@ -124,31 +131,33 @@ class _PairColumnsFinder:
     ) -> list[int]:
         """Returns the columns that may have the masks.
 
-        They name masks of the set, and are called so or name files in folders that are. If none
+        They name masks of the set, and their names or the folders of their files say so. If none
         does both, one of the two is enough; the first one comes before the second.
         """
-        of_set: list[int] = []
-        called: list[int] = []
+        columns_of_set: list[int] = []
+        columns_with_words: list[int] = []
         for column, kinds in enumerate(kinds_by_column):
             if column == image_column:
                 continue
             if MASK in kinds:
-                of_set.append(column)
+                columns_of_set.append(column)
             names_other_files = bool(kinds - {IMAGE})
-            if names_other_files and self._has_called_masks(column):
-                called.append(column)
-        both = [column for column in of_set if column in called]
-        return both or of_set or called
+            if names_other_files and self._do_names_say_masks(column):
+                columns_with_words.append(column)
+        both = [column for column in columns_of_set if column in columns_with_words]
+        return both or columns_of_set or columns_with_words
 
-    def _is_called_masks(self, column: int) -> bool:
+    def _has_mask_role(self, column: int) -> bool:
         """Says whether the name of a column says that it has masks."""
         return self._table.has_names and role_of_name(self._table.columns[column]) == "masks"
 
-    def _has_called_masks(self, column: int) -> bool:
-        """Says whether a column, or a folder of its files, is called as masks are."""
-        if self._is_called_masks(column):
-            return True
-        folders = [posixpath.dirname(row[column].replace("\\", "/")) for row in self._sample]
+    def _do_names_say_masks(self, column: int) -> bool:
+        """Says whether the name of a column, or of a folder of its files, says masks."""
+        return self._has_mask_role(column) or self._lies_in_mask_folders(column)
+
+    def _lies_in_mask_folders(self, column: int) -> bool:
+        """Says whether a folder of a column's files is called as masks are."""
+        folders = {posixpath.dirname(row[column].replace("\\", "/")) for row in self._sample}
         return any(role_of_path(folder.strip("/")) == "masks" for folder in folders)
 
     def _count_agreements(self, image_column: int, mask_column: int) -> int:
@@ -163,7 +172,7 @@ class _PairColumnsFinder:
 
 
 def _first_column_of_images(kinds_by_column: Sequence[set[str]]) -> int | None:
-    """Returns the first column that names images, and no masks if there is such a one."""
+    """Returns the first column that names images; one that names no masks comes before others."""
     columns = [n for n, kinds in enumerate(kinds_by_column) if IMAGE in kinds]
     columns_of_images_alone = [n for n in columns if MASK not in kinds_by_column[n]]
     candidates = columns_of_images_alone or columns
@@ -171,6 +180,6 @@ def _first_column_of_images(kinds_by_column: Sequence[set[str]]) -> int | None:
 
 
 def _sample_rows(table: PairTable) -> Sequence[Sequence[str]]:
-    """Returns rows that are spread over a table."""
-    step = max(1, len(table.rows) // _MAX_SAMPLED_ROWS)
+    """Returns at most `_MAX_SAMPLED_ROWS` rows, which are spread over a table."""
+    step = max(1, math.ceil(len(table.rows) / _MAX_SAMPLED_ROWS))
     return table.rows[::step]

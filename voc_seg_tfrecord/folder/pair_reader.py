@@ -1,14 +1,18 @@
 """Reads which mask each image has from the rows of a text."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 import dataclasses
 import posixpath
 
+from etils import epath
+
 from voc_seg_tfrecord.core.errors import LayoutError, ListError
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import decode
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.named_files import NamedFiles
 from voc_seg_tfrecord.folder.pair_columns import PairColumns, find_pair_columns
+from voc_seg_tfrecord.folder.tree.listing import ending_of
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import pair_tables
 from voc_seg_tfrecord.formats.pair_tables import PairTable
@@ -16,7 +20,7 @@ from voc_seg_tfrecord.formats.pair_tables import PairTable
 STATED_PAIRS = "stated pairs"
 """The kind of the errors about pairs that texts state."""
 
-MAX_TEXT_BYTES = 64 << 20
+_MAX_TEXT_BYTES = 64 << 20
 """Larger texts are not read for pairs."""
 
 
@@ -50,20 +54,31 @@ def read_stated_masks(tree: VocTree, text: str, files: NamedFiles) -> Iterator[S
     Raises:
       LayoutError: if both names of a row may be those of an image and of a mask.
     """
-    path = tree.given / text
-    try:
-        if not 0 < path.stat().length <= MAX_TEXT_BYTES:
-            return
-        file = tree.texts.read(path, ListError)
-        if not pair_tables.may_name_files(file.data):
-            return
-        content = decode(file.data, file.where)
-    except (ListError, OSError):  # lists are read first, and say so
-        return
-    for table in pair_tables.read_tables(content, posixpath.splitext(text)[1].lower()):
+    for table in read_pair_tables(tree.given / text, tree.texts.read):
         columns = find_pair_columns(table, files)
         if columns is not None:
             yield from _read_rows(tree, text, table, columns, files)
+
+
+def read_pair_tables(
+    path: epath.Path, read: Callable[[epath.Path, type[ListError]], File] = File.read
+) -> Sequence[PairTable]:
+    """Returns the tables of a text that may name pairs; none if it is too large or no text.
+
+    Args:
+      path: the text.
+      read: reads a file; it raises an error of the given type.
+    """
+    try:
+        if not 0 < path.stat().length <= _MAX_TEXT_BYTES:
+            return []
+        file = read(path, ListError)
+        if not pair_tables.may_name_files(file.data):
+            return []
+        content = decode(file.data, file.where)
+    except (ListError, OSError):  # lists are read first, and say so
+        return []
+    return pair_tables.read_tables(content, ending_of(path.name))
 
 
 def _read_rows(

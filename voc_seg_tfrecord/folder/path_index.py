@@ -4,7 +4,6 @@ import collections
 from collections.abc import Iterable, Sequence
 import dataclasses
 import functools
-import os
 import posixpath
 import unicodedata
 
@@ -63,8 +62,8 @@ class PathIndex:
         for path in paths_by_last_part.get(parts[-1], ()):
             own_parts = _normalize(path if has_ending else without_ending(path)).split("/")
             shared = count_same_ends(own_parts, parts)
-            one_is_the_end_of_the_other = shared in (len(parts), len(own_parts))
-            if one_is_the_end_of_the_other or shared > 1:
+            is_one_end_of_other = shared in (len(parts), len(own_parts))
+            if is_one_end_of_other or shared > 1:
                 shared_by_path[path] = shared
         most = max(shared_by_path.values(), default=0)
         return Matches([path for path, shared in shared_by_path.items() if shared == most], most)
@@ -72,11 +71,11 @@ class PathIndex:
 
 def without_ending(path: str) -> str:
     """Returns a path without the ending of its last name."""
-    return os.path.splitext(path)[0]  # noqa: PTH122 - of a text, not a file
+    return posixpath.splitext(path)[0]
 
 
 def _normalize(text: str) -> str:
-    """Returns a path with slashes, in the Unicode form that lists use; of an address its path."""
+    """Returns a path with slashes, without a query `?v=1`, in the Unicode form that lists use."""
     if text.isascii() and "\\" not in text and "?" not in text:
         return text
     return unicodedata.normalize("NFC", text.replace("\\", "/")).partition("?")[0]

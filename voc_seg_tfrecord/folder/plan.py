@@ -6,8 +6,7 @@ which classes there are. `plan_opened` goes on: what the masks mean, and what is
 is.
 """
 
-import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 import dataclasses
 import functools
 import posixpath
@@ -35,14 +34,12 @@ from voc_seg_tfrecord.folder.meaning.advice import advise_table
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_meaning_of_labels
 from voc_seg_tfrecord.folder.notes import list_notes
+from voc_seg_tfrecord.folder.paired_splits import choose_splits, divide_pool
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.second_masks import check_no_second_masks
-from voc_seg_tfrecord.folder.splits.by_ratio import POOL, divide_stratified
-from voc_seg_tfrecord.folder.splits.divide import Splits, split_ids
-from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.missing_masks import NAMES_OF_MASKS, MissingMasks
-from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
+from voc_seg_tfrecord.folder.splits.divide import Splits
+from voc_seg_tfrecord.folder.stated_pairs import StatedPairs
 from voc_seg_tfrecord.folder.tree.items import Items
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.folder.undecided_classes import (
@@ -55,11 +52,6 @@ from voc_seg_tfrecord.formats.band_count import count_bands
 SPLITS = "splits"
 MEANING = "meaning"
 """What may be undecided in a plan."""
-
-_ONE_SPLIT = "train"
-"""The split of all images while splits are not decided."""
-
-_SOURCE_OF_ONE_SPLIT = "all images"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +89,7 @@ class FolderPlan:
         only their names. The caller who knows the user's options sets it.
       class_file_reasons: why other class files, and other ways to number one, were not taken.
       fault: why there are no class names, if the plan reads on with names that stand for values.
+      replaced_masks: the paths of masks whose images have other masks, because texts state them.
     """
 
     config: VocSegConfig
@@ -112,6 +105,7 @@ class FolderPlan:
     are_classes_numbered: bool = True
     class_file_reasons: tuple[str, ...] = ()
     fault: VocSegError | None = None
+    replaced_masks: Collection[str] = ()
 
     @property
     def root(self) -> epath.Path:
@@ -226,7 +220,7 @@ def open_folder(
 ) -> OpenFolder:
     """Finds the files of a folder, its splits, pairs and classes; see `plan_folder`."""
     problems = Problems(reads_on=reads_on)
-    paired = _choose_splits(reader, config, problems)
+    paired = choose_splits(reader, config, problems)
     opened = OpenFolder(
         config=config, division=paired.division, stated=paired.stated, problems=problems
     )
@@ -241,26 +235,27 @@ def _with_bands_and_classes(opened: OpenFolder, options: ClassOptions) -> OpenFo
     The config is made and checked once, of all that is found.
     """
     config = opened.config
-    bands: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if options.all_bands:
-        bands["bands"] = tuple(_all_bands(opened.tree))
+        fields["bands"] = tuple(_all_bands(opened.tree))
     rows_of_user = check_rows(options.classes)
     table = read_folder_table(opened.tree)
     rows = add_found_rows(rows_of_user, table.rows)  # the user's rows win
-    if not config.has_classes:
-        classes = _find_classes(opened, table, rows, options.background)
-        return dataclasses.replace(
-            opened,
-            table=table,
-            config=config.with_findings(**bands, **classes.fields),
-            class_file=classes.choice,
-            fault=classes.fault,
-        )
-    if rows != config.classes:
-        config = config.with_findings(**bands, classes=rows)
-    elif bands:
-        config = config.with_findings(**bands)
-    return dataclasses.replace(opened, table=table, config=config)
+    if config.has_classes:
+        if rows != config.classes:
+            fields["classes"] = rows
+        if fields:
+            config = config.with_findings(**fields)
+        return dataclasses.replace(opened, table=table, config=config)
+    classes = _find_classes(opened, table, rows, options.background)
+    fields |= classes.fields
+    return dataclasses.replace(
+        opened,
+        table=table,
+        config=config.with_findings(**fields),
+        class_file=classes.choice,
+        fault=classes.fault,
+    )
 
 
 def _find_classes(
@@ -305,7 +300,7 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
     reading = _decide_mask_rule(opened, class_file, rule)
     # Notes are about what decides. Dividing by classes may look at more masks.
     notes = list_notes(config, opened.division, class_file, reading.meaning)
-    division = _divide_pool(opened, reading.rule)
+    division = divide_pool(opened.division, config, reading.rule, problems)
     undecided = set[str]()
     if division.undecided:
         undecided.add(SPLITS)
@@ -316,6 +311,7 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
         division.used,
         read=_list_read_texts(class_file, division, opened.stated),
         ids_in_texts=division.images_in_other_texts(),
+        replaced_masks=opened.stated.replaced_masks,
         instances=bool(config.instance_mask),
     )
     _check_unused_files(opened, division, unused)
@@ -331,6 +327,7 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
         problems=tuple(problems.found),
         undecided=frozenset(undecided),
         class_file_reasons=class_file.reasons if class_file else (),
+        replaced_masks=opened.stated.replaced_masks,
         fault=opened.fault,
     )
 
@@ -389,121 +386,6 @@ def _check_unused_files(opened: OpenFolder, division: Splits, unused: Account) -
         problems.try_step(check_no_second_masks, opened.tree, paired_by_name, paths)
 
 
-@dataclasses.dataclass(frozen=True)
-class _PairedSplits:
-    """The splits of a set in which each image has the mask that a text states for it.
-
-    Attributes:
-      division: the splits; the tree of their evidence has the stated pairs.
-      stated: these pairs.
-    """
-
-    division: Splits
-    stated: StatedPairs
-
-
-def _choose_splits(reader: FolderReader, config: VocSegConfig, problems: Problems) -> _PairedSplits:
-    """Returns the splits of a set.
-
-    If they cannot be decided and the plan reads on, all images are in one split, whatever lists
-    and groups say.
-    """
-    tree = reader.find_tree(config)
-    _check_masks_can_be_resized(tree, config)
-    evidence = problems.try_step(reader.find_split_evidence, config) or SplitEvidence(tree)
-    decided = _decide_splits(reader, evidence, config, problems)
-    if decided is not None:
-        return decided
-    return _put_all_in_one_split(reader, evidence, config, problems)
-
-
-def _check_masks_can_be_resized(tree: VocTree, config: VocSegConfig) -> None:
-    """Checks that masks are no polygons if they are to be resized.
-
-    Raises:
-      ConfigError: if they are.
-    """
-    if config.resize_masks is not None and tree.labels.tool:
-        raise ConfigError(
-            "option resize_masks",
-            found=f"{config.resize_masks}, but the masks are drawn from the polygons of "
-            f"{tree.labels.tool}",
-            expected="masks that are files of pixels; polygons are drawn at the size of the image",
-            remedy="leave resize_masks out, or name the folder of masks with --masks",
-        )
-
-
-def _decide_splits(
-    reader: FolderReader, evidence: SplitEvidence, config: VocSegConfig, problems: Problems
-) -> _PairedSplits | None:
-    """Returns the splits by lists, folders or ratios; None if they cannot be decided."""
-    division = problems.try_step(split_ids, evidence, config, problems)
-    if division is None:
-        return None
-    paired = _with_stated_pairs(division, config, problems)
-    labeled = problems.try_step(_leave_out, reader, paired.division, config)
-    if labeled is None:
-        return None
-    return dataclasses.replace(paired, division=labeled)
-
-
-def _put_all_in_one_split(
-    reader: FolderReader, evidence: SplitEvidence, config: VocSegConfig, problems: Problems
-) -> _PairedSplits:
-    """Returns all images that have a mask in one split; no split if there are none."""
-    ids = [*evidence.tree.images]
-    one_split = Splits(
-        evidence, {_ONE_SPLIT: ids}, {_ONE_SPLIT: _SOURCE_OF_ONE_SPLIT}, undecided=True
-    )
-    paired = _with_stated_pairs(one_split, config, problems)
-    if ids:
-        skipping = dataclasses.replace(config, missing_mask="skip")
-        labeled = problems.try_step(_leave_out, reader, paired.division, skipping)
-        if labeled is not None:
-            return dataclasses.replace(paired, division=labeled)
-    no_split = Splits(paired.division.evidence, undecided=True)
-    return dataclasses.replace(paired, division=no_split)
-
-
-def _leave_out(reader: FolderReader, division: Splits, config: VocSegConfig) -> Splits:
-    """Returns splits without the images that lack a mask, if the config leaves them out."""
-    try:
-        return MissingMasks(division.evidence.tree, config).leave_out(division)
-    except LayoutError as error:
-        if error.kind != NAMES_OF_MASKS:
-            raise
-        question = reader.ask_which_masks(config)
-        if question is not None:
-            raise question from None
-        raise
-
-
-def _with_stated_pairs(division: Splits, config: VocSegConfig, problems: Problems) -> _PairedSplits:
-    """Returns splits whose images have the masks that texts state for them."""
-    stated = problems.try_step(_pair_as_stated, division, config)
-    if stated is None:
-        return _PairedSplits(division, StatedPairs(division.evidence.tree))
-    evidence = dataclasses.replace(division.evidence, tree=stated.tree)
-    notes = [*division.notes, *stated.notes]
-    return _PairedSplits(dataclasses.replace(division, evidence=evidence, notes=notes), stated)
-
-
-def _pair_as_stated(division: Splits, config: VocSegConfig) -> StatedPairs:
-    """Finds the pairs that texts state."""
-    ids_by_text: dict[str, set[str]] = collections.defaultdict(set)
-    for split_list in division.evidence.lists:
-        ids_by_text[split_list.file].update(split_list.ids)
-    options_of_layout = config.layout or {}
-    return pair_as_stated(
-        division.evidence.tree,
-        division.evidence.image_names,
-        used=division.used,
-        texts_of_splits=division.files,
-        listed=ids_by_text,
-        masks_are_given="masks" in options_of_layout or "mask_name" in options_of_layout,
-    )
-
-
 def _choose_class_file(opened: OpenFolder) -> ClassFileChoice:
     """Returns the class file, which is looked for unless its names were just taken from it."""
     config = opened.config
@@ -537,36 +419,6 @@ def _choose_meaning_of_values(config: VocSegConfig, division: Splits) -> MaskMea
         return None
 
 
-def _divide_pool(opened: OpenFolder, rule: MaskRule) -> Splits:
-    """Divides a pool of all images by their classes, if the splits wait for that.
-
-    If the pool cannot be divided and the plan reads on, all images are in one split.
-    """
-    division = opened.division
-    if POOL not in division.ids:
-        return division
-    divided = opened.problems.try_step(_divide_stratified, opened.config, rule, division)
-    if divided is not None:
-        return divided
-    return dataclasses.replace(
-        division,
-        ids={_ONE_SPLIT: division.ids[POOL]},
-        sources={_ONE_SPLIT: _SOURCE_OF_ONE_SPLIT},
-        left_out={_ONE_SPLIT: division.left_out.get(POOL, [])},
-        undecided=True,
-    )
-
-
-def _divide_stratified(config: VocSegConfig, rule: MaskRule, pool: Splits) -> Splits:
-    """Divides the pool of all images, so that each split has its share of every class."""
-    labels = pool.evidence.tree.labels
-    left_out_of_pool = pool.left_out.get(POOL, [])
-    divided = divide_stratified(labels, config, rule, pool.ids[POOL], left_out_of_pool)
-    return dataclasses.replace(
-        pool, ids=divided.ids, sources=divided.sources, left_out=divided.left_out
-    )
-
-
 def _list_read_texts(
     class_file: ClassFileChoice | None, division: Splits, stated: StatedPairs
 ) -> list[str]:
@@ -582,33 +434,3 @@ def _list_read_texts(
         for folder in division.evidence.split_folders.first_folders:
             names.append(posixpath.join(folder, name))
     return names
-
-
-def advise_on_absent_images(plan: FolderPlan, split: str) -> str:
-    """Counts the ids of a split that have no image, and says what can be done about all of them.
-
-    Empty if there are none.
-    """
-    images = plan.tree.images
-    ids = plan.splits[split]
-    absent_count = sum(1 for i in ids if i not in images and not images.find_similar_id(i))
-    if not absent_count:
-        return ""
-    found = f"{absent_count} of {len(ids)} ids have no image in {plan.tree.layout.images}"
-    if absent_count < len(ids):
-        return f"{found}. --missing_image skip leaves them out"
-    options = command(splits=_splits_without_absent_images(plan))
-    return (
-        f"{found}. So the list is one of other images, or --images names their folder. Without the "
-        f"list: {options}"
-    )
-
-
-def _splits_without_absent_images(plan: FolderPlan) -> str:
-    """Returns the option `splits` with the splits whose images are all there, or else ratios."""
-    images = plan.tree.images
-    complete_splits = []
-    for split, source in plan.division.options.items():
-        if all(image_id in images for image_id in plan.splits[split]):
-            complete_splits.append(f"{split}={source}")
-    return ",".join(complete_splits) or "train=0.8,validation=0.2"

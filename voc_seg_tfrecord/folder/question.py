@@ -72,7 +72,7 @@ class QuestionError(LayoutError):
     Args:
       where: the folder or file that can be read in several ways.
       alternatives: the ways, of which the first `MAX_ALTERNATIVES` are shown.
-      to: the task that has several ways: `read images and masks`.
+      task: what can be done in several ways: `read images and masks`.
       expected: what would leave one way.
       kind: the sort of question in a few words.
       refused: lines about readings that cannot be taken; they are not counted as ways.
@@ -87,7 +87,7 @@ class QuestionError(LayoutError):
         where: epath.PathLike,
         alternatives: Sequence[Alternative],
         *,
-        to: str,
+        task: str,
         expected: str,
         kind: str,
         refused: Sequence[str] = (),
@@ -95,7 +95,7 @@ class QuestionError(LayoutError):
         next_question: str = "",
     ):
         self.alternatives = tuple(alternatives)
-        self.to = to
+        self.task = task
         total = len(self.alternatives) + untried_count
         shown = self.alternatives[:MAX_ALTERNATIVES]
         lines = [alternative.line for alternative in shown]
@@ -108,7 +108,7 @@ class QuestionError(LayoutError):
             remedy += f"; {next_question}"
         super().__init__(
             where,
-            found="\n    ".join([f"{counted(total, 'way')} to {to}:", *lines]),
+            found="\n    ".join([f"{counted(total, 'way')} to {task}:", *lines]),
             expected=expected,
             remedy=remedy,
             kind=kind,
@@ -130,7 +130,7 @@ class QuestionError(LayoutError):
         return QuestionError(
             self.where,
             alternatives,
-            to=self.to,
+            task=self.task,
             expected=self.expected,
             kind=self.kind,
             refused=refused,

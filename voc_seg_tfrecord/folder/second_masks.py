@@ -4,6 +4,7 @@ None of them is taken silently. If names pair each image with one mask, and a fi
 is another mask of an image, the build stops. `which_masks` asks where names pair nothing.
 """
 
+import collections
 from collections.abc import Collection, Sequence
 import dataclasses
 import functools
@@ -32,6 +33,8 @@ MERGE_MASKS = (
 """What to do about several masks of an image."""
 
 _MAX_READ_FILES = 16
+"""Files that are read of those with one pattern of names in one folder."""
+
 _NUMBER = re.compile(r"\d+")
 
 
@@ -42,10 +45,12 @@ class SecondMask:
     Attributes:
       image_id: the image.
       path: the file, below the given folder.
+      pattern: what its name has around that of the image, whatever its numbers are.
     """
 
     image_id: str
     path: str
+    pattern: str
 
 
 def check_no_second_masks(tree: VocTree, used: Collection[str], left_over: Sequence[str]) -> None:
@@ -62,12 +67,12 @@ def check_no_second_masks(tree: VocTree, used: Collection[str], left_over: Seque
     masks = [path for path in left_over if path.lower().endswith(MASK_ENDINGS)]
     if not masks:
         return
-    found = _find_second_masks(tree, used, masks)
-    first = _first_with_pixels_of_mask(tree, found[:_MAX_READ_FILES])
+    second_masks = _find_second_masks(tree, used, masks)
+    first = _first_with_pixels_of_mask(tree, _sample_each_pattern(second_masks))
     if first is None:
         return
     others = ""
-    other_count = len({mask.image_id for mask in found}) - 1
+    other_count = len({mask.image_id for mask in second_masks}) - 1
     if other_count:
         others = f", and several for {counted(other_count, 'other image')} by their names"
     mask = tree.paths.mask(first.image_id)
@@ -101,7 +106,7 @@ def _find_second_masks(
 ) -> list[SecondMask]:
     """Returns the files whose names are those of images with more behind or before them."""
     names = _NamesInUse(tree, used)
-    found: list[SecondMask] = []
+    second_masks: list[SecondMask] = []
     for path in left_over:
         folder = posixpath.dirname(path)
         name = stem(path)
@@ -110,9 +115,24 @@ def _find_second_masks(
         for core, rest in parts_at_token_ends(name):
             image_id = names.find_image(folder, core)
             if image_id is not None and not names.has_ids_with(rest):
-                found.append(SecondMask(image_id, path))
+                second_masks.append(SecondMask(image_id, path, _shape(rest)))
                 break
-    return found
+    return second_masks
+
+
+def _sample_each_pattern(masks: Sequence[SecondMask]) -> list[SecondMask]:
+    """Returns the first files of each pattern of names in each folder.
+
+    Files of one pattern, such as `x_vis.png`, are of one kind: all of them are masks, or none is.
+    """
+    counts: collections.Counter[tuple[str, str]] = collections.Counter()
+    sample = []
+    for mask in masks:
+        group = (posixpath.dirname(mask.path), mask.pattern)
+        counts[group] += 1
+        if counts[group] <= _MAX_READ_FILES:
+            sample.append(mask)
+    return sample
 
 
 def _first_with_pixels_of_mask(tree: VocTree, masks: Sequence[SecondMask]) -> SecondMask | None:

@@ -8,20 +8,18 @@ from collections.abc import Sequence
 import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.core.errors import ListError
-from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import decode
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS, MASK_ENDINGS
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
 from voc_seg_tfrecord.folder.files.paths import common_folder
-from voc_seg_tfrecord.folder.pair_reader import MAX_TEXT_BYTES
+from voc_seg_tfrecord.folder.pair_reader import read_pair_tables
 from voc_seg_tfrecord.folder.path_index import PathIndex
-from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.listing import Listing, ending_of
 from voc_seg_tfrecord.formats import pair_tables
 from voc_seg_tfrecord.formats.pair_tables import PairTable
 
 _COLUMNS_OF_PAIRS = 2
 _MAX_TEXTS = 50
+"""More texts are labels of one image each, and none is read."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,10 +44,10 @@ def find_stated_folders(listing: Listing) -> StatedFolders | None:
     Returns:
       The folders; None if no text names any, or two texts name others.
     """
-    index = PathIndex(path for path in listing.below() if _ending_of(path) in IMAGE_OR_MASK_ENDINGS)
+    index = PathIndex(path for path in listing.below() if ending_of(path) in IMAGE_OR_MASK_ENDINGS)
     stated: list[StatedFolders] = []
     for path in _texts_of(listing):
-        for table in _read_tables(listing, path):
+        for table in read_pair_tables(listing.root / path):
             folders = _folders_of(table, index)
             if folders is not None and folders not in stated:
                 stated.append(folders)
@@ -57,27 +55,15 @@ def find_stated_folders(listing: Listing) -> StatedFolders | None:
 
 
 def _texts_of(listing: Listing) -> list[str]:
-    endings = pair_tables.ENDINGS
+    """Returns the texts that may state pairs; none if there are too many."""
     texts: list[str] = []
     for path in listing.below():
-        if _ending_of(path) in endings and role_of_path(posixpath.dirname(path)) != "drawn":
+        if (
+            ending_of(path) in pair_tables.ENDINGS
+            and role_of_path(posixpath.dirname(path)) != "drawn"
+        ):
             texts.append(path)
-    # Many texts are labels of one image each.
     return texts if len(texts) <= _MAX_TEXTS else []
-
-
-def _read_tables(listing: Listing, path: str) -> Sequence[PairTable]:
-    """Returns the tables of a text; none if it is no text, or too large."""
-    place = listing.root / path
-    try:
-        if not 0 < place.stat().length <= MAX_TEXT_BYTES:
-            return []
-        file = File.read(place, ListError)
-        if not pair_tables.may_name_files(file.data):
-            return []
-        return pair_tables.read_tables(decode(file.data, file.where), _ending_of(path))
-    except (ListError, OSError):
-        return []
 
 
 def _folders_of(table: PairTable, index: PathIndex) -> StatedFolders | None:
@@ -92,23 +78,27 @@ def _folders_of(table: PairTable, index: PathIndex) -> StatedFolders | None:
             paths_of_column[column] = paths
     if len(paths_of_column) != _COLUMNS_OF_PAIRS:
         return None
-    image_column, mask_column = paths_of_column
-    if table.has_names:
-        first_role, second_role = (
-            role_of_name(table.columns[column]) for column in paths_of_column
-        )
-        are_masks_first = first_role == "masks" and second_role != "masks"
-        are_images_second = second_role == "images" and first_role != "images"
-        if are_masks_first or are_images_second:
-            image_column, mask_column = mask_column, image_column
+    first, second = paths_of_column
+    image_column, mask_column = first, second
+    if table.has_names and _has_masks_first(table.columns[first], table.columns[second]):
+        image_column, mask_column = second, first
     masks = paths_of_column[mask_column]
-    if not all(_ending_of(path) in MASK_ENDINGS for path in masks):
+    if not all(ending_of(path) in MASK_ENDINGS for path in masks):
         return None
     image_folder = _folder_of(paths_of_column[image_column])
     mask_folder = _folder_of(masks)
     if _is_at_or_below(image_folder, mask_folder) or _is_at_or_below(mask_folder, image_folder):
         return None  # then the folders do not tell images from masks
     return StatedFolders(image_folder, mask_folder)
+
+
+def _has_masks_first(first_column: str, second_column: str) -> bool:
+    """Says whether the names of two columns say that the first one has the masks."""
+    first_role = role_of_name(first_column)
+    second_role = role_of_name(second_column)
+    are_masks_first = first_role == "masks" and second_role != "masks"
+    are_images_second = second_role == "images" and first_role != "images"
+    return are_masks_first or are_images_second
 
 
 def _paths_of(table: PairTable, column: int, index: PathIndex) -> list[str]:
@@ -123,12 +113,10 @@ def _paths_of(table: PairTable, column: int, index: PathIndex) -> list[str]:
 
 
 def _folder_of(paths: Sequence[str]) -> str:
+    """Returns the deepest folder that has all files."""
     return common_folder([posixpath.dirname(path) for path in paths])
 
 
 def _is_at_or_below(folder: str, top: str) -> bool:
+    """Says whether a folder is another one, or lies below it."""
     return not top or folder == top or folder.startswith(f"{top}/")
-
-
-def _ending_of(path: str) -> str:
-    return posixpath.splitext(path)[1].lower()

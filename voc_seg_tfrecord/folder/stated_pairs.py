@@ -8,10 +8,12 @@ A list with lines such as `images/2.png masks/0.png`, a CSV file with the column
    unless the user named the masks, or other texts make the splits.
 3. The build stops if two texts, or two rows, state different masks for one image; if a mask is not
    there and has another name than the image; if a mask is stated for one image and, by its name,
-   belongs to another one for which nothing is stated; and if two names in a line may both be those
-   of an image and of a mask.
+   belongs to another one for which nothing is stated; if one mask is stated for several images, of
+   which one has its own by name; and if two names in a line may both be those of an image and of a
+   mask.
 """
 
+import collections
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 import dataclasses
 import posixpath
@@ -21,7 +23,11 @@ from voc_seg_tfrecord.core.errors import LayoutError, counted
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.named_files import NamedFiles
-from voc_seg_tfrecord.folder.pair_reader import STATED_PAIRS, StatedMask, read_stated_masks
+from voc_seg_tfrecord.folder.pair_reader import (
+    STATED_PAIRS,
+    StatedMask,
+    read_stated_masks,
+)
 from voc_seg_tfrecord.folder.path_index import without_ending
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.tree.names import Names
@@ -30,23 +36,26 @@ from voc_seg_tfrecord.formats import pair_tables
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, COMMON_CLASS_FILE_NAMES
 
 _MAX_TEXTS_OF_FOLDER = 500
+"""Texts of a folder that are read for pairs; more are labels of one image each."""
 
 
 @dataclasses.dataclass(frozen=True)
 class StatedPairs:
-    """What was found in the texts of a folder.
+    """The pairs that the texts of a folder state.
 
     Attributes:
       tree: the set, with the masks that are stated.
       texts: the texts whose pairs were taken in place of those by name.
       notes: what a user should know.
       image_ids: the images for which texts state a mask, also that which they have by name.
+      replaced_masks: the paths of masks that had an image by name, and have none now.
     """
 
     tree: VocTree
     texts: Sequence[str] = ()
     notes: Sequence[str] = ()
     image_ids: Set[str] = frozenset()
+    replaced_masks: Set[str] = frozenset()
 
 
 def pair_as_stated(
@@ -76,20 +85,54 @@ def pair_as_stated(
     files = NamedFiles(tree, names)
     statements = _Statements(tree, files)
     for text in _texts_of(tree):
-        makes_pairs = not texts_of_splits or text in texts_of_splits
-        may_take_other_masks = makes_pairs and not masks_are_given
+        counts_for_pairs = not texts_of_splits or text in texts_of_splits
         for mask in read_stated_masks(tree, text, files):
-            statements.add(mask, makes_pairs=makes_pairs, may_take_others=may_take_other_masks)
-    stated = statements.mask_by_image
-    notes = [_note_on_other_folder(tree, mask) for mask in statements.first_unused_by_text.values()]
-    changed = {i: mask for i, mask in stated.items() if mask.path != files.mask_by_name(i)}
-    if not changed:
-        return StatedPairs(tree, notes=notes, image_ids=stated.keys())
-    _check_unstated(tree, files, used, stated, changed)
-    _check_listed(tree, stated, texts_of_splits, listed)
-    texts = sorted({mask.text for mask in changed.values()})
-    notes = [*(_note_on_pairs(tree, text, changed) for text in texts), *notes]
-    return StatedPairs(_with_masks(tree, changed), texts, notes, stated.keys())
+            statements.add(
+                mask,
+                counts_for_pairs=counts_for_pairs,
+                may_be_outside_set=counts_for_pairs and not masks_are_given,
+            )
+    stated_by_image = statements.mask_by_image
+    notes_on_other_folders = [
+        _note_on_other_folder(tree, mask) for mask in statements.first_unused_by_text.values()
+    ]
+    changed_by_image = _list_changed(files, stated_by_image)
+    if not changed_by_image:
+        return StatedPairs(tree, notes=notes_on_other_folders, image_ids=stated_by_image.keys())
+    _check_shared_masks(tree, files, stated_by_image)
+    _check_unstated(tree, files, used, stated_by_image, changed_by_image)
+    _check_listed(tree, stated_by_image, texts_of_splits, listed)
+    texts = sorted({mask.text for mask in changed_by_image.values()})
+    notes_on_pairs = [_note_on_pairs(tree, text, changed_by_image) for text in texts]
+    return StatedPairs(
+        _with_masks(tree, changed_by_image),
+        texts,
+        [*notes_on_pairs, *notes_on_other_folders],
+        stated_by_image.keys(),
+        _list_replaced_masks(files, stated_by_image, changed_by_image),
+    )
+
+
+def _list_changed(
+    files: NamedFiles, stated_by_image: Mapping[str, StatedMask]
+) -> dict[str, StatedMask]:
+    """Returns the stated masks that images do not have by name."""
+    changed_by_image = {}
+    for image_id, mask in stated_by_image.items():
+        if mask.path != files.mask_by_name(image_id):
+            changed_by_image[image_id] = mask
+    return changed_by_image
+
+
+def _list_replaced_masks(
+    files: NamedFiles,
+    stated_by_image: Mapping[str, StatedMask],
+    changed_by_image: Mapping[str, StatedMask],
+) -> set[str]:
+    """Returns the paths of masks that had an image by name, and have none by what is stated."""
+    masks_by_name = {files.mask_by_name(image_id) for image_id in changed_by_image}
+    stated_masks = {mask.path for mask in stated_by_image.values()}
+    return masks_by_name - stated_masks - {""}
 
 
 class _Statements:
@@ -101,8 +144,8 @@ class _Statements:
 
     Attributes:
       mask_by_image: the mask that is stated for each image, by its id.
-      first_unused_by_text: by text, the first stated mask that is not taken, as it is none of the
-        set.
+      first_unused_by_text: by text, the first stated mask that is not taken, because it is outside
+        of the set.
     """
 
     def __init__(self, tree: VocTree, files: NamedFiles):
@@ -111,29 +154,36 @@ class _Statements:
         self._tree = tree
         self._files = files
 
-    def add(self, mask: StatedMask, *, makes_pairs: bool, may_take_others: bool) -> None:
-        """Adds what a row states; the rules stand at the head of the module.
+    def add(self, mask: StatedMask, *, counts_for_pairs: bool, may_be_outside_set: bool) -> None:
+        """Adds what a row states.
+
+        | the stated mask | what happens |
+        | --- | --- |
+        | is a mask of the set | it is taken |
+        | is not called a mask | nothing: the row names another file |
+        | is a file outside of the set that may be taken | it is taken |
+        | is a file outside of the set that may not be taken | a note |
+        | is not there, and its name has the image's id | a note if the text counts, else nothing |
+        | is not there, and has another name | an error if the text counts, else nothing |
 
         Args:
           mask: the mask that is stated for an image.
-          makes_pairs: whether the text counts: it makes splits, or no text does.
-          may_take_others: whether a mask outside of the set's folders is taken.
+          counts_for_pairs: whether the text counts: it makes splits, or no text does.
+          may_be_outside_set: whether a mask outside of the set's folders may be taken.
 
         Raises:
           LayoutError: if another row states another mask, or the mask is not there.
         """
+        exists = mask.path != ""
         if self._files.is_mask_of_set(mask.path):
             self._take(mask)
+        elif not mask.is_called_mask:
             return
-        if not mask.is_called_mask:
-            return  # the row names another file than a mask
-        if mask.path and may_take_others:
+        elif exists and may_be_outside_set:
             self._take(mask)
-            return
-        has_name_of_image = _has_id(mask.written, mask.image_id)
-        if mask.path or (makes_pairs and has_name_of_image):
-            self.first_unused_by_text.setdefault(mask.text, mask)
-        elif makes_pairs:
+        elif exists or (counts_for_pairs and _has_id(mask.written, mask.image_id)):
+            self._note(mask)
+        elif counts_for_pairs:
             raise _absent_mask_error(self._tree, mask)
 
     def _take(self, mask: StatedMask) -> None:
@@ -141,6 +191,10 @@ class _Statements:
         first = self.mask_by_image.setdefault(mask.image_id, mask)
         if first.path != mask.path:
             raise _two_masks_error(self._tree, first, mask)
+
+    def _note(self, mask: StatedMask) -> None:
+        """Keeps the mask for the note on its text, if it is the first one."""
+        self.first_unused_by_text.setdefault(mask.text, mask)
 
 
 def _absent_mask_error(tree: VocTree, mask: StatedMask) -> LayoutError:
@@ -186,27 +240,74 @@ def _two_masks_error(tree: VocTree, first: StatedMask, second: StatedMask) -> La
     )
 
 
+def _check_shared_masks(
+    tree: VocTree, files: NamedFiles, stated_by_image: Mapping[str, StatedMask]
+) -> None:
+    """Checks that no mask is stated for several images while other masks belong to them.
+
+    Example: a column of masks that was filled down by mistake. Copies of an image may share a mask.
+
+    Raises:
+      LayoutError: about the first such mask.
+    """
+    ids_by_mask: dict[str, list[str]] = collections.defaultdict(list)
+    for image_id, mask in stated_by_image.items():
+        ids_by_mask[mask.path].append(image_id)
+    if len(ids_by_mask) == 1 and len(stated_by_image) > 1 and len(tree.masks) > 1:
+        contradiction = f"the folder has {len(tree.masks)} masks"
+        raise _shared_mask_error(tree, [*stated_by_image.values()], contradiction)
+    for path, image_ids in ids_by_mask.items():
+        if len(image_ids) == 1:
+            continue
+        for image_id in image_ids:
+            own_mask = files.mask_by_name(image_id)
+            if own_mask not in ("", path):
+                contradiction = f"{tree.paths.image(image_id)} has {own_mask} by its name"
+                masks = [stated_by_image[other_id] for other_id in image_ids]
+                raise _shared_mask_error(tree, masks, contradiction)
+
+
+def _shared_mask_error(
+    tree: VocTree, masks: Sequence[StatedMask], contradiction: str
+) -> LayoutError:
+    """Returns the error about a mask that is stated for several images.
+
+    Args:
+      tree: the set.
+      masks: the mask as it is stated for each image.
+      contradiction: why they are not likely to share it.
+    """
+    return LayoutError(
+        tree.given / masks[0].text,
+        found=f"the mask {masks[0].path} for {counted(len(masks), 'image')}, and {contradiction}",
+        expected="a mask of its own for each image, or images without other masks",
+        remedy="correct the column of masks; if the images are copies of one image, take their "
+        "other masks out of the folder",
+        kind=STATED_PAIRS,
+    )
+
+
 def _check_unstated(
     tree: VocTree,
     files: NamedFiles,
     used: Collection[str],
-    stated: Mapping[str, StatedMask],
-    changed: Mapping[str, StatedMask],
+    stated_by_image: Mapping[str, StatedMask],
+    changed_by_image: Mapping[str, StatedMask],
 ) -> None:
     """Checks that no image without a stated mask has one by name that is stated for another image.
 
     Raises:
       LayoutError: if one has.
     """
-    image_by_mask = {stated_mask.path: image_id for image_id, stated_mask in changed.items()}
+    image_by_mask = {mask.path: image_id for image_id, mask in changed_by_image.items()}
     for image_id in tree.images:
-        if image_id in stated or image_id not in used:
+        if image_id in stated_by_image or image_id not in used:
             continue
         mask = files.mask_by_name(image_id)
         if mask in image_by_mask:
             other_id = image_by_mask[mask]
             raise LayoutError(
-                tree.given / stated[other_id].text,
+                tree.given / stated_by_image[other_id].text,
                 found=f"the mask {mask} for the image {tree.paths.image(other_id)}. By its name it "
                 f"belongs to {tree.paths.image(image_id)}, for which the text states no mask",
                 expected="a mask for each image whose mask another image gets",
@@ -238,44 +339,53 @@ def _check_listed(
             )
 
 
-def _note_on_pairs(tree: VocTree, text: str, changed: Mapping[str, StatedMask]) -> str:
+def _note_on_pairs(tree: VocTree, text: str, changed_by_image: Mapping[str, StatedMask]) -> str:
     """Says how many pairs of a text the names of the files do not give."""
-    mask_by_image = {i: mask for i, mask in changed.items() if mask.text == text}
-    first = min(mask_by_image)
-    pairs = counted(len(mask_by_image), "pair")
+    image_ids = [i for i, mask in changed_by_image.items() if mask.text == text]
+    first = min(image_ids)
     return (
-        f"{text} states {pairs} that the names of the files do not, such as "
-        f"{tree.paths.image(first)} with {mask_by_image[first].path}. The stated pairs are used."
+        f"{text} states {counted(len(image_ids), 'pair')} that the names of the files do not, such "
+        f"as {tree.paths.image(first)} with {changed_by_image[first].path}. The stated pairs are "
+        "used."
     )
 
 
-def _with_masks(tree: VocTree, changed: Mapping[str, StatedMask]) -> VocTree:
-    """Returns a tree whose images have other masks."""
+def _with_masks(tree: VocTree, changed_by_image: Mapping[str, StatedMask]) -> VocTree:
+    """Returns a tree whose images have other masks.
+
+    A stated mask has no id of its own any more, unless its name is that of an image.
+    """
     labels = tree.labels
     folder = posixpath.normpath(posixpath.join(tree.root_below_given, tree.layout.masks))
-    name_by_id = dict(labels.names.items())
-    for image_id, mask in changed.items():
-        name_by_id[image_id] = posixpath.relpath(mask.path, folder)
+    changed_name_by_id = {
+        image_id: posixpath.relpath(mask.path, folder)
+        for image_id, mask in changed_by_image.items()
+    }
+    stated_names = set(changed_name_by_id.values())
+    name_by_id = {}
+    for mask_id, name in labels.names.items():
+        if mask_id in tree.images or name not in stated_names:
+            name_by_id[mask_id] = name
+    name_by_id |= changed_name_by_id
     names_by_ambiguous_id = {
         image_id: files
         for image_id, files in labels.names.names_by_ambiguous_id.items()
-        if image_id not in changed
+        if image_id not in changed_by_image
     }
     names = Names(dict(sorted(name_by_id.items())), names_by_ambiguous_id)
     return dataclasses.replace(tree, given_labels=dataclasses.replace(labels, names=names))
 
 
 def _texts_of(tree: VocTree) -> Iterator[str]:
-    """Yields the texts that may state pairs, but for class files and labels of one image."""
+    """Yields the texts that may state pairs: no class files, and no labels of one image."""
     assert tree.listing
-    endings = pair_tables.ENDINGS
     stems: set[str] = set()
     for name in tree.images.values():
         stems.add(without_ending(posixpath.basename(name)))
     for folder, files in tree.listing.files_by_folder.items():
         if role_of_path(folder) == "drawn":
             continue
-        texts = [name for name in files if name.lower().endswith(endings)]
+        texts = [name for name in files if name.lower().endswith(pair_tables.ENDINGS)]
         texts_of_many_images = [name for name in texts if without_ending(name) not in stems]
         for name in texts_of_many_images[:_MAX_TEXTS_OF_FOLDER]:
             path = posixpath.join(folder, name)

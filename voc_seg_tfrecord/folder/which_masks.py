@@ -45,42 +45,44 @@ def ask_which_masks(listing: Listing, find: Callable[[str], VocTree]) -> LayoutE
     Returns:
       The question, or the error that says which image has several; None if no image has.
     """
-    for found in _find_images_with_masks(listing):
-        if all(looks_like_mask(listing.root / mask) for mask in found.masks):
-            return _question(listing, found, find)
+    for image_with_masks in _find_images_with_masks(listing):
+        if all(looks_like_mask(listing.root / mask) for mask in image_with_masks.masks):
+            return _question(listing, image_with_masks, find)
     return None
 
 
 def _question(
-    listing: Listing, found: _ImageWithMasks, find: Callable[[str], VocTree]
+    listing: Listing, image_with_masks: _ImageWithMasks, find: Callable[[str], VocTree]
 ) -> LayoutError:
     """Returns the question which masks are meant, or an error if no option can say it."""
-    first, second, *_ = found.masks
-    alternatives = _list_patterns(found, find)
+    first, second, *_ = image_with_masks.masks
+    alternatives = _list_patterns(image_with_masks, find)
     if len(alternatives) > 1:
         return QuestionError(
             listing.root,
             alternatives,
-            to=f"read the masks, of which images have several, such as {first} and {second} "
-            f"for {found.image}",
+            task=f"read the masks, of which images have several, such as {first} and {second} "
+            f"for {image_with_masks.image}",
             expected=ONE_MASK,
             kind=SEVERAL_MASKS,
         )
     return LayoutError(
         listing.root,
-        found=f"{counted(len(found.masks), 'mask')} for the image {found.image}, such as {first} "
-        f"and {second}",
+        found=f"{counted(len(image_with_masks.masks), 'mask')} for the image "
+        f"{image_with_masks.image}, such as {first} and {second}",
         expected=ONE_MASK,
         remedy=MERGE_MASKS,
         kind=SEVERAL_MASKS,
     )
 
 
-def _list_patterns(found: _ImageWithMasks, find: Callable[[str], VocTree]) -> list[Alternative]:
+def _list_patterns(
+    image_with_masks: _ImageWithMasks, find: Callable[[str], VocTree]
+) -> list[Alternative]:
     """Returns the patterns of masks' names that give pairs."""
-    image_stem = stem(found.image)
+    image_stem = stem(image_with_masks.image)
     patterns: list[str] = []
-    for mask in found.masks[:_MAX_MASKS]:
+    for mask in image_with_masks.masks[:_MAX_MASKS]:
         patterns += _patterns_of(posixpath.basename(mask), image_stem)
     alternatives: list[Alternative] = []
     for pattern in dict.fromkeys(patterns):
@@ -106,19 +108,29 @@ def _patterns_of(mask_name: str, image_stem: str) -> list[str]:
     | `b.png` | `a` | none |
     """
     mask_stem, ending = posixpath.splitext(mask_name)
-    texts_around = _texts_around(mask_stem, image_stem)
-    # `parts_at_token_ends` pairs masks by the beginning or the end of their names.
-    at_an_end = [(before, behind) for before, behind in texts_around if not before or not behind]
-    patterns = [f"{before}{ID}{behind}{ending}" for before, behind in at_an_end or texts_around]
+    affixes = _list_affixes(mask_stem, image_stem)
+    # The id at one end of the name comes first, because `_masks_by_image` found the mask so.
+    affixes_with_id_at_end = [affix for affix in affixes if not affix.before or not affix.behind]
+    patterns = [
+        f"{affix.before}{ID}{affix.behind}{ending}" for affix in affixes_with_id_at_end or affixes
+    ]
     if patterns:
         return patterns
     match = find_infix(mask_name, {image_stem})
     return [match.pattern] if match else []
 
 
-def _texts_around(mask_stem: str, image_stem: str) -> list[tuple[str, str]]:
-    """Returns what stands before and behind the name of an image, wherever it cuts no token."""
-    texts_around: list[tuple[str, str]] = []
+@dataclasses.dataclass(frozen=True)
+class _Affixes:
+    """What the name of a mask has before and behind the name of its image."""
+
+    before: str
+    behind: str
+
+
+def _list_affixes(mask_stem: str, image_stem: str) -> list[_Affixes]:
+    """Returns what is around the name of an image, for each position where it cuts no token."""
+    affixes: list[_Affixes] = []
     start = mask_stem.find(image_stem)
     while start >= 0:
         end = start + len(image_stem)
@@ -126,9 +138,9 @@ def _texts_around(mask_stem: str, image_stem: str) -> list[tuple[str, str]]:
         cuts_token_before = before != "" and is_within_token(before[-1], image_stem[0])
         cuts_token_behind = behind != "" and is_within_token(image_stem[-1], behind[0])
         if not cuts_token_before and not cuts_token_behind:
-            texts_around.append((before, behind))
+            affixes.append(_Affixes(before, behind))
         start = mask_stem.find(image_stem, start + 1)
-    return texts_around
+    return affixes
 
 
 def _find_images_with_masks(listing: Listing) -> Iterator[_ImageWithMasks]:
@@ -141,10 +153,10 @@ def _find_images_with_masks(listing: Listing) -> Iterator[_ImageWithMasks]:
             masks_by_image = _masks_by_image(images, masks, are_in_one_folder=mask_folder == folder)
             for image, masks_of_image in masks_by_image.items():
                 if len(masks_of_image) > 1:
-                    yield _with_folders(folder, image, mask_folder, masks_of_image)
-            is_folder_of_one_image = len(images) == 1 and mask_folder != folder
-            if is_folder_of_one_image and len(masks) > 1 and not masks_by_image:
-                yield _with_folders(folder, images[0], mask_folder, masks)
+                    yield _join_paths(folder, image, mask_folder, masks_of_image)
+            is_beside = mask_folder != folder
+            if is_beside and not masks_by_image and len(images) == 1 and len(masks) > 1:
+                yield _join_paths(folder, images[0], mask_folder, masks)  # masks of this image
 
 
 def _list_pictures(listing: Listing) -> dict[str, list[str]]:
@@ -159,9 +171,7 @@ def _list_pictures(listing: Listing) -> dict[str, list[str]]:
     return pictures_by_folder
 
 
-def _with_folders(
-    folder: str, image: str, mask_folder: str, masks: Sequence[str]
-) -> _ImageWithMasks:
+def _join_paths(folder: str, image: str, mask_folder: str, masks: Sequence[str]) -> _ImageWithMasks:
     """Returns an image and its masks by their paths."""
     paths = [posixpath.join(mask_folder, name) for name in masks]
     return _ImageWithMasks(posixpath.join(folder, image), paths)
@@ -180,7 +190,7 @@ def _folders_of_masks(folder: str, pictures_by_folder: Mapping[str, Sequence[str
 def _masks_by_image(
     images: Sequence[str], masks: Sequence[str], *, are_in_one_folder: bool
 ) -> dict[str, list[str]]:
-    """Returns by images the masks whose names are those of images with a word more.
+    """Returns the masks whose names are those of images with a word more, by their images.
 
     Args:
       images: the names of the images.

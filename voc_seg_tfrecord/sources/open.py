@@ -19,9 +19,10 @@ from voc_seg_tfrecord.core.example import Item, NeededFiles, Source
 from voc_seg_tfrecord.core.layout import IMAGES, LAYOUT_OPTIONS, LISTS, MASKS
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.releases import Release
+from voc_seg_tfrecord.folder.absent_images import advise_on_absent_images
 from voc_seg_tfrecord.folder.alternatives import check_alternatives
 from voc_seg_tfrecord.folder.classes.names import class_colors
-from voc_seg_tfrecord.folder.plan import FolderPlan, advise_on_absent_images, plan_folder
+from voc_seg_tfrecord.folder.plan import FolderPlan, plan_folder
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.tree.items import Pairs

@@ -291,7 +291,7 @@ def _ask_which_file(
     return QuestionError(
         where,
         alternatives,
-        to=f"name the classes by class files, because {first_difference}",
+        task=f"name the classes by class files, because {first_difference}",
         expected="one class file, or files that agree",
         kind=CONTRADICT,
     )

@@ -139,7 +139,7 @@ def _question(listing: Listing, readings: Sequence[Sequence[Pairing]]) -> Questi
     return QuestionError(
         listing.root,
         alternatives,
-        to=wording.task,
+        task=wording.task,
         expected=wording.expected,
         kind="several ways to read a folder",
     )

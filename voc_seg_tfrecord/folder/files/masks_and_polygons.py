@@ -28,7 +28,7 @@ def check_same_labels(masks: VocTree, polygons: VocTree) -> None:
     raise QuestionError(
         masks.given,
         [_masks_alternative(masks, polygons), _polygons_alternative(polygons)],
-        to=f"read the labels, {words}",
+        task=f"read the labels, {words}",
         expected="masks or polygons, or the same pixels in both",
         kind="masks and polygons",
     )

@@ -75,7 +75,7 @@ def _question_of_tools(listing: Listing, by_tool: SheetsByTool) -> QuestionError
     return QuestionError(
         listing.root,
         alternatives,
-        to="read the labels, by polygons of several tools",
+        task="read the labels, by polygons of several tools",
         expected="polygons of one tool, or a folder of masks that --masks names",
         kind="polygons of several tools",
     )

@@ -230,7 +230,7 @@ class SheetImages:
             return wrong(file, meant, "one image of this name", remedy)
         expected = f"one image of this name; otherwise {remedy}"
         return QuestionError(
-            file, alternatives, to=f"find {meant}", expected=expected, kind=MaskError.KIND
+            file, alternatives, task=f"find {meant}", expected=expected, kind=MaskError.KIND
         )
 
     def _is_unambiguous_in(self, folder: str) -> bool:

@@ -197,7 +197,7 @@ def _several_divisions_error(
     return QuestionError(
         evidence.tree.given,
         [candidate.alternative for candidate in candidates],
-        to="divide the images into splits",
+        task="divide the images into splits",
         expected="texts or folders that say one division",
         kind="several ways to divide",
     )
@@ -218,7 +218,7 @@ def _rest_undecided_error(
     return QuestionError(
         evidence.tree.given,
         [chosen.alternative, with_rest.alternative, all_images],
-        to="divide the images into splits, of which one leaves "
+        task="divide the images into splits, of which one leaves "
         f"{len(left_out):,} labeled images out",
         expected="texts or folders that say one division",
         kind="several ways to divide",

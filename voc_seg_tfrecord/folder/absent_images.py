@@ -1,0 +1,37 @@
+"""Says what a user can do about a list of ids that have no image."""
+
+from voc_seg_tfrecord.core.errors import command
+from voc_seg_tfrecord.folder.plan import FolderPlan
+
+
+def advise_on_absent_images(plan: FolderPlan, split: str) -> str:
+    """Returns how many ids of a split have no image, and what a user can do about them.
+
+    Empty if all have one, or an image with a similar id.
+    """
+    images = plan.tree.images
+    ids = plan.splits[split]
+    absent_count = 0
+    for image_id in ids:
+        if image_id not in images and not images.find_similar_id(image_id):
+            absent_count += 1
+    if not absent_count:
+        return ""
+    found = f"{absent_count} of {len(ids)} ids have no image in {plan.tree.layout.images}"
+    if absent_count < len(ids):
+        return f"{found}. --missing_image skip leaves them out"
+    options = command(splits=_splits_without_absent_images(plan))
+    return (
+        f"{found}. So the list is one of other images, or --images names their folder. Without the "
+        f"list: {options}"
+    )
+
+
+def _splits_without_absent_images(plan: FolderPlan) -> str:
+    """Returns the option `splits` with the splits whose images are all there, or else ratios."""
+    images = plan.tree.images
+    complete_splits = []
+    for split, source in plan.division.options.items():
+        if all(image_id in images for image_id in plan.splits[split]):
+            complete_splits.append(f"{split}={source}")
+    return ",".join(complete_splits) or "train=0.8,validation=0.2"

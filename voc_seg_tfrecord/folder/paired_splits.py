@@ -1,0 +1,179 @@
+"""Decides the splits of a folder, in which each image has the mask that a text states for it.
+
+Splits come first: a text that makes one counts for its images. Then each image gets its mask, and
+images without one are left out, or the build stops.
+"""
+
+import collections
+import dataclasses
+
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
+from voc_seg_tfrecord.core.mask_rule import MaskRule
+from voc_seg_tfrecord.folder.question import Problems
+from voc_seg_tfrecord.folder.reader import FolderReader
+from voc_seg_tfrecord.folder.splits.by_ratio import POOL, divide_stratified
+from voc_seg_tfrecord.folder.splits.divide import Splits, split_ids
+from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.splits.missing_masks import NAMES_OF_MASKS, MissingMasks
+from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+
+_ONE_SPLIT = "train"
+"""The split of all images while splits are not decided."""
+
+_SOURCE_OF_ONE_SPLIT = "all images"
+
+
+@dataclasses.dataclass(frozen=True)
+class PairedSplits:
+    """The splits of a set in which each image has the mask that a text states for it.
+
+    Attributes:
+      division: the splits; the tree of their evidence has the stated pairs.
+      stated: these pairs.
+    """
+
+    division: Splits
+    stated: StatedPairs
+
+
+def choose_splits(reader: FolderReader, config: VocSegConfig, problems: Problems) -> PairedSplits:
+    """Returns the splits of a set.
+
+    If they cannot be decided and the plan reads on, all images are in one split, whatever lists
+    and groups say.
+    """
+    tree = reader.find_tree(config)
+    _check_masks_can_be_resized(tree, config)
+    evidence = problems.try_step(reader.find_split_evidence, config) or SplitEvidence(tree)
+    decided = _decide_splits(reader, evidence, config, problems)
+    if decided is not None:
+        return decided
+    return _put_all_in_one_split(reader, evidence, config, problems)
+
+
+def _check_masks_can_be_resized(tree: VocTree, config: VocSegConfig) -> None:
+    """Checks that masks are no polygons if they are to be resized.
+
+    Raises:
+      ConfigError: if they are.
+    """
+    if config.resize_masks is not None and tree.labels.tool:
+        raise ConfigError(
+            "option resize_masks",
+            found=f"{config.resize_masks}, but the masks are drawn from the polygons of "
+            f"{tree.labels.tool}",
+            expected="masks that are files of pixels; polygons are drawn at the size of the image",
+            remedy="leave resize_masks out, or name the folder of masks with --masks",
+        )
+
+
+def _decide_splits(
+    reader: FolderReader, evidence: SplitEvidence, config: VocSegConfig, problems: Problems
+) -> PairedSplits | None:
+    """Returns the splits by lists, folders or ratios; None if they cannot be decided."""
+    division = problems.try_step(split_ids, evidence, config, problems)
+    if division is None:
+        return None
+    paired = _with_stated_pairs(division, config, problems)
+    labeled = problems.try_step(_leave_out, reader, paired.division, config)
+    if labeled is None:
+        return None
+    return dataclasses.replace(paired, division=labeled)
+
+
+def _put_all_in_one_split(
+    reader: FolderReader, evidence: SplitEvidence, config: VocSegConfig, problems: Problems
+) -> PairedSplits:
+    """Returns all images that have a mask in one split; no split if there are none."""
+    ids = [*evidence.tree.images]
+    one_split = Splits(
+        evidence, {_ONE_SPLIT: ids}, {_ONE_SPLIT: _SOURCE_OF_ONE_SPLIT}, undecided=True
+    )
+    # `_decide_splits` may have found the stated pairs before, for its own splits. A problem that is
+    # found twice is kept once; see `Problems.try_step`.
+    paired = _with_stated_pairs(one_split, config, problems)
+    if ids:
+        skipping = dataclasses.replace(config, missing_mask="skip")
+        labeled = problems.try_step(_leave_out, reader, paired.division, skipping)
+        if labeled is not None:
+            return dataclasses.replace(paired, division=labeled)
+    no_split = Splits(paired.division.evidence, undecided=True)
+    return dataclasses.replace(paired, division=no_split)
+
+
+def _leave_out(reader: FolderReader, division: Splits, config: VocSegConfig) -> Splits:
+    """Returns splits without the images that lack a mask, if the config leaves them out."""
+    try:
+        return MissingMasks(division.evidence.tree, config).leave_out(division)
+    except LayoutError as error:
+        if error.kind != NAMES_OF_MASKS:
+            raise
+        question = reader.ask_which_masks(config)
+        if question is not None:
+            raise question from None
+        raise
+
+
+def _with_stated_pairs(division: Splits, config: VocSegConfig, problems: Problems) -> PairedSplits:
+    """Returns splits whose images have the masks that texts state for them."""
+    stated = problems.try_step(_pair_as_stated, division, config)
+    if stated is None:
+        return PairedSplits(division, StatedPairs(division.evidence.tree))
+    evidence = dataclasses.replace(division.evidence, tree=stated.tree)
+    notes = [*division.notes, *stated.notes]
+    return PairedSplits(dataclasses.replace(division, evidence=evidence, notes=notes), stated)
+
+
+def _pair_as_stated(division: Splits, config: VocSegConfig) -> StatedPairs:
+    """Finds the pairs that texts state."""
+    ids_by_text: dict[str, set[str]] = collections.defaultdict(set)
+    for split_list in division.evidence.lists:
+        ids_by_text[split_list.file].update(split_list.ids)
+    options_of_layout = config.layout or {}
+    return pair_as_stated(
+        division.evidence.tree,
+        division.evidence.image_names,
+        used=division.used,
+        texts_of_splits=division.files,
+        listed=ids_by_text,
+        masks_are_given="masks" in options_of_layout or "mask_name" in options_of_layout,
+    )
+
+
+def divide_pool(
+    division: Splits, config: VocSegConfig, rule: MaskRule, problems: Problems
+) -> Splits:
+    """Divides a pool of all images by their classes, if the splits wait for that.
+
+    If the pool cannot be divided and the plan reads on, all images are in one split.
+
+    Args:
+      division: the splits, or the pool.
+      config: says the ratios.
+      rule: how masks are read.
+      problems: takes the error.
+    """
+    if POOL not in division.ids:
+        return division
+    divided = problems.try_step(_divide_stratified, config, rule, division)
+    if divided is not None:
+        return divided
+    return dataclasses.replace(
+        division,
+        ids={_ONE_SPLIT: division.ids[POOL]},
+        sources={_ONE_SPLIT: _SOURCE_OF_ONE_SPLIT},
+        left_out={_ONE_SPLIT: division.left_out.get(POOL, [])},
+        undecided=True,
+    )
+
+
+def _divide_stratified(config: VocSegConfig, rule: MaskRule, pool: Splits) -> Splits:
+    """Divides the pool of all images, so that each split has its share of every class."""
+    labels = pool.evidence.tree.labels
+    left_out_of_pool = pool.left_out.get(POOL, [])
+    divided = divide_stratified(labels, config, rule, pool.ids[POOL], left_out_of_pool)
+    return dataclasses.replace(
+        pool, ids=divided.ids, sources=divided.sources, left_out=divided.left_out
+    )
