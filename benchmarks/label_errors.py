@@ -16,7 +16,7 @@ from etils import epath
 import numpy as np
 from scipy import ndimage
 
-from voc_seg_tfrecord.build_from.tree import find_config
+from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.file import File
@@ -41,7 +41,8 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 def read(args: argparse.Namespace) -> Iterator[tuple[str, stills.Still, np.ndarray]]:
     """Yields id, image and mask of the pairs of a folder that a build could read."""
-    config, plan = find_config(epath.Path(args.root), name="own", **arguments.tree_fields(args))
+    plan = plan_to_build(epath.Path(args.root), name="own", **arguments.tree_fields(args))
+    config = plan.config
     spec = dataclasses.replace(config.example_spec(plan.mask_rule), decoding="none")
     for split, ids in plan.splits.items():
         for image_id in ids:

@@ -170,7 +170,8 @@ def test_a_failed_overwrite_leaves_the_dataset_that_was_there(build, tmp_path):
 
 def test_a_source_file_that_vanishes_is_named(tmp_path):
     tree = write_small_tree(tmp_path / "tree", 5)
-    config, plan = build_from.find_config(tree, name="x", class_names=["voc"])
+    plan = build_from.plan_to_build(tree, name="x", class_names=["voc"])
+    config = plan.config
     (tree / "JPEGImages/003.jpg").unlink()
     with pytest.raises(SplitError, match=r"003\.jpg: this file cannot be read"):
         build_from.build_source(build_from.own_source(plan), config, data_dir=tmp_path / "data")

@@ -36,7 +36,6 @@ import os
 import sys
 import types
 from typing import TYPE_CHECKING, Any
-import warnings
 
 from etils import epath
 import tensorflow_datasets as tfds
@@ -47,12 +46,33 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.core.id_lists import id_list_sha256, id_of_file
+from voc_seg_tfrecord.core.padding_warning import warn_of_padding
 from voc_seg_tfrecord.writing import engines, shards
 from voc_seg_tfrecord.writing.copies import CopyFinder, SharedImages
 from voc_seg_tfrecord.writing.streamed_items import StreamedItems, stream_items
 
 _TFRECORD = tfds.core.FileFormat.TFRECORD
 _COMMAND_THAT_REMOVES_DATASETS = "tensorflow_datasets.scripts.cli.build"
+
+_CONTENT_FIELDS = (
+    "release",
+    "class_names",
+    "classes",
+    "background",
+    "splits",
+    "split_by",
+    "group_by",
+    "seed",
+    "layout",
+    "instance_mask",
+    "objects",
+    "bands",
+    "dtype",
+    "tile",
+    "tile_overlap",
+    "tile_format",
+)
+"""The fields of a config that change the content of its dataset."""
 
 
 class DatasetInfo(tfds.core.DatasetInfo):
@@ -207,9 +227,8 @@ class SteppingAroundBuilder(  # TFDS has no types
     ) -> None:
         """Builds in a staging folder, which takes the dataset's place when it is complete."""
         _check_bucket(os.fspath(self.data_path))
-        if self.data_path.exists():  # TFDS would keep metadata of the dataset that is replaced
-            self.info.__dict__.update(vars(self._info()))
-            self.info.set_file_format(_TFRECORD)
+        if self.data_path.exists():
+            self._renew_info()
         running = _RunningBuild(self.data_dir, workers)
         replace = download_config.download_mode.overwrite_dataset
         assign = tfds.core.utils.temporary_assignment
@@ -229,6 +248,14 @@ class SteppingAroundBuilder(  # TFDS has no types
         }
         self.info.update_data_dir(self.data_dir)
         self.copies.warn(self.data_path)
+
+    def _renew_info(self) -> None:
+        """Makes all fields of the info anew, which describe the dataset that is replaced.
+
+        TFDS would keep its metadata and splits. The object stays, because others may hold it.
+        """
+        self.info.__dict__.update(vars(self._info()))
+        self.info.set_file_format(_TFRECORD)
 
     def _log_download_bytes(self) -> None:
         with self._under_final_name():
@@ -264,10 +291,7 @@ class SteppingAroundBuilder(  # TFDS has no types
         dl_manager: tfds.download.DownloadManager,
         download_config: tfds.download.DownloadConfig,
     ) -> Sequence[tfds.core.SplitInfo]:
-        """Writes all splits shard by shard, and notes the digest of the image ids of each split.
-
-        A digest is left out if only the first tiles are written, as it is not known whose they are.
-        """
+        """Writes all splits shard by shard, and notes the digest of the image ids of each split."""
         from voc_seg_tfrecord.audit.versions import open_older_version  # readers do not need it
 
         assert self._running is not None
@@ -289,7 +313,9 @@ class SteppingAroundBuilder(  # TFDS has no types
         ids = _image_ids(source, max_examples)
         if older is not None:
             older.check_ids(ids)
-        if max_examples is None or source.spec.tiling is None:
+        # The first tiles may be those of any images, so their ids are not known.
+        are_ids_known = max_examples is None or source.spec.tiling is None
+        if are_ids_known:
             self.info.metadata["splits"] = {
                 split: {"ids_sha256": id_list_sha256(ids_of_split)}
                 for split, ids_of_split in ids.items()
@@ -318,17 +344,13 @@ class _PathThatStays(type(epath.Path())):  # type: ignore[misc]
         """Does nothing."""
 
 
-_CONTENT_FIELDS = ("class_names", "classes", "tile", "tile_overlap", "tile_format")
-"""The fields of a config that change the content of its dataset."""
-
-
 def _check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
-    """Checks that a dataset of a config's name has the classes and tiles of the config.
+    """Checks that a dataset of a config's name was built with the content of the config.
 
-    TFDS reuses a dataset of the same name, so it would silently ignore changed rules.
+    TFDS reuses a dataset of the same name, so it would silently ignore changed options.
 
     Raises:
-      ConfigError: if it was built with other classes, meanings of mask values or tiles.
+      ConfigError: if one of `_CONTENT_FIELDS` was another one.
     """
     path = folder / "metadata.json"
     built = json.loads(dataset_files.read_small(path)).get("config") if path.exists() else None
@@ -346,7 +368,7 @@ def _check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
 
 
 def _image_ids(source: Source, max_examples: int | None) -> dict[str, list[str]]:
-    """Returns the ids of the images of each split, of the first examples only if asked for."""
+    """Returns the ids of the images of each split, or of its first examples."""
     ids = {}
     for split, items in source.splits.items():
         numbers = range(len(items))[:max_examples]
@@ -424,25 +446,4 @@ def _check_format(file_format: str | tfds.core.FileFormat | None) -> None:
         remedy="leave --file_format out; read TFRecords in any order with "
         "voc_seg_tfrecord.data_source, or write Parquet with `voc-seg-tfrecord export "
         "--layout parquet`",
-    )
-
-
-class PaddedWithBackground(UserWarning):
-    """Masks of different sizes are padded with 0 in a batch, and 0 is background."""
-
-
-def warn_of_padding(config: VocSegConfig, batch_size: int) -> None:
-    """Warns of batches of TFDS's, in which masks of different sizes are padded with 0.
-
-    Tiles have one size, and a batch of one example is not padded.
-    """
-    if batch_size == 1 or config.tiling or config.task != "segmentation":
-        return
-    warnings.warn(
-        f"batch_size={batch_size} pads masks with 0, which is background, where sizes in a batch "
-        "differ, and images with black. Read without it, and make batches with "
-        "voc_seg_tfrecord.pipeline: padded_batch pads masks with 255, which is void; "
-        "training_batches makes crops of one size",
-        PaddedWithBackground,
-        stacklevel=3,
     )

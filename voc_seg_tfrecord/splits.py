@@ -156,12 +156,12 @@ def _divide_tf_data(dataset: Any, wanted: IdList, partial: bool, where: object) 
     import tensorflow as tf
 
     _check_elements(dataset, where)
-    ids = ids_in(wanted)
+    wanted_ids = ids_in(wanted)
     if not partial:
         filenames = dataset.map(lambda example: example[names.FILENAME]).as_numpy_iterator()
         present_ids = [id_of_file(filename.decode()) for filename in filenames]
-        check_present(ids, present_ids, where, partial=False)
-    keys = tf.constant(sorted(ids))
+        check_present(wanted_ids, present_ids, where, partial=False)
+    keys = tf.constant(sorted(wanted_ids))
     initializer = tf.lookup.KeyValueTensorInitializer(keys, tf.ones_like(keys, tf.bool))
     is_in_list = tf.lookup.StaticHashTable(initializer, default_value=False)
 

@@ -66,7 +66,11 @@ class Builder(SteppingAroundBuilder):
     def _split_generators(
         self, dl_manager: tfds.download.DownloadManager
     ) -> dict[str, SplitGenerator]:
-        """Returns the examples of each split in the order of its list."""
+        """Returns the examples of each split in the order of its list.
+
+        TFDS wants this method and the next one of each builder. A build itself does not call them,
+        as `_generate_splits` of the base class writes the shards.
+        """
         source = self.open_source(dl_manager)
         return {
             split: self._generate_examples(items, source.spec)

@@ -12,7 +12,7 @@ import tensorflow_datasets as tfds
 import tifffile
 
 from voc_seg_tfrecord import arrays, builder_from_tree, data_source, pipeline, stats
-from voc_seg_tfrecord.build_from.tree import find_config
+from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.reading import records
@@ -212,7 +212,7 @@ def test_nnunets_channels_are_stacked_in_their_order(tmp_path):
             save(path, np.ascontiguousarray(pixels(image_id, 2, "uint16")[..., channel]))
         exports.put_mask(tmp_path / "n", f"labelsTr/{image_id}.png", exports.truth(image_id))
     with pytest.raises(LayoutError, match="--bands all --dtype uint16"):
-        find_config(tmp_path / "n", name="n", class_names=NAMES)
+        plan_to_build(tmp_path / "n", name="n", class_names=NAMES)
     builder = builder_from_tree(
         tmp_path / "n",
         name="n",
@@ -274,7 +274,7 @@ def test_each_image_that_would_lose_bits_is_named_by_check(deep, capsys):
 )
 def test_options_that_do_not_go_together_are_refused(deep, options, found):
     with pytest.raises(ConfigError, match=found):
-        find_config(deep, name="n", class_names=NAMES, **options)
+        plan_to_build(deep, name="n", class_names=NAMES, **options)
 
 
 def test_values_and_numbers_of_bands_that_do_not_fit_stop_a_build(deep, tmp_path):

@@ -15,7 +15,7 @@ from support.png_writer import write_png
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, voc_palette
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.build_from.run import build_source
-from voc_seg_tfrecord.build_from.tree import describe, find_config
+from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.core.mask_rule import rule_of_rows
@@ -43,7 +43,8 @@ def plan_of(root, words):
     parser = argparse.ArgumentParser()
     arguments.add_tree(parser)
     said = arguments.tree_fields(parser.parse_args([str(root), *shlex.split(words)]))
-    return find_config(root, name="x", **said)
+    plan = plan_to_build(root, name="x", **said)
+    return plan.config, plan
 
 
 def classes(config, plan):
@@ -349,7 +350,7 @@ def test_rows_that_make_all_void_leave_the_names_of_a_list(write, kind, text, wo
 
 def test_what_is_void_is_void_in_what_is_built(write, tmp_path):
     config, plan = plan_of(write("gray"), V)
-    assert "void means void" in describe(plan, config)
+    assert "void means void" in describe(plan)
     builder = build_source(own_source(plan), config, data_dir=tmp_path / "data")
     info = builder.info
     assert info.features["segmentation_mask"].names == ["background", "a", "b"]

@@ -96,6 +96,16 @@ def test_a_dataset_is_not_reused_for_other_tiles_under_its_name(tree, tmp_path):
         build(tmp_path, VocSegConfig(**config, tile=24), tree)
 
 
+@pytest.mark.parametrize(
+    "changed", [{"splits": {"train": "val"}}, {"background": NAMES[1]}, {"instance_mask": True}]
+)
+def test_a_dataset_is_not_reused_for_other_content_under_its_name(tree, tmp_path, changed):
+    config = {"name": "own", "class_names": NAMES}
+    build(tmp_path, VocSegConfig(**config), tree)
+    with pytest.raises(ConfigError, match=f"built with {next(iter(changed))} as by default"):
+        build(tmp_path, VocSegConfig(**config, **changed), tree)
+
+
 def test_a_damaged_image_stops_a_build_of_tiles_and_is_named(tmp_path):
     root = write_tree(tmp_path / "tree", count=2)
     path = root / "JPEGImages" / "0.png"

@@ -13,7 +13,7 @@ from support.building import examples
 from support.tfds_build import tfds_build
 
 from voc_seg_tfrecord import VOID, VocSegError
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, plan_to_build
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ConfigError
@@ -160,10 +160,10 @@ def test_ratios_share_out_what_no_list_does(tmp_path):
     for n in range(40):
         exports.put_pair(root, str(n))
     splits = {"train": 0.6, "validation": 0.2, "test": 0.2}
-    _, plan = find_config(root, name="mine", class_names=["a", "b", "c"], splits=splits)
+    plan = plan_to_build(root, name="mine", class_names=["a", "b", "c"], splits=splits)
     assert sum(map(len, plan.splits.values())) == 40
     exports.put_pair(root, "new")
-    _, grown = find_config(root, name="mine", class_names=["a", "b", "c"], splits=splits)
+    grown = plan_to_build(root, name="mine", class_names=["a", "b", "c"], splits=splits)
     for split in splits:
         assert set(plan.splits[split]) <= set(grown.splits[split])
 
@@ -172,8 +172,8 @@ def test_overlapping_lists_are_named_unless_allowed(export):
     root = export("cvat")
     exports.put(root, "ImageSets/Segmentation/other.txt", "photo.v1.2\n000032\n")
     with pytest.raises(VocSegError, match=r"(?s)ids in both, such as .*000032.*allow_overlap"):
-        find_config(root, name="mine")
-    _, plan = find_config(root, name="mine", overlap=True)
+        plan_to_build(root, name="mine")
+    plan = plan_to_build(root, name="mine", overlap=True)
     assert plan.splits["other"] == ["photo.v1.2", "000032"]
 
 
@@ -181,7 +181,7 @@ def test_a_list_whose_name_tfds_does_not_take_is_named(export):
     root = export("cvat")
     exports.put(root, "ImageSets/Segmentation/my list.txt", "000032\n")
     with pytest.raises(VocSegError, match="the split name 'my list'"):
-        find_config(root, name="mine")
+        plan_to_build(root, name="mine")
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_what_cannot_be_built_is_named(tmp_path, files, words):
     for name in files:
         exports.put(tmp_path, name, b"")
     with pytest.raises(VocSegError, match=words):
-        find_config(tmp_path, name="mine")
+        plan_to_build(tmp_path, name="mine")
 
 
 def test_a_string_is_not_taken_for_a_list_of_one_letter_names(export, tmp_path):
@@ -208,7 +208,7 @@ def test_a_string_is_not_taken_for_a_list_of_one_letter_names(export, tmp_path):
 def test_a_tree_without_class_names_asks_for_them(tmp_path):
     exports.mmsegmentation(tmp_path)
     with pytest.raises(VocSegError, match="with --class_names background,"):
-        find_config(tmp_path, name="mine")
+        plan_to_build(tmp_path, name="mine")
 
 
 def test_the_command_that_an_error_about_an_archive_proposes_works(tmp_path):
@@ -227,4 +227,4 @@ def test_the_command_that_an_error_about_an_archive_proposes_works(tmp_path):
 def test_names_that_are_taken_or_impossible_are_refused(tmp_path, name):
     exports.cvat(tmp_path)
     with pytest.raises(VocSegError, match="choose another name"):
-        find_config(tmp_path, name=name)
+        plan_to_build(tmp_path, name=name)

@@ -8,7 +8,7 @@ from support import exports
 from support.encoding import decoded
 from support.png_writer import write_png
 
-from voc_seg_tfrecord.build_from.tree import find_config
+from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats.index_masks import read_mask
@@ -36,7 +36,8 @@ def test_white_is_the_class_in_each_mask_or_the_build_asks(tmp_path, kinds, orde
         mask = STORED[kinds[number % len(kinds)]](TRUTH)
         exports.put(tmp_path, f"SegmentationClass/{number}.png", mask)
     try:
-        config, plan = find_config(tmp_path, name="mine")
+        plan = plan_to_build(tmp_path, name="mine")
+        config = plan.config
         rule = config.example_spec(plan.mask_rule).rule
         paths = sorted((tmp_path / "SegmentationClass").iterdir())
         masks = [decoded(read_mask(File.read(path), rule).png) for path in paths]

@@ -23,7 +23,7 @@ from support.folders import (
 )
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.build_from.tree import describe, find_config
+from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.core.file import File
@@ -170,7 +170,7 @@ def test_two_kinds_of_masks_are_asked_about(tmp_path, patterns, option, answers)
 
 def test_a_pattern_that_was_found_is_told(tmp_path):
     root = write(tmp_path, "abc images/{}.jpg masks/{}_seg.png")
-    text = describe(*find_config(root, name="mine", class_names=NAMES)[::-1])
+    text = describe(plan_to_build(root, name="mine", class_names=NAMES))
     assert "Masks are named {id}_seg.png where images are named {id}: 3 of 3" in text
 
 

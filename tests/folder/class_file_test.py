@@ -13,7 +13,7 @@ from support.paths import REPOSITORY
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
-from voc_seg_tfrecord.build_from.tree import find_config
+from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.folder.classes.rules import RULES
 
@@ -30,7 +30,8 @@ def tree(tmp_path):
 
 def found(root, **said):
     """Returns the name at each pixel, and the notes."""
-    config, plan = find_config(root, name="mine", **said)
+    plan = plan_to_build(root, name="mine", **said)
+    config = plan.config
     names = np.array([*config.built_class_names, *["void"] * 256])
     return names[read_as(config, plan)], " ".join(plan.notes)
 
@@ -176,7 +177,7 @@ def test_class_files_that_contradict_are_both_proposed_if_values_are_asked_about
 def test_a_class_file_whose_lines_become_rows_is_used(tmp_path):
     exports.put_pairs(tmp_path, "ab", "images/{}.png", "masks/{}.png")
     exports.put(tmp_path, "classes.json", '{"0": "background", "1": "apple", "7": "pear"}')
-    plan = find_config(tmp_path, name="mine", classes={2: "pear"})[1]
+    plan = plan_to_build(tmp_path, name="mine", classes={2: "pear"})
     assert plan.config.built_class_names == ("background", "apple", "pear")
     assert not plan.unused
 
@@ -244,7 +245,8 @@ def roboflow(root, **classes):
 
 def test_a_split_without_one_of_the_classes_has_the_numbers_of_all(tmp_path):
     roboflow(tmp_path, test=["background", "a"], train=["background", "a", "b"])
-    config, plan = find_config(tmp_path, name="mine")
+    plan = plan_to_build(tmp_path, name="mine")
+    config = plan.config
     assert list(config.class_names) == ["background", "a", "b"]
     assert "The splits have different files _classes.csv; all are used." in plan.notes
 
@@ -253,7 +255,7 @@ def test_splits_that_number_classes_in_their_own_way_are_refused(tmp_path):
     roboflow(tmp_path, train=["background", "a", "b"], valid=["background", "b", "a"])
     for said in ({}, {"class_names": ["background", "a", "b"]}, {"classes": {"b": "background"}}):
         with pytest.raises(LayoutError, match="'b' with the value 1, and 'a' with the value 1 in "):
-            find_config(tmp_path, name="mine", **said)
+            plan_to_build(tmp_path, name="mine", **said)
 
 
 def put_files_of_root_and_split(root, in_root, in_split):
@@ -275,7 +277,8 @@ def test_a_class_file_of_a_split_that_agrees_with_the_one_of_its_name_in_the_roo
     tmp_path,
 ):
     put_files_of_root_and_split(tmp_path, ABC, ABC)
-    config, plan = find_config(tmp_path, name="mine")
+    plan = plan_to_build(tmp_path, name="mine")
+    config = plan.config
     assert list(config.class_names) == ["background", "a", "b"]
     assert [plan.mask_rule.values[value] for value in (0, 1, 2)] == [0, 1, 2]
 
@@ -335,7 +338,7 @@ def test_labelmes_names_of_one_split_that_has_more_are_numbered_as_those_of_the_
     for split, more in (("train", ""), ("valid", "c\n")):
         roboflow(tmp_path, **{split: []})
         exports.put(tmp_path, f"{split}/labels.txt", f"__ignore__\n_background_\na\nb\n{more}")
-    _, plan = find_config(tmp_path, name="mine")
+    plan = plan_to_build(tmp_path, name="mine")
     assert [plan.mask_rule.values[value] for value in (-1, 0, 1, 2)] == [255, 0, 1, 2]
 
 
@@ -343,7 +346,7 @@ def test_labelmes_names_of_one_split_that_has_more_are_numbered_as_those_of_the_
 def test_an_empty_line_between_names_is_an_error_as_some_tools_count_it(tree, name):
     exports.put(tree, name, "background\na\n\nb\n")
     with pytest.raises(LayoutError, match="an empty line after 'a'"):
-        find_config(tree, name="mine")
+        plan_to_build(tree, name="mine")
 
 
 @pytest.mark.parametrize("name", ["class_dict.csv", "label_colors.txt"])
@@ -359,7 +362,7 @@ def test_a_list_without_background_gets_it_if_masks_have_one_value_more(tree, na
     exports.put(tree, name, "crack\nroad\n")
     notes = expect(tree, "background", "crack", "road")
     assert f"{name} has no background, so value 0 is background, and value 1 is crack" in notes
-    config, _ = find_config(tree, name="mine")
+    config = plan_to_build(tree, name="mine").config
     expect(tree, "background", "crack", "road", class_names=config.class_names)
 
 
@@ -414,7 +417,7 @@ def test_colors_txt_without_black_is_asked_about_if_values_fit_both_readings(tre
     put_masks(tree, 0, 1, 2)
     refused(tree, "is background by value .* and sand by value", MaskError, class_names=None)
     exports.put(tree, "colors.txt", COLORS.replace("sand", "bg"))
-    assert find_config(tree, name="mine")[0].class_names[0] == "bg"
+    assert plan_to_build(tree, name="mine").config.class_names[0] == "bg"
 
 
 @pytest.mark.parametrize(
@@ -430,7 +433,7 @@ def test_colors_txt_has_background_by_color_only_if_masks_have_black(tree, first
     exports.Image.fromarray(pixels).save(tree / "SegmentationClass/a.png")
     exports.put(tree, "colors.txt", COLORS.replace("sand", first))
     assert "colors.txt has no background" not in expect(tree, *names.split())
-    config, _ = find_config(tree, name="mine")
+    config = plan_to_build(tree, name="mine").config
     assert ("background" in config.class_names) == ("background" in names)
 
 
@@ -510,7 +513,7 @@ def test_a_missing_mask_is_background_only_where_a_background_class_is_known(app
     exports.put_image(root, "JPEGImages/b.jpg")
     said = {"class_names": ["Apple", "Ground", "tree"], "missing_mask": "background"}
     with pytest.raises(ConfigError, match="--background NAME"):
-        find_config(root, name="mine", **said)
+        plan_to_build(root, name="mine", **said)
     builder = from_tree(root, background="Ground", **said)
     found = examples(builder, "train")["b.jpg"]
     assert (found["segmentation_mask"] == 1).all()

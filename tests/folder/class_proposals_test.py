@@ -10,7 +10,7 @@ from support.own_tree import read_as
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
-from voc_seg_tfrecord.build_from.tree import find_config
+from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.core.class_rows import parse_pairs
 from voc_seg_tfrecord.core.errors import VocSegError
 
@@ -34,12 +34,13 @@ def proposals(error):
 
 def asked(root, **said):
     with pytest.raises(VocSegError) as caught:
-        find_config(root, name="mine", **said)
+        plan_to_build(root, name="mine", **said)
     return [said | options for options in proposals(caught.value)], str(caught.value)
 
 
 def names_at(root, **said):
-    config, plan = find_config(root, name="mine", **said)
+    plan = plan_to_build(root, name="mine", **said)
+    config = plan.config
     names = np.array([*config.built_class_names, *["void"] * 256])
     return names[read_as(config, plan)]
 

@@ -11,7 +11,7 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOC_CLASSES, voc_palette
 from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.build_from.tree import find_config
+from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.class_csv import parse_csv
 from voc_seg_tfrecord.reading.dataset import open_built
@@ -99,9 +99,9 @@ def test_the_table_has_the_class_where_it_is_known(tmp_path, written):
         ("#33ddff", "tree"),
         ("#fa3253", "apple"),
     ]
-    _, plan = find_config(tmp_path / "t", name="x")
+    plan = plan_to_build(tmp_path / "t", name="x")
     text = (tmp_path / "classes 1.csv").read_text()
-    _, again = find_config(tmp_path / "t", name="x", classes=parse_csv(text, ""))
+    again = plan_to_build(tmp_path / "t", name="x", classes=parse_csv(text, ""))
     assert {**plan.mask_rule.all_colors} == {**again.mask_rule.all_colors}
 
 

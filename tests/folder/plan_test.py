@@ -14,7 +14,7 @@ from support.folders import NAMES, pairs_of, plan_of, refused, write
 from support.small_tree import write_small_tree
 
 from voc_seg_tfrecord.build_from.run import build_source
-from voc_seg_tfrecord.build_from.tree import find_config
+from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import releases, storage
 from voc_seg_tfrecord.core.config import VocSegConfig
@@ -94,7 +94,8 @@ def test_a_class_with_the_color_or_value_of_void_is_asked_about(tmp_path, table,
     text = refused(tmp_path, words, ConfigError, class_names=None)
     assert "--classes 'dry road=dry road' if it is a class, or --classes 'dry road=void'" in text
     for new in ("dry road", "void"):
-        config, plan = find_config(tmp_path, name="mine", classes={"dry road": new})
+        plan = plan_to_build(tmp_path, name="mine", classes={"dry road": new})
+        config = plan.config
         names = config.built_class_names
         assert ("dry road" in names) == (new == "dry road")
         assert plan.mask_rule.all_values[value] == (
@@ -127,7 +128,8 @@ def test_rows_that_are_proposed_for_a_name_with_a_comma_can_be_pasted(tmp_path, 
 def test_what_is_void_beyond_doubt_or_has_no_pixel_is_not_asked_about(tmp_path, table, noted):
     flat(tmp_path, {"a": GRAY, "b": GRAY * (1 + ("wall" in table))})
     exports.put(tmp_path, "class_dict.csv" if "r,g,b" in table else "labelmap.csv", table)
-    config, plan = find_config(tmp_path, name="mine")
+    plan = plan_to_build(tmp_path, name="mine")
+    config = plan.config
     assert [*config.class_names] == ["background", "road", "wall"][: 2 + ("wall" in table)]
     assert any("border means void" in note for note in plan.notes) == noted
 
@@ -161,7 +163,8 @@ def test_a_build_reads_each_own_mask_twice_and_decodes_it_once(tmp_path, monkeyp
 
 def test_a_mask_that_changed_since_the_survey_is_decoded_again(tmp_path):
     flat(tmp_path, {"a": GRAY, "b": GRAY})
-    config, plan = find_config(tmp_path, name="mine", class_names=["background", "crack"])
+    plan = plan_to_build(tmp_path, name="mine", class_names=["background", "crack"])
+    config = plan.config
     mask = tmp_path / "SegmentationClass" / "a.png"
     Image.fromarray((1 - GRAY).astype(np.uint8)).save(mask)
     builder = build_source(own_source(plan), config, data_dir=tmp_path / "data")
@@ -195,7 +198,8 @@ def test_a_mask_that_is_stored_otherwise_than_in_the_survey_is_refused(tmp_path,
 
     flat(tmp_path, {"a": GRAY})
     put_mask(before)
-    config, plan = find_config(tmp_path, name="mine", class_names=["background", "crack"])
+    plan = plan_to_build(tmp_path, name="mine", class_names=["background", "crack"])
+    config = plan.config
     put_mask(after)
 
     def build():
@@ -390,7 +394,7 @@ def test_the_options_of_a_plan_give_the_same_plan_again(tmp_path):
     root = write(tmp_path, "abcd images/{}.png masks/{}_m.png")
     exports.put(root, "labels.txt", "\n".join(NAMES))
     exports.put(root, "pairs.csv", "image,mask\nimages/a.png,masks/b_m.png\nb.png,masks/a_m.png\n")
-    _, plan = find_config(root, name="mine", splits={"train": 0.5, "validation": 0.5}, seed=3)
+    plan = plan_to_build(root, name="mine", splits={"train": 0.5, "validation": 0.5}, seed=3)
     again = plan_folder(FolderReader(root), VocSegConfig(**plan.options))
     assert again.splits == plan.splits
     assert again.mask_rule == plan.mask_rule

@@ -18,7 +18,7 @@ import pytest
 from support import exports, folders
 from support.building import build, examples, from_tree
 
-from voc_seg_tfrecord.build_from.tree import describe, find_config
+from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.errors import (
@@ -67,8 +67,7 @@ refused = functools.partial(folders.refused, class_names=None)
 
 
 def notes(root, **options):
-    config, plan = find_config(root, name="street", **options)
-    return describe(plan, config)
+    return describe(plan_to_build(root, name="street", **options))
 
 
 def change(path, **fields):
@@ -104,7 +103,7 @@ def test_a_folder_of_polygons_builds_with_one_call_and_is_verified(street, tmp_p
 def test_the_same_on_beam(street, tmp_path):
     root = street("coco")
     first = from_tree(root)
-    config, _ = find_config(root, name="street")
+    config = plan_to_build(root, name="street").config
     flags = ["--runner=DirectRunner", "--direct_running_mode=in_memory"]
     options = pipeline_options.PipelineOptions(flags=flags)
     second = build(tmp_path / "b", config, root, beam_options=options)
@@ -115,7 +114,7 @@ def test_the_same_on_beam(street, tmp_path):
 
 
 def test_what_was_counted_of_a_drawn_mask_goes_with_its_bytes(street):
-    tree = find_config(street("coco"), name="street")[1].tree
+    tree = plan_to_build(street("coco"), name="street").tree
     for image_id in tree.masks:
         raw = tree.items()[image_id].read()
         assert raw.surveyed.sha256 == hashlib.sha256(raw.mask.data).hexdigest()
@@ -134,7 +133,7 @@ def test_two_images_of_one_id_without_polygons_are_refused_and_with_polygons_are
 
 def test_class_names_choose_the_order(street):
     names = ["background", "tree", "road", "car"]
-    _, plan = find_config(street("labelme"), name="street", class_names=names)
+    plan = plan_to_build(street("labelme"), name="street", class_names=names)
     assert {1, 2, 3} <= plan.mask_rule.values.keys()
     assert [plan.mask_rule.values[value] for value in (1, 2, 3)] == [3, 2, 1]
 
@@ -449,12 +448,12 @@ def test_a_pattern_of_masks_is_obeyed_beside_polygons(street, pattern):
 def test_splits_by_class_read_the_drawn_masks(street, tool):
     root = street(tool)
     options = {"splits": {"train": 0.5, "validation": 0.5}, "split_by": "stratified"}
-    _, plan = find_config(root, name="street", **options)
+    plan = plan_to_build(root, name="street", **options)
     assert [len(ids) for ids in plan.splits.values()] == [2, 2]
     if tool == "labelme":
         for name in ("street_1", "street_2"):
             replace(root / f"{name}.json", '"tree"', '"car"')
-        _, plan = find_config(root, name="street", **options)
+        plan = plan_to_build(root, name="street", **options)
         with_tree = {"street_3", "street_4"}
         assert [len(with_tree & {*ids}) for ids in plan.splits.values()] == [1, 1]
 
@@ -511,7 +510,7 @@ def test_an_image_in_labelmes_file_is_called_as_the_file_if_no_ending_is_said(st
     root = street("labelme")
     photo = root / "street_1.jpg"
     content = moved_inside(photo, imagePath=name)
-    _, plan = find_config(root, name="street")
+    plan = plan_to_build(root, name="street")
     (pair,) = plan.items.of_split("train", ["street_1"])
     assert (pair.filename, pair.read().image.data) == ("street_1.jpg", content)
 
@@ -621,7 +620,7 @@ def test_photos_of_few_colors_that_coco_names_are_no_masks_of_one_another(tmp_pa
             path.parent.mkdir(exist_ok=True)
             Image.new("RGB", SIZE, (90, 40 * number, int(name[0]))).save(path)
         coco_file(tmp_path / split / "_annotations.coco.json", "1.png", "2.png")
-    plan = find_config(tmp_path, name="street")[1]
+    plan = plan_to_build(tmp_path, name="street")
     assert {split: len(ids) for split, ids in plan.splits.items()} == {
         "train": 2,
         "validation": 2,
@@ -632,7 +631,7 @@ def test_photos_of_few_colors_that_coco_names_are_no_masks_of_one_another(tmp_pa
 
 def sizes_of_shapes(root):
     """Returns how many pixels the shapes of each image have, by its path."""
-    tree = find_config(root, name="street")[1].tree
+    tree = plan_to_build(root, name="street").tree
     read = {tree.images[i]: tree.items()[i].read() for i in tree.masks}
     return {
         name: int(np.count_nonzero(Image.open(io.BytesIO(r.mask.data)))) for name, r in read.items()
@@ -707,7 +706,8 @@ def test_folders_with_images_of_one_file_are_a_question_with_a_line_for_each(tmp
     assert {shlex.split(words)[0]: int(number) for number, words in lines} == {whole: 3, part: 1}
     for number, words in lines:
         (folder,) = shlex.split(words)
-        config, plan = find_config(tmp_path, name="mine", images=folder)
+        plan = plan_to_build(tmp_path, name="mine", images=folder)
+        config = plan.config
         images = [pair.image for pair in plan.items.of_split("train", plan.splits["train"])]
         assert len(images) == int(number)
         assert all(str(image).startswith(f"{tmp_path}/{folder}/") for image in images)
@@ -932,7 +932,7 @@ def test_a_yaml_whose_folder_of_train_is_not_there_is_a_question(tmp_path):
 )
 def test_folders_that_yolos_yaml_names_for_splits_are_those(tmp_path, text, splits):
     write_yolo(tmp_path, text)
-    _, plan = find_config(tmp_path, name="own")
+    plan = plan_to_build(tmp_path, name="own")
     assert {split: sorted(ids) for split, ids in plan.splits.items()} == splits
     assert ("names the same images" in str(plan.notes)) == text.endswith("val: images")
 

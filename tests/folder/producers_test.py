@@ -11,7 +11,7 @@ from support.building import examples
 from support.folders import plan_of, refused, unused_of
 
 from voc_seg_tfrecord import VocSegError
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, plan_to_build
 
 
 def by_value(path):
@@ -165,7 +165,7 @@ def test_nnunets_folders_are_train_and_test_with_the_classes_of_its_file(tmp_pat
     exports.put(root, "dataset.json", json.dumps(dataset))
     put_cases(root, f"imagesTr/*.{ending}", f"labelsTr/*.{ending}")
     put_cases(root, f"imagesTs/*.{ending}", "", ["case_9"])
-    _, plan = find_config(root, name="mine")
+    plan = plan_to_build(root, name="mine")
     assert {s: {*ids} for s, ids in plan.splits.items()} == {"train": {*CASES}}
     assert [*plan.unused.values()] == [[f"case_9_0000.{ending}"]]
     put_cases(root, f"imagesTs/*.{ending}", f"labelsTs/*.{ending}", ["case_9"])
@@ -260,14 +260,14 @@ def test_a_dataset_json_of_another_tool_gives_no_classes_and_stops_no_build(tmp_
     exports.put(tmp_path / "x", "dataset.json", json.dumps(other))
     words = "no class names: dataset.json is not used as a class file"
     assert "value 1 in 3 masks" in refused(tmp_path / "x", words, class_names=None)
-    _, plan = find_config(tmp_path / "x", name="mine", class_names=NAMES)
+    plan = plan_to_build(tmp_path / "x", name="mine", class_names=NAMES)
     assert any("dataset.json is not used as a class file" in note for note in plan.notes)
     exports.put(tmp_path / "x", "classes.txt", "\n".join(NAMES))
-    assert find_config(tmp_path, name="mine")[0].class_names == tuple(NAMES)
+    assert plan_to_build(tmp_path, name="mine").config.class_names == tuple(NAMES)
     put_cases(tmp_path / "y" / "a" / "b", "images/*.png", "masks/*.png", number="")
     exports.put(tmp_path, "y/a/dataset.json", json.dumps(other))
     exports.put(tmp_path, "y/classes.txt", "\n".join(NAMES))  # above, and not hidden by it
-    assert find_config(tmp_path / "y", name="mine")[0].class_names == tuple(NAMES)
+    assert plan_to_build(tmp_path / "y", name="mine").config.class_names == tuple(NAMES)
 
 
 def test_volumes_of_nifti_are_called_so(tmp_path):

@@ -157,7 +157,7 @@ def test_a_mask_that_lost_its_image_to_a_stated_pair_is_counted_and_listed(tmp_p
     plan = plan_of(with_table(tmp_path, mask_of))
     assert masks_of(plan) == mask_of
     assert unused_of(plan) == {("masks", "mask without an image"): ["a.png"]}
-    assert "masks:            5 in masks" in describe(plan, plan.config)
+    assert "masks:            5 in masks" in describe(plan)
 
 
 def test_an_image_without_a_row_shares_its_mask_with_no_other_image(tmp_path):

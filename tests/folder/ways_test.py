@@ -13,7 +13,7 @@ from support import exports, made_folders
 from support.folders import NAMES as CLASSES
 from support.folders import pairs_of, plan_of, proposed, refused, said_by, unused_of
 
-from voc_seg_tfrecord.build_from.tree import describe, find_config
+from voc_seg_tfrecord.build_from.tree import describe
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.folder.splits.rules import RULES
@@ -447,8 +447,7 @@ def test_a_text_that_names_images_and_no_split_stands_in_the_account(tmp_path, n
     exports.put(tmp_path, name, text)
     splits, plan = found(tmp_path)
     assert splits == {"train": IDS}
-    config, _ = find_config(tmp_path, name="mine", class_names=CLASSES)
-    assert f"not used:         {name}, {count} ids of images\n" in describe(plan, config)
+    assert f"not used:         {name}, {count} ids of images\n" in describe(plan)
     assert "No text says which images are in which split, so all images are in train." in plan.notes
     lists(tmp_path)
     splits, plan = found(tmp_path)

@@ -25,7 +25,7 @@ class Folder:
 
 
 def find(fetcher):
-    return find_archive(RELEASES["2012"], ARCHIVE, fetcher, "VOC2012", "its tree")
+    return find_archive(RELEASES["2012"], ARCHIVE, fetcher, what="VOC2012", tree="its tree")
 
 
 def test_the_archive_in_the_manual_folder_wins_over_a_download(tmp_path):

@@ -59,7 +59,7 @@ def test_a_list_that_is_not_there_is_named(tmp_path):
 
 
 def test_an_archive_without_sbd_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(sbd, "find_archive", lambda *_: epath.Path("x.tgz"))
+    monkeypatch.setattr(sbd, "find_archive", lambda *_, **__: epath.Path("x.tgz"))
     fetcher = types.SimpleNamespace(manual_dir=None, extract=lambda _: epath.Path(tmp_path))
     with pytest.raises(SourceError, match=r"x\.tgz: an archive without SBD"):
         sbd.open_folder(None, None, fetcher)

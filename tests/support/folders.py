@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support import exports
 
-from voc_seg_tfrecord.build_from.tree import find_config
+from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import arguments, cli
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.folder.plan import FolderPlan
@@ -20,7 +20,7 @@ NAMES = ["background", "apple", "tree"]
 
 def plan_of(root: pathlib.Path, **said) -> FolderPlan:
     """Returns the plan of a folder, whose classes are `NAMES` unless others are said."""
-    return find_config(root, name="mine", **{"class_names": NAMES, **said})[1]
+    return plan_to_build(root, name="mine", **{"class_names": NAMES, **said})
 
 
 def pairs_of(plan: FolderPlan) -> dict[str, dict[pathlib.Path, pathlib.Path]]:

@@ -8,6 +8,7 @@ from typing import Any
 from voc_seg_tfrecord.build_from.run import build_source, check_name, expand_class_names
 from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.config import CLASSES_OF_FOLDER, VocSegConfig
+from voc_seg_tfrecord.core.config_fields import MissingMask
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
@@ -26,10 +27,10 @@ from voc_seg_tfrecord.folder.plan import (
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.undecided_classes import ANY_CLASSES, ANY_VALUE
-from voc_seg_tfrecord.formats import images
+from voc_seg_tfrecord.formats import images as image_files
 from voc_seg_tfrecord.formats.archives import unpacked
 from voc_seg_tfrecord.formats.narrow import WOULD_BE_LOST
-from voc_seg_tfrecord.sources.open import own_source
+from voc_seg_tfrecord.sources.open import find_pairs, own_source
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 from voc_seg_tfrecord.writing.tiles import JPEG_QUALITY
 
@@ -69,12 +70,12 @@ def builder_from_tree(
       VocSegError: if the tree or the call is wrong; then nothing was built.
     """
     with unpacked(root) as folder:
-        config, plan = find_config(folder, name=name, **options)
+        plan = plan_to_build(folder, name=name, **options)
         if verbose:
-            print(describe(plan, config).replace(str(folder), str(root)))
+            print(describe(plan).replace(str(folder), str(root)))
         return build_source(
             own_source(plan),
-            config,
+            plan.config,
             data_dir=data_dir,
             num_shards=num_shards,
             overwrite=overwrite,
@@ -82,8 +83,8 @@ def builder_from_tree(
         )
 
 
-def find_config(root: PathLike, *, name: str, **options: Any) -> tuple[VocSegConfig, FolderPlan]:
-    """Plans a folder, and returns the complete config and the plan; see `FolderPlanner`."""
+def plan_to_build(root: PathLike, *, name: str, **options: Any) -> FolderPlan:
+    """Plans a folder completely, or asks the user; see `FolderPlanner`."""
     check_name(name)
     planner = FolderPlanner(root, name=name, **options)
     try:
@@ -91,7 +92,7 @@ def find_config(root: PathLike, *, name: str, **options: Any) -> tuple[VocSegCon
     except QuestionError as question:
         raise planner.check_question(question) from None
     _check_first_images(plan)
-    return plan.config, plan
+    return plan
 
 
 def _check_first_images(plan: FolderPlan) -> None:
@@ -107,7 +108,7 @@ def _check_first_images(plan: FolderPlan) -> None:
     checked_ids = (image_id for image_id in ids if _may_be_deep(tree.images.get(image_id, "")))
     for image_id in itertools.islice(checked_ids, _MAX_CHECKED_IMAGES):
         try:
-            images.open_image(File.read(tree.image_file(image_id)), decoding="none")
+            image_files.open_image(File.read(tree.image_file(image_id)), decoding="none")
         except VocSegError as error:
             if error.kind == WOULD_BE_LOST:
                 raise
@@ -167,8 +168,7 @@ class FolderPlanner:
         config, class_options = config_from_options(name=self._name, **fields)
         rule = ANY_VALUE if any_classes else None
         plan = plan_folder(self._reader, config, class_options=class_options, rule=rule)
-        for split, ids in plan.splits.items():
-            plan.items.of_split(split, ids)  # raises if a file is missing
+        find_pairs(plan)  # raises if a file is missing; the build reports unreadable images
         return plan
 
 
@@ -181,7 +181,7 @@ def config_from_options(
     lists: str | None = None,
     image_name: str | None = None,
     mask_name: str | None = None,
-    missing_mask: str = "skip",
+    missing_mask: MissingMask = "skip",
     background: str = "",
     **fields: Any,
 ) -> tuple[VocSegConfig, ClassOptions]:
@@ -203,21 +203,19 @@ def config_from_options(
     Raises:
       ConfigError: if the call is wrong, whatever the folder holds.
     """
-    layout_options = {
+    folders_and_patterns = {
         "images": images,
         "masks": masks,
         "lists": lists,
         "image_name": image_name,
         "mask_name": mask_name,
     }
-    layout = {name: value for name, value in layout_options.items() if value is not None}
+    layout = {option: text for option, text in folders_and_patterns.items() if text is not None}
     class_options = ClassOptions(
         classes=fields.get("classes") or (),
         background=background,
         all_bands=fields.get("bands") == "all",
     )
-    fields["layout"] = layout or None
-    fields["missing_mask"] = missing_mask
     if class_options.all_bands:
         fields["bands"] = [0]  # until an image is read
     if class_names:
@@ -226,16 +224,17 @@ def config_from_options(
     else:
         fields["class_names"] = CLASSES_OF_FOLDER
         fields["classes"] = ()
-    return VocSegConfig(name=name, **fields), class_options
+    config = VocSegConfig(name=name, layout=layout or None, missing_mask=missing_mask, **fields)
+    return config, class_options
 
 
-def describe(plan: FolderPlan, config: VocSegConfig) -> str:
+def describe(plan: FolderPlan) -> str:
     """Returns what was found and decided, one fact per line."""
     facts = [
         ("tree", str(plan.tree.root)),
         *_facts_of_files(plan),
-        *_facts_of_classes(plan, config),
-        *_facts_of_features(plan, config),
+        *_facts_of_classes(plan),
+        *_facts_of_features(plan),
         *_facts_of_splits(plan),
     ]
     facts += [("decided", reason) for reason in plan.reasons[:_MAX_SHOWN_REASONS]]
@@ -266,7 +265,8 @@ def _facts_of_files(plan: FolderPlan) -> list[_Fact]:
     ]
 
 
-def _facts_of_classes(plan: FolderPlan, config: VocSegConfig) -> list[_Fact]:
+def _facts_of_classes(plan: FolderPlan) -> list[_Fact]:
+    config = plan.config
     source = f"from {plan.class_file.source}" if plan.class_file else "as given"
     names = config.built_class_names
     shown = [f"{index} {name}" for index, name in enumerate(names)]
@@ -292,8 +292,9 @@ def _void_keys(plan: FolderPlan) -> list[str]:
     return [f"color {color_key(color)}" for color in colors]
 
 
-def _facts_of_features(plan: FolderPlan, config: VocSegConfig) -> list[_Fact]:
+def _facts_of_features(plan: FolderPlan) -> list[_Fact]:
     """Returns what is read beside images and masks, and how images are cut."""
+    config = plan.config
     facts = []
     more_folders = []
     if config.instance_mask:

@@ -17,7 +17,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.audit.check import check_plan
 from voc_seg_tfrecord.audit.versions import open_older_version
 from voc_seg_tfrecord.build_from.run import build_source, check_free
-from voc_seg_tfrecord.build_from.tree import describe, find_config
+from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
@@ -192,8 +192,9 @@ def _build_tree(args: argparse.Namespace) -> _BuildOutcome:
     fields = {"trust_images": args.trust_images, **arguments.tree_fields(args)}
     fields |= arguments.select_given(args, *_TILE_OPTIONS, *_DESCRIPTION_OPTIONS, "version")
     with unpacked(args.root) as root:
-        config, plan = find_config(root, name=args.name, **fields)
-        survey = FolderNaming(str(root), str(args.root)).rename(describe(plan, config))
+        plan = plan_to_build(root, name=args.name, **fields)
+        config = plan.config
+        survey = FolderNaming(str(root), str(args.root)).rename(describe(plan))
         print(survey)
         tfds_call = _describe_tfds_call(args, config)
         document = {

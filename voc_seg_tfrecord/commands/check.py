@@ -157,8 +157,8 @@ def _check(args: argparse.Namespace, root: epath.Path) -> int:
     dropped = report.drop_findings_called_right(decisions)
     naming = FolderNaming(str(root), str(args.root))
     plan_text = ""
-    if report.plan and config:
-        plan_text = naming.rename(describe(report.plan, config))
+    if report.plan:
+        plan_text = naming.rename(describe(report.plan))
     if html:
         from voc_seg_tfrecord.report import tree_page  # here, because most calls write no page
 

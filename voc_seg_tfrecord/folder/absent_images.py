@@ -1,6 +1,6 @@
 """Says what a user can do about a list of ids that have no image."""
 
-from voc_seg_tfrecord.core.errors import command
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.plan import FolderPlan
 
 

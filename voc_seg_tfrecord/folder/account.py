@@ -113,7 +113,7 @@ def _path_below_given(tree: VocTree, name: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Part:
+class _TreePart:
     """The images, the masks or the instance masks of a tree.
 
     Attributes:
@@ -142,18 +142,18 @@ class _Part:
         return name if self.folder == "." else f"{self.folder}/{name}"
 
 
-def _list_parts(tree: VocTree, *, instances: bool) -> list[_Part]:
+def _list_parts(tree: VocTree, *, instances: bool) -> list[_TreePart]:
     """Returns the parts of a tree that a build reads."""
     layout = tree.layout
     image_folder = _path_below_given(tree, layout.images)
     mask_folder = _path_below_given(tree, layout.masks)
     parts = [
-        _Part("image", image_folder, tree.images, tree.masks, "a mask"),
-        _Part("mask", mask_folder, tree.masks, tree.images, "an image"),
+        _TreePart("image", image_folder, tree.images, tree.masks, "a mask"),
+        _TreePart("mask", mask_folder, tree.masks, tree.images, "an image"),
     ]
     if instances:
         folder = _path_below_given(tree, layout.instances)
-        parts.append(_Part("instance mask", folder, tree.instances, tree.images, "an image"))
+        parts.append(_TreePart("instance mask", folder, tree.instances, tree.images, "an image"))
     return parts
 
 

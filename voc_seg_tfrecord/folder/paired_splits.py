@@ -110,7 +110,7 @@ def _leave_out(reader: FolderReader, division: Splits, config: VocSegConfig) -> 
     except LayoutError as error:
         if error.kind != NAMES_OF_MASKS:
             raise
-        question = reader.ask_which_masks(config)
+        question = reader.find_question_of_masks(config)
         if question is not None:
             raise question from None
         raise

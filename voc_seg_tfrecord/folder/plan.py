@@ -21,7 +21,6 @@ from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError
 from voc_seg_tfrecord.core.mask_rule import MaskRule
-from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.account import Account, check_numbers, list_unused_files
 from voc_seg_tfrecord.folder.class_names import FoundClasses, find_classes
 from voc_seg_tfrecord.folder.classes.choose import (

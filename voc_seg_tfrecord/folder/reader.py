@@ -133,7 +133,7 @@ class FolderReader:
         tree = self._find_stated_tree(_FileOptions.of(config))
         if tree is not None:
             return tree
-        question = self.ask_which_masks(config)
+        question = self.find_question_of_masks(config)
         if question is not None:
             raise question from None
         raise error from None
@@ -151,7 +151,7 @@ class FolderReader:
             )
         return self._split_evidence[options]
 
-    def ask_which_masks(self, config: VocSegConfig) -> LayoutError | None:
+    def find_question_of_masks(self, config: VocSegConfig) -> LayoutError | None:
         """Returns the question which masks are meant.
 
         It is None if no image has several masks, or the config says which are meant.

@@ -84,8 +84,8 @@ def check_names(labels: epath.Path) -> None:
     text = File.read(path, SourceError).data.decode("utf-8", "replace")
     name_by_number: dict[str, str] = {}
     for line in text.splitlines():
-        number_in_text, _, name_in_text = line.partition(":")
-        name_by_number[number_in_text.strip()] = name_in_text.strip()
+        number_of_line, _, name_of_line = line.partition(":")
+        name_by_number[number_of_line.strip()] = name_of_line.strip()
     for name, number in CONTEXT_NUMBERS.items():
         name_in_text = name_by_number.get(str(number), "no class")
         if name_in_text != name:

@@ -85,7 +85,7 @@ def open_archive(release: Release, archive: Archive, fetcher: Fetcher) -> VocTre
         if root is not None and _holds_splits(VocTree(root), release, archive):
             return VocTree(root)
     what = f"VOC{release.year}, splits {' and '.join(archive.splits)}"
-    path = find_archive(release, archive, fetcher, what, "its tree")
+    path = find_archive(release, archive, fetcher, what=what, tree="its tree")
     root = find_release(fetcher.extract(path), release.year)
     if root is None:
         raise SourceError(

@@ -91,7 +91,7 @@ class Fetcher:
 
 
 def find_archive(
-    release: Release, archive: Archive, fetcher: Fetcher, what: str, tree: str
+    release: Release, archive: Archive, fetcher: Fetcher, *, what: str, tree: str
 ) -> epath.Path:
     """Returns the path of an archive: the one in the manual folder, else a download.
 
@@ -108,7 +108,7 @@ def find_archive(
       SourceError: if it is not in the manual folder and no address gives it, or if it is not the
         release's own.
     """
-    path = _find_or_download(release, archive, fetcher, what, tree)
+    path = _find_or_download(release, archive, fetcher, what=what, tree=tree)
     digest = checksums.compute_url_info(path)
     if digest.checksum not in archive.sha256s:
         raise SourceError(
@@ -122,7 +122,7 @@ def find_archive(
 
 
 def _find_or_download(
-    release: Release, archive: Archive, fetcher: Fetcher, what: str, tree: str
+    release: Release, archive: Archive, fetcher: Fetcher, *, what: str, tree: str
 ) -> epath.Path:
     """Returns the path of an archive that is not verified; see `find_archive`."""
     if fetcher.manual_dir is not None:

@@ -94,7 +94,7 @@ class _ConfigPlanner:
                 layout[name] = fields.pop(name)
         config = dataclasses.replace(self.config, layout=layout or None, **fields)
         plan = plan_folder(self.reader, config, rule=ANY_VALUE if any_classes else None)
-        _find_pairs(plan)  # raises if a file is missing; the build reports unreadable images
+        find_pairs(plan)  # raises if a file is missing; the build reports unreadable images
         return plan
 
 
@@ -104,7 +104,7 @@ def own_source(plan: FolderPlan) -> Source:
     Raises:
       SplitError: if files are missing.
     """
-    splits = _find_pairs(plan)
+    splits = find_pairs(plan)
     items = itertools.chain.from_iterable(splits.values())
     return Source(
         splits,
@@ -115,7 +115,7 @@ def own_source(plan: FolderPlan) -> Source:
     )
 
 
-def _find_pairs(plan: FolderPlan) -> dict[str, Pairs]:
+def find_pairs(plan: FolderPlan) -> dict[str, Pairs]:
     """Finds the files of all ids of each split; no file is opened.
 
     Raises:
@@ -205,7 +205,8 @@ def _reader_of(release: Release) -> ReleaseReader:
 def _are_verified(folders: Sequence[epath.Path], fetcher: Fetcher) -> bool:
     """Says whether all folders of images come out of archives whose sha256 was verified.
 
-    Folders outside of the manual folder do: every archive is verified before it is unpacked.
+    Folders outside the manual folder count as verified: every archive is verified before it is
+    unpacked.
     """
     folder = fetcher.manual_dir
     if folder is None:

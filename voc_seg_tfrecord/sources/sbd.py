@@ -156,6 +156,7 @@ def open_folder(
     release: Release,
     archive: Archive,
     fetcher: Fetcher,
+    *,
     what: str = "SBD",
     tree: str = "its folder dataset with cls, inst and img",
 ) -> epath.Path:
@@ -168,7 +169,7 @@ def open_folder(
         folder = find_sbd(fetcher.manual_dir)
         if folder is not None:
             return folder
-    path = find_archive(release, archive, fetcher, what, tree)
+    path = find_archive(release, archive, fetcher, what=what, tree=tree)
     folder = find_sbd(fetcher.extract(path))
     if folder is None:
         raise SourceError(

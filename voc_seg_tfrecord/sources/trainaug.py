@@ -4,7 +4,7 @@ VOC's own mask is used wherever there is one: it has void borders, and SBD's mas
 have SBD's masks in two forms, MATLAB files and PNGs, and both are read.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 import dataclasses
 import functools
 
@@ -72,10 +72,13 @@ class TrainaugTree(VocTree):
 
     def list_path(self, name: str) -> epath.Path:
         """Returns the path of a list. For `train` it is trainaug's list, if there is one."""
-        if name == "train" and self.sbd_root is None:
-            paths = [super(TrainaugTree, self).list_path(list_name) for list_name in LISTS]
-            return next((path for path in paths if path.exists()), paths[0])
-        return super().list_path(name)
+        if name != "train" or self.sbd_root is not None:
+            return super().list_path(name)
+        for list_name in LISTS:
+            path = super().list_path(list_name)
+            if path.exists():
+                return path
+        return super().list_path(LISTS[0])
 
     def read_ids(self, name: str) -> Sequence[str]:
         """Returns the ids of a list; see `VocTree.read_ids`.
@@ -111,7 +114,7 @@ class TrainaugTree(VocTree):
             files["instances"] = PartFiles(folder, instances, needed=False)
         return files
 
-    def image_folders(self, ids: Iterable[str]) -> list[epath.Path]:
+    def image_folders(self, ids: Sequence[str]) -> list[epath.Path]:
         """Returns the folders in which the images of ids lie: VOC's, and SBD's if it is needed."""
         folders = super().image_folders(ids)
         if self.sbd_root is not None and not all(image_id in self.images for image_id in ids):
@@ -139,19 +142,27 @@ class TrainaugTree(VocTree):
     def _find_masks(self, image_id: str, *, is_of_voc: bool) -> PartFiles:
         """Returns the masks among which an id's mask must be.
 
-        A mask of VOC never comes from SBD's own folder.
+        VOC's masks lie in SegmentationClass, SBD's in its own folder or in SegmentationClassAug.
+
+        | SBD's own folder | VOC has a mask of its own | masks of the id | the mask is in |
+        | --- | --- | --- | --- |
+        | is there | yes | any | SegmentationClass |
+        | is there | no | any | SBD's own folder |
+        | is missing | either | not in SegmentationClass | SegmentationClassAug |
+        | is missing | either | in SegmentationClass alone | SegmentationClass |
+        | is missing | yes | in both | SegmentationClass |
+        | is missing | no | in both | SegmentationClassAug |
         """
+        masks_of_voc = PartFiles(self.root / VOC.masks, self.masks)
         if self._sbd is not None:
-            if is_of_voc:
-                return PartFiles(self.root / VOC.masks, self.masks)
-            return PartFiles(self._sbd.root / sbd.MASKS, self._sbd.masks)
+            masks_of_sbd = PartFiles(self._sbd.root / sbd.MASKS, self._sbd.masks)
+            return masks_of_voc if is_of_voc else masks_of_sbd
         png_masks = PartFiles(self.root / MASKS, self._png_masks)
         if image_id not in self.masks:
             return png_masks
-        is_in_both = image_id in self._png_masks
-        if is_in_both and not is_of_voc:
-            return png_masks
-        return PartFiles(self.root / VOC.masks, self.masks)
+        if image_id not in self._png_masks:
+            return masks_of_voc
+        return masks_of_voc if is_of_voc else png_masks
 
     @functools.cached_property
     def _png_masks(self) -> Names:
@@ -189,7 +200,11 @@ def _find_tree(release: Release, fetcher: Fetcher) -> TrainaugTree:
             return TrainaugTree(root)
     archive_of_voc, archive_of_sbd = release.archives
     voc = open_archive(release, archive_of_voc, fetcher)
-    what = "SBD, for the masks that VOC2012 does not have"
-    tree = f"its folder dataset with cls, inst and img, or {MASKS} and trainaug.txt in VOC2012"
-    sbd_root = sbd.open_folder(release, archive_of_sbd, fetcher, what, tree)
+    sbd_root = sbd.open_folder(
+        release,
+        archive_of_sbd,
+        fetcher,
+        what="SBD, for the masks that VOC2012 does not have",
+        tree=f"its folder dataset with cls, inst and img, or {MASKS} and trainaug.txt in VOC2012",
+    )
     return TrainaugTree(voc.root, sbd_root=sbd_root)

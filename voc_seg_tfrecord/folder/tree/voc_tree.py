@@ -4,7 +4,7 @@ What it holds beside them lies in its own modules: `items` makes the pairs of a 
 lists and class files, and `paths` names files in messages.
 """
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 import dataclasses
 import functools
 import os
@@ -201,7 +201,7 @@ class VocTree:
                 paths[part] = [files.folder / name for name in names]
         return paths
 
-    def image_folders(self, ids: Iterable[str]) -> list[epath.Path]:
+    def image_folders(self, ids: Sequence[str]) -> list[epath.Path]:
         """Returns the folders in which the images of ids lie.
 
         A release may override it. Here all images lie in one folder.

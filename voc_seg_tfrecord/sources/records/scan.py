@@ -138,19 +138,21 @@ class Scan:
         Raises:
           MaskError: if the file cannot be read as a mask.
         """
-        palette: Sequence[Sequence[int]] = ()
         if isinstance(mask, bytes):
             samples = mask_samples.read_samples(File(mask, f"{where}, mask"))
-            mask = samples.values
-            if samples.palette is not None:
-                palette = samples.palette.tolist()
-        counts = mask_samples.counts_by_value(mask)
-        for index, (red, green, blue) in enumerate(palette):
-            if index in counts:
-                self.colors.setdefault((index, (red, green, blue)), where)
-        if min(counts) < 0:
+            values = samples.values
+            palette = samples.palette
+        else:
+            values = mask
+            palette = None
+        pixels_by_value = mask_samples.counts_by_value(values)
+        if palette is not None:
+            for index, (red, green, blue) in enumerate(palette.tolist()):
+                if index in pixels_by_value:
+                    self.colors.setdefault((index, (red, green, blue)), where)
+        if min(pixels_by_value) < 0:
             return  # refused when the mask is read
-        for value in counts:
+        for value in pixels_by_value:
             self.values.setdefault(value, where)
 
 
