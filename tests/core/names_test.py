@@ -76,6 +76,7 @@ ALLOWED = {
     "core/config_fields.py": {base_names.INSTANCES},
     "commands/arguments.py": {base_names.INSTANCES},
     "build_from/tree.py": {base_names.INSTANCES},
+    "_tfds.py": {base_names.INSTANCES},
 }
 
 
