@@ -19,7 +19,7 @@ from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_rows import Rows, add_found_rows, check_rows
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
-from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError
+from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.folder.account import Account, check_numbers, list_unused_files
 from voc_seg_tfrecord.folder.class_names import FoundClasses, find_classes
