@@ -19,7 +19,7 @@ def records(tmp_path):
         (["--name", "old", "--class_names", "voc", "--splits", "train"], "--splits"),
         (["--name", "old", "--class_names", "voc", "--splits", "train=most"], "--splits"),
         (["--name", "old", "--class_names", "voc", "--keys", "image"], "--keys"),
-        (["--name", "old", "--class_names", "voc", "--keys", "picture=a"], "keys"),
+        (["--name", "old", "--class_names", "voc", "--keys", "picture=a"], "--keys"),
         (["--name", "old", "--class_names", "voc", "--keys", "image=a,image=b"], "--keys"),
     ],
 )

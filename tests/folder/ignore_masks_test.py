@@ -10,7 +10,7 @@ from support.encoding import decoded
 from support.folders import proposed, said_by
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, plan_to_build
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.sources.open import own_source
@@ -73,7 +73,7 @@ def flat(root, ids="123", ignored=True) -> None:
 
 def masks_of(root, **said) -> dict[str, np.ndarray]:
     """Returns what a build stores of each mask, by the numbers of the images."""
-    _, plan = find_config(root, name="x", **said)
+    plan = plan_to_build(root, name="x", **said)
     source = own_source(plan)
     masks = {}
     for pairs in source.splits.values():
@@ -92,7 +92,7 @@ def check_truth(masks) -> None:
 def test_drives_field_of_view_is_proposed_where_its_masks_are_asked_about(tmp_path):
     drive(tmp_path)
     with pytest.raises(VocSegError) as asked:
-        find_config(tmp_path, name="x")
+        plan_to_build(tmp_path, name="x")
     options = [line for _, line in proposed(str(asked.value)) if "--ignore_masks" in line]
     assert len(options) == 1
     assert "1st_manual" in options[0].partition("--ignore_masks")[0]
@@ -144,7 +144,7 @@ def test_ignore_masks_go_with_instances_lists_and_missing_masks(tmp_path):
         save(tmp_path, f"SegmentationObject/{image_id}.png", vessels(image_id))
     (tmp_path / "SegmentationClass/2.png").unlink()
     exports.put(tmp_path, "ImageSets/Segmentation/train.txt", "1\n")
-    _, plan = find_config(tmp_path, name="x", ignore_masks="fov", instance_mask=True, **VESSELS)
+    plan = plan_to_build(tmp_path, name="x", ignore_masks="fov", instance_mask=True, **VESSELS)
     source = own_source(plan)
     (pair,) = source.splits["train"]
     example = make_example(pair.read(), source.spec)
@@ -245,7 +245,7 @@ def test_the_folder_of_masks_is_no_folder_of_ignore_masks(tmp_path):
 def test_ignore_masks_of_no_image_are_noted(tmp_path):
     flat(tmp_path)
     save(tmp_path, "fov/9.png", field_of_view("1"))
-    _, plan = find_config(tmp_path, name="x", ignore_masks="fov", **VESSELS)
+    plan = plan_to_build(tmp_path, name="x", ignore_masks="fov", **VESSELS)
     assert "1 ignore mask of no image, such as fov/9.png" in " ".join(plan.notes)
 
 

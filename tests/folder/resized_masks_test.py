@@ -8,7 +8,7 @@ from support.encoding import decoded
 from support.folders import said_by
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, plan_to_build
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.core.scaling import is_scaled
 from voc_seg_tfrecord.sources.open import own_source
@@ -36,7 +36,7 @@ def put(root, image_id, image_size, mask, orientation=1, folder="SegmentationCla
 
 
 def examples_of(root, **said) -> list[dict]:
-    _, plan = find_config(root, name="x", class_names=NAMES, **said)
+    plan = plan_to_build(root, name="x", class_names=NAMES, **said)
     source = own_source(plan)
     examples = []
     for pairs in source.splits.values():

@@ -13,7 +13,7 @@ from support.encoding import decoded
 from support.folders import said_by
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.build_from.tree import builder_from_tree, plan_to_build
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError, VocSegError
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.writing.examples import make_example
@@ -113,7 +113,7 @@ def write(root, draw, pattern, options=None, ids=IDS) -> None:
 
 def masks_of(root, **said) -> dict[str, np.ndarray]:
     """Returns what a build stores of each mask, by the names of the images."""
-    _, plan = find_config(root, name="x", **said)
+    plan = plan_to_build(root, name="x", **said)
     source = own_source(plan)
     masks = {}
     for pairs in source.splits.values():
@@ -128,7 +128,7 @@ def answers(root) -> dict:
     said = {}
     for option in ("--threshold", "--classes"):
         with pytest.raises(VocSegError) as asked:
-            find_config(root, name="x", **said)
+            plan_to_build(root, name="x", **said)
         proposed = re.search(rf"{option} (\S+?)(;|\.?$|\s)", str(asked.value), re.M)
         assert proposed, asked.value
         said |= said_by(f"{option} {proposed[1]}")
@@ -165,7 +165,7 @@ def test_one_mask_that_is_not_soft_is_named(tmp_path):
 
 def test_the_share_of_soft_pixels_is_noted(tmp_path):
     write(tmp_path, soft, "masks/{}.png")
-    _, plan = find_config(tmp_path, name="x", threshold=128, **CRACKS)
+    plan = plan_to_build(tmp_path, name="x", threshold=128, **CRACKS)
     grays = np.stack([np.asarray(soft(image_id)) for image_id in IDS])
     share = ((grays >= 16) & (grays <= 239)).mean()
     assert f"Of the pixels of 4 masks, {share:.2%} are between 16 and 239" in " ".join(plan.notes)
@@ -208,7 +208,7 @@ def test_polygons_take_no_threshold(tmp_path):
     sheet["shapes"] = [{"label": "crack", "points": points, "shape_type": "polygon", "flags": {}}]
     exports.put(tmp_path, "a.json", json.dumps(sheet))
     with pytest.raises(ConfigError, match="drawn from the polygons of labelme"):
-        find_config(tmp_path, name="x", threshold=128)
+        plan_to_build(tmp_path, name="x", threshold=128)
 
 
 @pytest.mark.parametrize("threshold", [0, 256, "128", 1.5, True])
