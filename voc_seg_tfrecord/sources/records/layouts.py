@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 import dataclasses
 from typing import Any
 
+from voc_seg_tfrecord.core.names import LABELS, MASK
+
 NAMES = ("name", "filename", "image/filename", "file_name", "image_name")
 """Features that hold the name of a record's image."""
 
@@ -85,9 +87,9 @@ FIELD_BY_OTHER_NAME = {
     "id": "filename",
     "size": "shape",
     "segmentation": "mask",
-    "segmentation_mask": "mask",
+    MASK: "mask",
     "masks": "mask",
-    "labels": "label",
+    LABELS: "label",
     "class": "label",
     "depth": "channels",
 }
