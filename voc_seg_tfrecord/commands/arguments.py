@@ -38,6 +38,11 @@ _SHARED: dict[str, dict[str, Any]] = {
         "like another class, which can take half of the time",
     },
     "overwrite": {"action": "store_true", "help": "replace a dataset that exists"},
+    "rgb": {
+        "metavar": "BANDS",
+        "help": "bands for red, green and blue, such as 3,2,1, of images of more than 8-bit RGB; "
+        "the first band is 0; default: the first three, or one in gray",
+    },
     "seed": {"type": int, "default": 0, "help": "seed for assigning ids to splits by ratio (0)"},
     "version": {
         "help": "version of the dataset, such as 1.1.0, built beside the others; tfds.load takes "
@@ -135,6 +140,20 @@ def parse_class_names(text: str) -> list[str]:
     `a,,b` has an empty name, which the config refuses: without it, `b` would get the number 1.
     """
     return [name.strip() for name in text.split(",")]
+
+
+def parse_rgb(text: str | None) -> list[int] | None:
+    """Returns the numbers of `--rgb`; None if it was not given.
+
+    Raises:
+      ConfigError: if they are no numbers.
+    """
+    if text is None:
+        return None
+    words = text.replace(" ", "").split(",")
+    if not all(word.isdecimal() for word in words):
+        raise ConfigError("--rgb", found=repr(text), expected="three numbers, such as 3,2,1")
+    return [int(word) for word in words]
 
 
 def check_not_empty(args: argparse.Namespace, *names: str) -> None:

@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, help="seed for examples at random; default: the first examples"
     )
+    arguments.add(parser, "rgb")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
         ids=ids,
         by_class=args.by_class,
         seed=args.seed,
+        rgb=arguments.parse_rgb(args.rgb),
     )
     try:
         data = sheet.encoded(_ENDINGS[out.suffix.lower()])

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="write the card, README.md, into this folder, or into a file whose name ends with .md",
     )
-    arguments.add(parser, "no_fit")
+    arguments.add(parser, "no_fit", "rgb")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,6 +45,14 @@ def run(args: argparse.Namespace) -> int:
             expected="--out: only the page shows labels that may be wrong",
             remedy="add --out report.html, or leave --no_fit out",
         )
+    if args.rgb and not args.out:
+        raise ConfigError(
+            "--rgb",
+            found="no --out",
+            expected="--out: only the page shows images",
+            remedy="add --out report.html, or leave --rgb out",
+        )
+    rgb = arguments.parse_rgb(args.rgb)
     builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
     if args.card and splits:
         raise ConfigError(
@@ -61,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         from voc_seg_tfrecord import report
 
-        report.write(builder, args.out, splits=splits, fits=not args.no_fit, progress=True)
+        report.write(builder, args.out, splits=splits, fits=not args.no_fit, rgb=rgb, progress=True)
         size = epath.Path(args.out).expanduser().stat().length
         print(f"{builder.info.full_name}: {args.out}, {size / 1e6:.1f} MB")
     return 0

@@ -188,26 +188,48 @@ _MAX_SAMPLED_PIXELS = 1_000_000
 
 
 def stretch_for_display(pixels: np.ndarray) -> np.ndarray:
-    """Returns pixels as people can see them, uint8 `[H, W, 3]`: three bands or one, stretched.
+    """Returns pixels as people can see them, uint8 `[H, W, 3]`, stretched by their own range.
 
     Args:
-      pixels: `[H, W, N]` of any dtype. Of two bands the first is shown, of four and more the first
-        three.
-
-    Returns:
-      Each band from black at its 2nd percentile to white at its 98th.
+      pixels: `[H, W, N]` of any dtype.
     """
-    band_count = 3 if pixels.shape[2] > 2 else 1
-    chosen = pixels[..., :band_count].astype(np.float32)
-    finite = np.where(np.isfinite(chosen), chosen, 0)
-    height, width = finite.shape[:2]
+    chosen = pixels[..., list(shown_bands(pixels.shape[2]))].astype(np.float32)
+    height, width, band_count = chosen.shape
     step = max(1, height * width // _MAX_SAMPLED_PIXELS)
-    sampled = finite.reshape(-1, band_count)[::step]
-    low, high = np.percentile(sampled, (2, 98), axis=0)
-    factor = 255 / np.maximum(high - low, 1e-6)
-    scaled = np.rint((finite - low) * factor)
+    black, white = stretch_limits(chosen.reshape(-1, band_count)[::step])
+    return stretch_bands(chosen, black, white)
+
+
+def shown_bands(band_count: int) -> tuple[int, ...]:
+    """Returns which bands are shown: the first of one or two, else the first three."""
+    return (0, 1, 2) if band_count > 2 else (0,)
+
+
+def stretch_limits(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the values of each band that are shown as black and as white, float32 `[N]`.
+
+    Args:
+      samples: pixels, `[M, N]` of any dtype; those that are not finite count as 0.
+    """
+    finite = np.where(np.isfinite(samples), samples, 0)
+    black, white = np.percentile(finite, (2, 98), axis=0).astype(np.float32)
+    return black, white
+
+
+def stretch_bands(pixels: np.ndarray, black: np.ndarray, white: np.ndarray) -> np.ndarray:
+    """Returns pixels, `[H, W, 3]` or `[H, W, 1]`, as uint8 `[H, W, 3]`.
+
+    Args:
+      pixels: values of any dtype; those that are not finite count as 0.
+      black: the value of each band that becomes 0.
+      white: the value of each band that becomes 255.
+    """
+    values = pixels.astype(np.float32)
+    finite = np.where(np.isfinite(values), values, 0)
+    factor = 255 / np.maximum(white - black, 1e-6)
+    scaled = np.rint((finite - black) * factor)
     stretched = np.clip(scaled, 0, 255).astype(np.uint8)
-    if band_count == 1:
+    if stretched.shape[2] == 1:
         return np.repeat(stretched, 3, axis=2)
     return stretched
 

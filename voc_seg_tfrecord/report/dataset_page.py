@@ -20,6 +20,7 @@ from voc_seg_tfrecord.reading import dataset as datasets
 from voc_seg_tfrecord.reading import metadata
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 from voc_seg_tfrecord.report import charts
+from voc_seg_tfrecord.report.band_display import BandDisplay, find_display
 from voc_seg_tfrecord.report.charts import ClassAxis
 from voc_seg_tfrecord.report.clean_text import clean
 from voc_seg_tfrecord.report.gather import SplitFacts, gather, join_tables
@@ -42,6 +43,7 @@ def write(
     data_dir: PathLike | None = None,
     splits: Sequence[str] | None = None,
     fits: bool = True,
+    rgb: Sequence[int] | None = None,
     progress: bool = False,
 ) -> None:
     """Writes the report page of a built dataset: one HTML file that needs no network.
@@ -55,6 +57,8 @@ def write(
       data_dir: the folder of datasets, for a name.
       splits: names of splits (all).
       fits: whether to look for masks that do not fit their images.
+      rgb: the bands, from 0, for red, green and blue, of images of more than 8-bit RGB; by default
+        the first three, or one. All images have one range of values; see `find_display`.
       progress: whether to show a progress bar on standard error.
 
     Raises:
@@ -65,12 +69,17 @@ def write(
     builder = as_builder(dataset, data_dir)
     checked_splits = datasets.check_splits(builder, splits or ())
     with storage.as_storage_error(builder.info.full_name):
-        page = _render(builder, checked_splits, fits, progress)
+        display = find_display(builder, rgb)
+        page = _render(builder, checked_splits, display, fits, progress)
     output_files.write_file(path, page, "--out")
 
 
 def _render(
-    builder: tfds.core.DatasetBuilder, splits: Sequence[str], fits: bool, progress: bool
+    builder: tfds.core.DatasetBuilder,
+    splits: Sequence[str],
+    display: BandDisplay | None,
+    fits: bool,
+    progress: bool,
 ) -> str:
     """Reads the dataset, and returns the page as HTML."""
     facts = gather(builder, splits, fits=fits, progress=progress)
@@ -91,6 +100,7 @@ def _render(
         [*selection.largest, *selection.smallest] if has_masks else [],
         ClassStyle(names, colors, background),
         boxes,
+        display,
     )
 
     images = sum((of_split.images for of_split in stats), np.zeros(len(names), np.int64))

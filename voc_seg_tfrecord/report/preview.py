@@ -13,6 +13,7 @@ from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 from voc_seg_tfrecord.reading.metadata import background, class_names, palette
 from voc_seg_tfrecord.reading.records import Record, read_at
+from voc_seg_tfrecord.report.band_display import BandDisplay, decode_shown, find_display
 from voc_seg_tfrecord.report.overlay import ClassStyle, class_colors
 from voc_seg_tfrecord.report.sheet_example import ExampleGroup, SheetExample, make_sheet_example
 
@@ -35,6 +36,7 @@ def preview(
     ids: Sequence[str] | None = None,
     by_class: bool = False,
     seed: int | None = None,
+    rgb: Sequence[int] | None = None,
     data_dir: PathLike | None = None,
 ) -> "Figure":
     """Shows examples of a built dataset: images, masks, overlays and a legend.
@@ -53,6 +55,8 @@ def preview(
       by_class: whether to show examples of each class, under its name. Of the first examples
         with a class, those are taken in which it covers the largest share.
       seed: 0 or more, for a choice at random; by default the first examples are shown.
+      rgb: the bands, from 0, for red, green and blue, of images of more than 8-bit RGB; by default
+        the first three, or one. All images have one range of values; see `find_display`.
       data_dir: the folder of datasets, for a name; TFDS's by default.
 
     Returns:
@@ -69,20 +73,21 @@ def preview(
     names = class_names(builder)
     background_label = background(builder)
     _check_ids(ids, has_other_choice=by_class or num is not None or seed is not None)
+    display = find_display(builder, rgb)
     splits = [split] if split else _splits_train_first(builder)
     examples_in_split = _count_examples(builder, splits[0])
     if ids is not None:
         _check_fits_on_sheet(len(ids))
-        groups, shown_splits = _read_ids(builder, splits, ids)
+        groups, shown_splits = _read_ids(builder, splits, ids, display)
     elif by_class:
         num_per_class = num or _DEFAULT_EXAMPLES_PER_CLASS
         _check_fits_on_sheet(num_per_class * max(1, len(names)))
-        groups = _read_by_class(builder, splits[0], num_per_class, seed)
+        groups = _read_by_class(builder, splits[0], num_per_class, seed, display)
         shown_splits = splits[0]
     else:
         num = min(num or _DEFAULT_EXAMPLES, examples_in_split)
         _check_fits_on_sheet(num)
-        groups = _read_some(builder, splits[0], num, examples_in_split, seed)
+        groups = _read_some(builder, splits[0], num, examples_in_split, seed, display)
         shown_splits = splits[0]
     groups = [group for group in groups if group.examples]
     if not groups:
@@ -181,25 +186,34 @@ def _absent_classes(
 
 
 def _read_some(
-    builder: tfds.core.DatasetBuilder, split: str, num: int, total: int, seed: int | None
+    builder: tfds.core.DatasetBuilder,
+    split: str,
+    num: int,
+    total: int,
+    seed: int | None,
+    display: BandDisplay | None,
 ) -> list[ExampleGroup]:
     """Reads the first examples of a split, or by a seed others of it."""
     order = np.arange(total)
     if seed is not None:
         order = np.random.default_rng(seed).permutation(total)
     places = {(split, number) for number in order[:num].tolist()}
-    examples = [_as_sheet_example(record) for _, record in read_at(builder, places)]
+    examples = [_as_sheet_example(record, display) for _, record in read_at(builder, places)]
     return [ExampleGroup(None, examples)]
 
 
-def _as_sheet_example(record: Record) -> SheetExample:
-    image = record.image()  # first, as decoding it takes more memory than its pixels do
+def _as_sheet_example(record: Record, display: BandDisplay | None) -> SheetExample:
+    # First the image, as decoding it takes more memory than its pixels do.
+    image = decode_shown(record, display)
     mask = record.pixels(MASK) if MASK in record.features else None
     return make_sheet_example(record.id, image, mask, next(iter(record.ints(LABEL)), None))
 
 
 def _read_ids(
-    builder: tfds.core.DatasetBuilder, splits: Sequence[str], ids: Sequence[str]
+    builder: tfds.core.DatasetBuilder,
+    splits: Sequence[str],
+    ids: Sequence[str],
+    display: BandDisplay | None,
 ) -> tuple[list[ExampleGroup], str]:
     """Reads the examples of ids, in their order, and names the splits that they are in."""
     example_of_id: dict[str, SheetExample] = {}
@@ -210,7 +224,7 @@ def _read_ids(
             record = records.parse(serialized)
             all_ids.add(record.id)
             if record.id in ids and record.id not in example_of_id:
-                example_of_id[record.id] = _as_sheet_example(record)
+                example_of_id[record.id] = _as_sheet_example(record, display)
                 if split not in splits_with_ids:
                     splits_with_ids.append(split)
             del record  # it may be large
@@ -229,7 +243,11 @@ def _read_ids(
 
 
 def _read_by_class(
-    builder: tfds.core.DatasetBuilder, split: str, num: int, seed: int | None
+    builder: tfds.core.DatasetBuilder,
+    split: str,
+    num: int,
+    seed: int | None,
+    display: BandDisplay | None,
 ) -> list[ExampleGroup]:
     """Reads examples of each class: of the first, or by a seed of others, those with most of it."""
     max_read = num * _READ_PER_SHOWN_EXAMPLE if MASK in builder.info.features else num
@@ -242,7 +260,7 @@ def _read_by_class(
     places = {(split, number) for numbers in candidates.values() for number in numbers}
     shown: dict[int, list[SheetExample]] = {label: [] for label in candidates}
     for (_, number), record in read_at(builder, places):
-        example = _as_sheet_example(record)
+        example = _as_sheet_example(record, display)
         for label, numbers in candidates.items():
             if number in numbers:
                 by_share = _largest_share_first([*shown[label], example], label)

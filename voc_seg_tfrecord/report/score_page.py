@@ -21,6 +21,7 @@ from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.quality.finding import MISLABELED_REGION, Finding
 from voc_seg_tfrecord.reading import metadata, records
 from voc_seg_tfrecord.reading.records import Record
+from voc_seg_tfrecord.report.band_display import decode_shown, find_display
 from voc_seg_tfrecord.report.clean_text import clean
 from voc_seg_tfrecord.report.label_errors import find_mislabeled_regions
 from voc_seg_tfrecord.report.overlay import class_colors
@@ -342,6 +343,7 @@ def _make_cards(
     if not shown_images:
         return {}
     scores = {_place_of(score): score for score in shown_images}
+    display = find_display(builder)
 
     def make_card(item: tuple[CardPlace, Record]) -> Card:
         place, record = item
@@ -355,7 +357,10 @@ def _make_cards(
             notes.append(f"mIoU {100 * alone.miou:.2f}")
         if score.label_quality is not None:
             notes.append(f"label quality {score.label_quality:.3f}")
-        pictures = _draw_prediction(builder, record, predictions, result.background, colors)
+        image = None
+        with contextlib.suppress(VocSegError):
+            image = decode_shown(record, display)
+        pictures = _draw_prediction(builder, record, image, predictions, result.background, colors)
         files = record.bytes(IMAGE) + record.bytes(MASK)
         return Card(
             kind=CONTRADICTED_LABEL,
@@ -424,25 +429,35 @@ class _PredictionPictures:
 def _draw_prediction(
     builder: tfds.core.DatasetBuilder,
     record: Record,
+    image: np.ndarray | None,
     predictions: Predictions,
     background: int | None,
     colors: np.ndarray,
 ) -> _PredictionPictures:
-    """Draws the part of an image that was compared with its prediction."""
+    """Draws the part of an image that was compared with its prediction.
+
+    Args:
+      builder: of the built dataset.
+      record: the record.
+      image: its image, uint8 `[H, W, 3]`; None if it cannot be decoded.
+      predictions: where its prediction is.
+      background: the class that is background.
+      colors: of the classes.
+    """
     pair = folder.pair_with_prediction(
         record, record.pixels(MASK), predictions, metadata.tiling_of(builder)
     )
     mask = pair.mask
     predicted = pair.prediction.classes.astype(np.uint8)
-    image = ""
-    with contextlib.suppress(VocSegError):
-        image = image_url(np.ascontiguousarray(record.image()[pair.window]))
+    url_of_image = ""
+    if image is not None:
+        url_of_image = image_url(np.ascontiguousarray(image[pair.window]))
     kinds = classify_pixels(mask, predicted, background)
     height, width = mask.shape
     return _PredictionPictures(
         height=height,
         width=width,
-        image=image,
+        image=url_of_image,
         mask=mask_url(reduce_mask(mask), colors),
         prediction=mask_url(reduce_mask(predicted), colors),
         difference=mask_url(reduce_mask(kinds), np.array(_COLORS_OF_PIXEL_KINDS, np.uint8)),

@@ -19,6 +19,7 @@ from voc_seg_tfrecord.quality.fit import reduced_size
 from voc_seg_tfrecord.quality.regions import Box
 from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.records import Record, read_at
+from voc_seg_tfrecord.report.band_display import BandDisplay, decode_shown
 from voc_seg_tfrecord.report.overlay import (
     ClassStyle,
     draw_layer,
@@ -158,6 +159,7 @@ def read_thumbnails(
     objects: Collection[ShownObject],
     style: ClassStyle,
     boxes: Collection[tuple[RecordPlace, Box]] = (),
+    display: BandDisplay | None = None,
 ) -> dict[RecordPlace, ExampleThumbnails]:
     """Reads records once more, and makes their thumbnails.
 
@@ -167,6 +169,7 @@ def read_thumbnails(
       objects: objects of which crops are needed; their records are read too.
       style: how classes are drawn.
       boxes: boxes of which crops are needed, in records among `places`.
+      display: how images of more than 8-bit RGB are shown.
     """
 
     def make_thumbnails(item: tuple[tuple[str, int], Record]) -> ExampleThumbnails:
@@ -174,7 +177,7 @@ def read_thumbnails(
         objects_of_record = [shown for shown in objects if shown.place == place]
         boxes_of_record = [box for place_of_box, box in boxes if place_of_box == place]
         with records.large_in_turn(record):
-            return _make_thumbnails(record, objects_of_record, boxes_of_record, style)
+            return _make_thumbnails(record, objects_of_record, boxes_of_record, style, display)
 
     needed = {*places, *(shown.place for shown in objects)}
     thumbnails = ordered_map(make_thumbnails, read_at(builder, needed))
@@ -182,11 +185,15 @@ def read_thumbnails(
 
 
 def _make_thumbnails(
-    record: Record, objects: Sequence[ShownObject], boxes: Sequence[Box], style: ClassStyle
+    record: Record,
+    objects: Sequence[ShownObject],
+    boxes: Sequence[Box],
+    style: ClassStyle,
+    display: BandDisplay | None,
 ) -> ExampleThumbnails:
     """Decodes a record; what cannot be decoded is left out."""
     needs_crops = bool(objects or boxes)
-    image = _decode_image(record, in_full=needs_crops)
+    image = _decode_image(record, display, in_full=needs_crops)
     mask = _decode_mask(record, MASK)
     height, width = records.size_of(record)
     labels = [label for label in record.ints(LABEL) if 0 <= label <= VOID]
@@ -215,11 +222,14 @@ def _make_thumbnails(
     )
 
 
-def _decode_image(record: Record, *, in_full: bool) -> np.ndarray | None:
+def _decode_image(
+    record: Record, display: BandDisplay | None, *, in_full: bool
+) -> np.ndarray | None:
     """Returns the image of a record, uint8 `[H, W, 3]`; None if it cannot be decoded."""
     with contextlib.suppress(VocSegError):
-        file = record.file(IMAGE)
-        return record.image() if in_full else images.decode(file, side=SIDE_PX).rgb()
+        if in_full or display is not None:
+            return decode_shown(record, display)
+        return images.decode(record.file(IMAGE), side=SIDE_PX).rgb()
     return None
 
 
