@@ -16,6 +16,7 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
   and `shape_splits` the splits. `masks_and_polygons` compares them with masks.
 
 Names are read by `folder_names` (words that tell what files are), `affixes` (what stands around
-ids), `kinds_of_names` (words that tell kinds of files apart), `infixes` (words within ids),
+ids), `stem_words` (the first and last word of a name), `kinds_of_names` (those that tell kinds of
+files apart), `shared_names` (those that images and masks have alike), `infixes` (words within ids),
 `endings` and `paths`. May import: `decide` and `question`, and no other step.
 """

@@ -1,7 +1,7 @@
 """Guesses what the names of a set of files have around their ids, before anything is paired.
 
-Each guess is an affix that is made of all names of the set. `pairings` tries the guesses for images
-with those for masks, and takes the two by which most files pair.
+Each guess is an affix that many names of the set have. `pairings` tries the guesses for images with
+those for masks, and takes the two by which most files pair.
 """
 
 from collections.abc import Sequence
@@ -10,11 +10,7 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix, common_affix
-from voc_seg_tfrecord.folder.files.kinds_of_names import (
-    GLUED_ROLES,
-    cut_first_word,
-    cut_last_word,
-)
+from voc_seg_tfrecord.folder.files.stem_words import GLUED_ROLES, CutStem, split_words
 
 _MIN_SHARE_OF_NAMES = 0.6
 """At least this share of names has what counts as shared by most of them."""
@@ -28,7 +24,7 @@ _LAST_WORD = re.compile(r"[\W_]*[^\W\d_]+\W*$")
 def guess_affixes(stems: Sequence[str], affix_of_kind: Affix) -> list[Affix]:
     """Returns what may stand around the ids of files, nothing first.
 
-    The beginning of each guess is tried with the end of each other one, too.
+    Every beginning that is guessed is combined with every end.
 
     Args:
       stems: the names of the files, without the ending.
@@ -44,9 +40,10 @@ def guess_affixes(stems: Sequence[str], affix_of_kind: Affix) -> list[Affix]:
         _glued_roles(stems, of_most, of_all),
         affix_of_kind,
     ]
-    befores = [before for before, _ in guesses]
-    afters = [after for _, after in guesses]
-    return list(dict.fromkeys(itertools.product(befores, afters)))
+    befores = [guess.before for guess in guesses]
+    afters = [guess.after for guess in guesses]
+    combinations = itertools.starmap(Affix, itertools.product(befores, afters))
+    return list(dict.fromkeys(combinations))
 
 
 def affix_of_most_names(stems: Sequence[str]) -> Affix:
@@ -57,10 +54,16 @@ def affix_of_most_names(stems: Sequence[str]) -> Affix:
     """
     if len(stems) != 1:
         return common_affix(stems, _MIN_SHARE_OF_NAMES)
-    first, last = cut_first_word(stems[0]), cut_last_word(stems[0])
-    before = first.affix if first and first.has_role else ""
-    after = last.affix if last and last.has_role else ""
-    return before, after
+    stem_words = split_words(stems[0])
+    return Affix(
+        before=_affix_with_role(stem_words.without_first),
+        after=_affix_with_role(stem_words.without_last),
+    )
+
+
+def _affix_with_role(cut: CutStem | None) -> str:
+    """Returns the word that was cut off a stem if it says what the file holds; else nothing."""
+    return cut.affix if cut is not None and cut.has_role else ""
 
 
 def _outermost_words(affix: Affix) -> Affix:
@@ -68,10 +71,9 @@ def _outermost_words(affix: Affix) -> Affix:
 
     Example: `gt_` and `_v` of `gt_scan_` and `_x_v`.
     """
-    before, after = affix
-    first = _FIRST_WORD.match(before)
-    last = _LAST_WORD.search(after)
-    return first[0] if first else "", last[0] if last else ""
+    first = _FIRST_WORD.match(affix.before)
+    last = _LAST_WORD.search(affix.after)
+    return Affix(before=first[0] if first else "", after=last[0] if last else "")
 
 
 def _glued_roles(stems: Sequence[str], of_most: Affix, of_all: Affix) -> Affix:
@@ -86,15 +88,16 @@ def _glued_roles(stems: Sequence[str], of_most: Affix, of_all: Affix) -> Affix:
     """
     if len(stems) == 1:
         return NO_AFFIX
-    first_role, last_role = "", ""
-    if of_most[0] == of_all[0] == "":
+    first_role = ""
+    last_role = ""
+    if not of_most.before and not of_all.before:
         match = _ROLE_AT_BEGIN.match(posixpath.commonprefix(stems))
         first_role = match[0] if match else ""
-    if of_most[1] == of_all[1] == "":
-        match = _ROLE_AT_END.search(_common_end(stems))
+    if not of_most.after and not of_all.after:
+        match = _ROLE_AT_END.search(_common_characters_at_end(stems))
         last_role = match[0] if match else ""
-    return first_role, last_role
+    return Affix(first_role, last_role)
 
 
-def _common_end(stems: Sequence[str]) -> str:
+def _common_characters_at_end(stems: Sequence[str]) -> str:
     return posixpath.commonprefix([stem[::-1] for stem in stems])[::-1]

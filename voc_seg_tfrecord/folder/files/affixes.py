@@ -7,11 +7,17 @@ and single signs.
 import collections
 from collections.abc import Iterator, Sequence
 import re
+from typing import NamedTuple
 
-Affix = tuple[str, str]
-"""What stands before and behind the id."""
 
-NO_AFFIX: Affix = ("", "")
+class Affix(NamedTuple):
+    """What stands before and behind the id in a name."""
+
+    before: str
+    after: str
+
+
+NO_AFFIX = Affix("", "")
 
 TOKEN = re.compile(r"\d+|[^\W\d_]+|[\W_]")
 """A number, a word, or a sign."""
@@ -41,7 +47,7 @@ def common_affix(stems: Sequence[str], share: float = 1) -> Affix:
             rest = tokens[len(before) :]
             reversed_rests.append(rest[::-1])
     after = _common_beginning(reversed_rests, share)[::-1]
-    return "".join(before), "".join(after)
+    return Affix("".join(before), "".join(after))
 
 
 def _common_beginning(token_lists: Sequence[Sequence[str]], share: float) -> list[str]:
@@ -108,7 +114,7 @@ def affix_around(stem: str, image_id: str, *, may_touch_words: bool) -> Affix | 
         else:
             is_within = any(is_within_token(*edge) for edge in edges)
         if not is_within:
-            return before, after
+            return Affix(before, after)
         start = stem.find(image_id, start + 1)
     return None
 

@@ -53,8 +53,7 @@ class _NameKind:
 
     def stem_of(self, image_id: str) -> str:
         """Returns the name of an id's file, without the ending."""
-        before, after = self.affix
-        return f"{before}{image_id}{after}"
+        return f"{self.affix.before}{image_id}{self.affix.after}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +72,7 @@ class _PairingIds:
     sampled: Sequence[str]
     sampled_paths: Set[str]
 
-    def affix_around(self, stem: str, image_id: str) -> Affix | None:
+    def find_affix(self, stem: str, image_id: str) -> Affix | None:
         """Returns what a name has before and behind an id; None if it does not have the id.
 
         Names have single digits by chance, so fewer than `_MIN_IDS_IN_WORDS` ids are not looked for
@@ -102,13 +101,7 @@ def _find_ids(pairing: Pairing) -> _PairingIds:
 
     Example: 7 and 8 of `scan_7_rgb` and `scan_8_rgb`. A name of which nothing is left has no id.
     """
-    core_by_stem = {stem: core_of(stem, pairing.image_affix) for stem in pairing.pairs}
-    affix = common_affix([*core_by_stem.values()])
-    id_by_stem: dict[str, str] = {}
-    for stem, core in core_by_stem.items():
-        image_id = core_of(core, affix)
-        if image_id:
-            id_by_stem[stem] = image_id
+    id_by_stem = _id_by_image(pairing)
     sampled_stems = few([*pairing.pairs])
     sampled_paths: set[str] = set()
     for stem in sampled_stems:
@@ -122,16 +115,28 @@ def _find_ids(pairing: Pairing) -> _PairingIds:
     )
 
 
+def _id_by_image(pairing: Pairing) -> dict[str, str]:
+    """Returns the id of each image of a pairing that has one, by its name without the ending."""
+    cores = [core_of(stem, pairing.image_affix) for stem in pairing.pairs]
+    affix = common_affix(cores)
+    id_by_stem: dict[str, str] = {}
+    for stem, core in zip(pairing.pairs, cores, strict=True):
+        image_id = core_of(core, affix)
+        if image_id:
+            id_by_stem[stem] = image_id
+    return id_by_stem
+
+
 def _count_kinds(listing: Listing, ids: _PairingIds) -> Mapping[_NameKind, int]:
-    """Counts the names of each kind that have one of the sampled ids, but for their own files."""
+    """Counts by kind the files, other than the pairing's, whose names have a sampled id."""
     counts: collections.Counter[_NameKind] = collections.Counter()
     for folder, names in listing.files_by_folder.items():
-        for image_id, name in _names_with(ids.sampled, names):
+        for name, image_id in _names_with(ids.sampled, names):
             stem, ending = posixpath.splitext(name)
             is_own = posixpath.join(folder, name) in ids.sampled_paths
             if is_own or ending.lower() not in IMAGE_OR_MASK_ENDINGS:
                 continue
-            affix = ids.affix_around(stem, image_id)
+            affix = ids.find_affix(stem, image_id)
             if affix is not None:
                 counts[_NameKind(folder, affix, ending)] += 1
     return counts
@@ -146,8 +151,8 @@ def _make_companion(listing: Listing, ids: _PairingIds, kind: _NameKind) -> Comp
     ]
     first_id = ids_with_file[0]
     first_image = ids.stem_by_id[first_id]
-    image_affix = ids.affix_around(first_image, first_id)
-    mask_affix = ids.affix_around(pairing.pairs[first_image], first_id)
+    image_affix = ids.find_affix(first_image, first_id)
+    mask_affix = ids.find_affix(pairing.pairs[first_image], first_id)
     if image_affix is None or mask_affix is None:
         return None
     if not _may_have_ids(kind.affix, image_affix, mask_affix):
@@ -173,7 +178,13 @@ def _as_images(
     own_affix, mask_affix = drop_common_parts(kind.affix, mask_affix)
     files = _make_set(kind, own_affix, file_of_image.values())
     mask_of_file = {file: pairing.pairs[image] for image, file in file_of_image.items()}
-    return Pairing(files, pairing.masks, own_affix, mask_affix, mask_of_file)
+    return Pairing(
+        images=files,
+        masks=pairing.masks,
+        image_affix=own_affix,
+        mask_affix=mask_affix,
+        pairs=mask_of_file,
+    )
 
 
 def _as_masks(
@@ -182,7 +193,13 @@ def _as_masks(
     """Returns a pairing with files of a kind in place of its masks; see `_as_images`."""
     image_affix, own_affix = drop_common_parts(image_affix, kind.affix)
     files = _make_set(kind, own_affix, file_of_image.values())
-    return Pairing(pairing.images, files, image_affix, own_affix, file_of_image)
+    return Pairing(
+        images=pairing.images,
+        masks=files,
+        image_affix=image_affix,
+        mask_affix=own_affix,
+        pairs=file_of_image,
+    )
 
 
 def _make_set(kind: _NameKind, affix: Affix, stems: Iterable[str]) -> FileSet:
@@ -190,17 +207,17 @@ def _make_set(kind: _NameKind, affix: Affix, stems: Iterable[str]) -> FileSet:
     return FileSet(kind.folder, names, affix, kind.ending.lower())
 
 
-def _names_with(parts: Sequence[str], names: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yields the names that have one of a few texts in them, with the text."""
+def _names_with(texts: Sequence[str], names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yields each name that has one of a few texts in it, and the text."""
     # One search of all names takes less than one of each. No name has the character between them.
     lines = "\0".join(["", *names, ""])
-    for part in parts:
-        hit = lines.find(part)
+    for text in texts:
+        hit = lines.find(text)
         while hit >= 0:
             name_start = lines.rfind("\0", 0, hit) + 1
             name_end = lines.find("\0", hit)
-            yield part, lines[name_start:name_end]
-            hit = lines.find(part, name_end)
+            yield lines[name_start:name_end], text
+            hit = lines.find(text, name_end)
 
 
 def _may_have_ids(affix: Affix, affix_of_image: Affix, affix_of_mask: Affix) -> bool:

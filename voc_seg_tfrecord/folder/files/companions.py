@@ -16,7 +16,8 @@ from voc_seg_tfrecord.folder.files.pairings import Pairing
 
 _MAX_CHOSEN_FOLDERS = 40
 """If more folders are chosen, none is compared with all files."""
-_IMAGE_RANKS = {"images": 2, "": 1, "masks": 0, "drawn": -1}
+_RANK_BY_ROLE = {"images": 2, "": 1, "masks": 0, "drawn": -1}
+"""How well the role that the name of images says fits them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,10 +36,9 @@ def compare_with_companions(
 ) -> ChosenAndAsked:
     """Compares what would be chosen with other files that have the same ids in their names.
 
-    - Painted images give way to the photos.
-    - Other masks of the same images are a question, if nothing else is asked yet. What would be
-      chosen for images with a worse name leaves the choice if its masks are in the question:
-      `overlays` with `ids`, if `photos` may have `ids` or `colors` as masks.
+    - Photos take the place of images in which labels are painted.
+    - If nothing else is asked, other masks of the same images are a question.
+    - A pairing whose masks are in the question is not chosen; see `_without_masks_in_question`.
 
     Args:
       chosen: what would be chosen.
@@ -48,35 +48,63 @@ def compare_with_companions(
     """
     if evidence.given >= {"images", "masks"} or len(chosen) > _MAX_CHOSEN_FOLDERS:
         return ChosenAndAsked(list(chosen), list(rivals))
-    best_first = sorted(chosen, key=lambda p: _photo_rank(p, evidence), reverse=True)
+    best_first = sorted(chosen, key=lambda pairing: _image_rank(pairing, evidence), reverse=True)
     with_photos = [_with_photos(pairing, pairings, evidence) for pairing in best_first]
     if rivals:
         asked = [_with_photos(rival, pairings, evidence) for rival in rivals]
     else:
         asked = _list_mask_rivals(with_photos, pairings, evidence)
+    return ChosenAndAsked(_without_masks_in_question(with_photos, asked), asked)
+
+
+def _without_masks_in_question(
+    chosen: Sequence[Pairing], asked: Sequence[Pairing]
+) -> list[Pairing]:
+    """Leaves out pairings whose masks are asked about as those of other images.
+
+    Example: `overlays` with `ids` is left out if the question is whether `photos` have `ids` or
+    `colors` as masks.
+    """
     masks_asked = [pairing.masks for pairing in asked]
     still_chosen: list[Pairing] = []
-    for pairing in with_photos:
-        if pairing in asked or not _is_first_in(masks_asked, pairing.masks):
+    for pairing in chosen:
+        is_in_question = _is_first_in(masks_asked, pairing.masks)
+        if pairing in asked or not is_in_question:
             still_chosen.append(pairing)
-    return ChosenAndAsked(still_chosen, asked)
+    return still_chosen
 
 
-def _photo_rank(pairing: Pairing, evidence: FileEvidence) -> tuple[int, bool]:
-    """Returns how well names allow images; those in a folder of masks come after others."""
-    name = posixpath.basename(pairing.images.folder)
-    return _IMAGE_RANKS[evidence.image_role(pairing)], role_of_name(name) != "masks"
+@dataclasses.dataclass(frozen=True, order=True)
+class _ImageRank:
+    """How likely files are images, by names. Fields are compared in their order; more is likelier.
+
+    Attributes:
+      rank_of_role: what `_RANK_BY_ROLE` has for the role that their names say.
+      is_outside_masks: whether their folder is not called as masks.
+    """
+
+    rank_of_role: int
+    is_outside_masks: bool
+
+
+def _image_rank(pairing: Pairing, evidence: FileEvidence) -> _ImageRank:
+    """Returns how likely the images of a pairing are images, by their names."""
+    folder_name = posixpath.basename(pairing.images.folder)
+    return _ImageRank(
+        rank_of_role=_RANK_BY_ROLE[evidence.image_role(pairing)],
+        is_outside_masks=role_of_name(folder_name) != "masks",
+    )
 
 
 def _with_photos(pairing: Pairing, pairings: Sequence[Pairing], evidence: FileEvidence) -> Pairing:
     """Returns a pairing with the photos in place of images in which labels are painted."""
     if evidence.given & {"images", "image_name"}:
         return pairing
-    rank = _photo_rank(pairing, evidence)
+    rank = _image_rank(pairing, evidence)
     for companion in find_companions(evidence.listing, pairing):
         other = companion.as_images
         if (
-            _photo_rank(other, evidence) >= rank
+            _image_rank(other, evidence) >= rank
             and not _is_known(other, pairings)
             and not evidence.images_look_like_masks(PairingCandidate((other,)))
             and evidence.is_painted(PairingCandidate((pairing,)), PairingCandidate((other,)))
@@ -88,7 +116,7 @@ def _with_photos(pairing: Pairing, pairings: Sequence[Pairing], evidence: FileEv
 def _list_mask_rivals(
     chosen: Sequence[Pairing], pairings: Sequence[Pairing], evidence: FileEvidence
 ) -> list[Pairing]:
-    """Returns the pairings of whose images other masks may be meant, and those with these masks."""
+    """Returns each chosen pairing that has rivals with other masks, followed by its rivals."""
     asked: list[Pairing] = []
     for pairing in chosen:
         for rival in _mask_rivals_of(pairing, chosen, pairings, evidence):
@@ -107,12 +135,13 @@ def _mask_rivals_of(
 ) -> list[Pairing]:
     """Returns the pairing with each set of other masks that may be meant in place of its own.
 
-    Masks of chosen images with a name as good, or better, are not meant.
+    Masks that are chosen for other images are no rivals, if these images rank as high or higher.
     """
-    rank = _photo_rank(pairing, evidence)
-    used_masks = [
-        other.masks for other in chosen if other != pairing and _photo_rank(other, evidence) >= rank
-    ]
+    rank = _image_rank(pairing, evidence)
+    used_masks = []
+    for other in chosen:
+        if other != pairing and _image_rank(other, evidence) >= rank:
+            used_masks.append(other.masks)
     rivals = []
     for companion in find_companions(evidence.listing, pairing):
         other = companion.as_masks

@@ -16,7 +16,8 @@ from voc_seg_tfrecord.folder.files.affix_guesses import affix_of_most_names, gue
 from voc_seg_tfrecord.folder.files.affixes import MIN_SAMPLED_NAMES, NO_AFFIX, Affix, core_of
 from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.files.folder_names import is_split, role_of_name
-from voc_seg_tfrecord.folder.files.kinds_of_names import SharedNames, sort_by_kind
+from voc_seg_tfrecord.folder.files.kinds_of_names import sort_by_kind
+from voc_seg_tfrecord.folder.files.shared_names import SharedNames
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
 
@@ -27,9 +28,10 @@ class FileSet:
     Attributes:
       folder: the folder below the root of the listing; empty for the root.
       names: the names of the files by their names without the ending.
-      affix: what only these of the folder's files have around their ids; mostly nothing.
+      affix: the words around the ids that tell these files from others in the folder; usually none.
       ending: the ending if only files of one are meant; empty means any.
-      pattern: how the user says that the files are named; then `names` has their ids.
+      pattern: how the files are named, as a user gives it; then `names` is by ids, and `affix` is
+        not around these.
     """
 
     folder: str
@@ -40,7 +42,7 @@ class FileSet:
 
     @property
     def kind(self) -> tuple[str, Affix]:
-        """The folder, and what only these of its files have around their ids."""
+        """The folder, and the words that tell these files from others in it."""
         return self.folder, self.affix
 
     def path(self, stem: str) -> str:
@@ -78,17 +80,17 @@ class FileSet:
         return stem_by_id
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class PossibleSets:
-    """Sets of files by what they may be.
+    """Sets of files by what they may be, to which more are added.
 
     Attributes:
       images: those that may be images.
       masks: those that may be masks; some may be both.
     """
 
-    images: list[FileSet]
-    masks: list[FileSet]
+    images: list[FileSet] = dataclasses.field(default_factory=list)
+    masks: list[FileSet] = dataclasses.field(default_factory=list)
 
     def add(self, other: "PossibleSets") -> None:
         """Adds sets."""
@@ -131,7 +133,7 @@ def list_file_sets(listing: Listing, endings: RoleEndings) -> PossibleSets:
       endings: what names of images and masks end with.
     """
     folders_by_top = _folders_of_one_image(listing)
-    sets = PossibleSets([], [])
+    sets = PossibleSets()
     for top, id_by_folder in folders_by_top.items():
         sets.add(_sets_below(listing, top, id_by_folder, endings))
     of_one_image = {folder for ids in folders_by_top.values() for folder in ids}
@@ -168,7 +170,7 @@ def _sets_of_kind(
         stem: name for stem, name in others.items() if ending_of(name) not in endings.only_masks
     }
     if not photos.keys().isdisjoint(others):
-        return _sets_beside_photos(folder, affix, photos, others, bool(possible_images))
+        return _sets_beside_photos(folder, affix, photos, others, possible_images)
     images = []
     if photos and possible_images:
         images.append(FileSet(folder, photos, affix))
@@ -184,19 +186,26 @@ def _sets_beside_photos(
     affix: Affix,
     photos: Mapping[str, str],
     others: Mapping[str, str],
-    others_may_be_images: bool,
+    possible_images: Mapping[str, str],
 ) -> PossibleSets:
     """Returns the sets of files if a photo and another file have one name: `1.jpg` and `1.png`.
 
     The files with the ending of the other file are masks; those of other endings are not.
+
+    Args:
+      folder: the folder.
+      affix: what tells the kind of the files.
+      photos: the photos by their names without the ending.
+      others: the other files, likewise.
+      possible_images: those of the others that may be images.
     """
     sets = PossibleSets([FileSet(folder, photos, affix)], [])
     mask_endings = dict.fromkeys(ending_of(others[stem]) for stem in others if stem in photos)
     for ending in mask_endings:
         of_ending = {stem: name for stem, name in others.items() if ending_of(name) == ending}
         sets.masks.append(FileSet(folder, of_ending, affix, ending))
-    if others_may_be_images:
-        sets.images.append(FileSet(folder, others, affix))
+    if possible_images:
+        sets.images.append(FileSet(folder, possible_images, affix))
     return sets
 
 
@@ -237,11 +246,13 @@ def _sets_below(
             if ending in IMAGE_OR_MASK_ENDINGS:
                 of_kind = names_of_kind.setdefault((stem_of(name), ending), {})
                 of_kind[image_id] = f"{image_id}/{name}"
-    sets = PossibleSets([], [])
+    sets = PossibleSets()
     for (stem, ending), names in names_of_kind.items():
         if 2 * len(names) <= len(id_by_folder):
             continue
-        files = FileSet(top, names, ("", stem), ending, f"{ID}/{stem}{ending}")
+        # The name of the files tells their kind, as words around ids do elsewhere.
+        kind_of_files = Affix("", stem)
+        files = FileSet(top, names, kind_of_files, ending, pattern=f"{ID}/{stem}{ending}")
         if ending not in endings.only_masks:
             sets.images.append(files)
         if ending in endings.masks:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.core.layout import MASK_ENDINGS, SPLIT, Naming
+from voc_seg_tfrecord.folder.files.affixes import Affix
 from voc_seg_tfrecord.folder.files.endings import ending_of
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_sets import (
@@ -224,7 +225,7 @@ class GivenLayout:
     def _sets_of_pattern(self, pattern: str, endings: Sequence[str]) -> list[FileSet]:
         """Returns the files of each folder that are named by a pattern, by their ids."""
         naming = Naming.parse(pattern)
-        affix = naming.prefix, naming.suffix
+        affix = Affix(naming.prefix, naming.suffix)
         sets: list[FileSet] = []
         for folder, files in self.listing.files_by_folder.items():
             name_by_id: dict[str, str] = {}

@@ -29,6 +29,8 @@ _MAX_COMPARED_SETS = 80
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT_IN_WORD = re.compile(r"(?<=[^\W\d_])\d(?=[^\W\d_])")
 
+_AFFIX_OF_FIRST_CHANNEL = Affix("", FIRST_CHANNEL)
+
 AffixPair = tuple[Affix, Affix]
 """What the names of images have around their ids, and what those of masks have."""
 
@@ -235,7 +237,7 @@ def pair(images: FileSet, masks: FileSet) -> Pairing | None:
         return Pairing(images, masks, NO_AFFIX, NO_AFFIX, same_names)
     pairs_of_first_channel = _pairs_of_first_channel(images, masks)
     if pairs_of_first_channel:
-        return Pairing(images, masks, ("", FIRST_CHANNEL), NO_AFFIX, pairs_of_first_channel)
+        return Pairing(images, masks, _AFFIX_OF_FIRST_CHANNEL, NO_AFFIX, pairs_of_first_channel)
     return None
 
 
@@ -302,7 +304,7 @@ def _pairs_of_first_channel(images: FileSet, masks: FileSet) -> dict[str, str]:
     """
     pairs: dict[str, str] = {}
     for stem in images.names:
-        core = core_of(stem, ("", FIRST_CHANNEL))
+        core = core_of(stem, _AFFIX_OF_FIRST_CHANNEL)
         if not core:
             return {}
         if core in masks.names:
@@ -323,8 +325,8 @@ def drop_common_parts(affix: Affix, other: Affix) -> AffixPair:
     length_before = _common_length(TOKEN.findall(before)[::-1], TOKEN.findall(other_before)[::-1])
     length_after = _common_length(TOKEN.findall(after), TOKEN.findall(other_after))
     return (
-        (before[: len(before) - length_before], after[length_after:]),
-        (other_before[: len(other_before) - length_before], other_after[length_after:]),
+        Affix(before[: len(before) - length_before], after[length_after:]),
+        Affix(other_before[: len(other_before) - length_before], other_after[length_after:]),
     )
 
 
