@@ -143,6 +143,11 @@ RATIOS = {"splits": {"train": 0.999, "rest": 0.001}}
         (lists(Train="a", train="b"), {}, LayoutError, TWICE.format("Train", "train")),
         ({}, RATIOS, ListError, "split 'rest'"),
         ({}, {"splits": {"train": "mine"}}, ConfigError, "mine, but there is no such list"),
+        (
+            lists(night="a"),
+            {"splits": {"train": "night+mine"}},
+            *(ConfigError, r"train=night\+mine, but there is no list mine in"),
+        ),
         ({}, {"lists": "no"}, ConfigError, "option lists"),
     ],
 )

@@ -15,7 +15,8 @@ from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.splits.by_ratio import POOL, divide_stratified
 from voc_seg_tfrecord.folder.splits.divide import Splits, split_ids
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.missing_masks import NAMES_OF_MASKS, MissingMasks
+from voc_seg_tfrecord.folder.splits.mask_checks import NAMES_OF_MASKS
+from voc_seg_tfrecord.folder.splits.missing_masks import MissingMasks
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 

@@ -18,6 +18,8 @@ Enter at `divide.split_ids`. Images are divided by the first of these that appli
 - Folders: `folders` finds those that are called as splits, and `folder_checks` refuses those that
   would put images into a wrong split.
 
-Then `missing_masks` decides about images without a mask; `small_copies` helps it. `official` finds
-out if the lists are those of a release. May import: `decide`, `question` and `files`.
+Then `missing_masks` decides about images without a mask: `mask_checks` refuses files that may be
+their masks (`possible_masks` finds these), and `copies_without_mask` images that are copies
+(`small_copies` finds smaller ones). `official` finds out if the lists are those of a release. May
+import: `decide`, `question` and `files`.
 """

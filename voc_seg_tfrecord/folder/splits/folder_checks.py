@@ -19,6 +19,7 @@ from voc_seg_tfrecord.folder.splits.folders import (
     choose_folder_of_each_split,
     first_folder,
     first_folder_of_split,
+    folders_of_id,
     option_for_folders,
 )
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -27,12 +28,13 @@ _NOT_TO_TRAIN_ON = ("validation", "test")
 
 
 def check_masks_have_images(split_folders: SplitFolders) -> None:
-    """Checks that no folder of train or validation has masks alone, which would be lost.
+    """Checks that no folder other than one of test has masks alone, which would be lost.
 
-    Masks of test images are often published before the images; they are reported as unused.
+    Masks in a folder of test without images are reported as unused: they are often published before
+    the images.
 
     Raises:
-      LayoutError: if one has.
+      LayoutError: if another folder has masks and no images.
     """
     if not split_folders.first_folders:
         return
@@ -42,10 +44,10 @@ def check_masks_have_images(split_folders: SplitFolders) -> None:
     lost = {folder for folder in without_images if parse_split_name(folder).split != "test"}
     if not lost:
         return
-    first = min(name for name in tree.masks if first_folder(name) in lost)
+    first_mask_id = min(mask_id for mask_id in tree.masks if first_folder(mask_id) in lost)
     folder_by_split = choose_folder_of_each_split(split_folders.first_folders, tree.root)
     raise LayoutError(
-        tree.root / tree.layout.masks / tree.masks[first],
+        tree.root / tree.layout.masks / tree.masks[first_mask_id],
         found=f"masks for a split {min(lost)!r}, which has no images. The splits with "
         f"images are {', '.join(split_folders.first_folders)}",
         expected="images and masks in the folders of a split",
@@ -55,35 +57,35 @@ def check_masks_have_images(split_folders: SplitFolders) -> None:
 
 
 def check_parts_not_mixed(tree: VocTree) -> None:
-    """Checks that no part of the set lies in a folder that is called as test and another split.
+    """Checks that no part of the set lies in a folder whose name says test and another split.
 
     Nobody knows which of its images are which. A folder of train and validation is one to train on.
 
     Raises:
-      LayoutError: if one is.
+      LayoutError: if one does.
     """
     for part in tree.layout.folders():
-        if _is_first_folder(part):
+        if _makes_its_own_split(part):
             continue
         for folder in part.images.split("/"):
             _check_name_not_mixed(folder, tree.root / part.images)
 
 
-def _is_first_folder(part: Part) -> bool:
-    """Says whether the ids of a part begin with its own folder, or the set has no parts.
+def _makes_its_own_split(part: Part) -> bool:
+    """Says whether a folder of a part, or of a set without parts, makes a split of its name.
 
-    Then the folder makes a split of its own name, which the user reads.
+    Then the user reads the name of the folder as that of the split.
     """
     return not part.name or part.name in part.images.split("/")
 
 
 def check_not_mixed(tree: VocTree, image_ids: Iterable[str]) -> None:
-    """Checks that images of no split lie in no folder of test and another split.
+    """Checks that no unsplit image lies in a folder whose name says test and another split.
 
-    A file of shapes, or its folder, may not be called so either.
+    No file of shapes, and no folder of one, may have such a name either.
 
     Raises:
-      LayoutError: if one is.
+      LayoutError: if one has.
     """
     paths = {posixpath.dirname(tree.paths.image(image_id)) for image_id in image_ids}
     paths |= {posixpath.splitext(file)[0] for file in tree.labels.label_files}
@@ -112,10 +114,10 @@ def _check_name_not_mixed(name: str, path: epath.Path) -> None:
 
 
 def check_all_train(split_folders: SplitFolders) -> None:
-    """Checks that images that shall all be in train do not lie in folders of other splits.
+    """Checks that no image lies in a folder of another split, before all become train.
 
     Raises:
-      LayoutError: if some do.
+      LayoutError: if one does.
     """
     check_not_mixed(split_folders.tree, split_folders.tree.labeled_ids)
     _check_no_part_of_other_split(split_folders)
@@ -151,7 +153,7 @@ def _check_no_folder_of_split(tree: VocTree) -> None:
     Raises:
       LayoutError: if one does.
     """
-    paths = [image_id.split("/")[:-1] for image_id in tree.labeled_ids]
+    paths = [folders_of_id(image_id) for image_id in tree.labeled_ids]
     depth = max((len(path) for path in paths), default=0)
     for level in range(depth):
         names = {path[level] for path in paths if len(path) > level}
@@ -177,9 +179,11 @@ def _folders_beside_others_error(tree: VocTree, folders: Sequence[str], level: i
       level: how many other folders they lie in, below the folder of images.
     """
     found = f"images in folders that are called as splits, {', '.join(folders)}"
-    outside = [one for one in tree.labeled_ids if _folder_at(level, one) not in folders]
-    if outside:
-        found += f", and others in none, such as {tree.images[outside[0]]}"
+    ids_elsewhere = [
+        image_id for image_id in tree.labeled_ids if _folder_at(level, image_id) not in folders
+    ]
+    if ids_elsewhere:
+        found += f", and others in none, such as {tree.images[ids_elsewhere[0]]}"
     else:
         found += ", and none in a folder of train"
     folder_by_split = choose_folder_of_each_split(folders, tree.root)
@@ -194,5 +198,5 @@ def _folders_beside_others_error(tree: VocTree, folders: Sequence[str], level: i
 
 def _folder_at(level: int, image_id: str) -> str:
     """Returns the folder of an id that lies in as many others; empty if there is none."""
-    folders = image_id.split("/")[:-1]
+    folders = folders_of_id(image_id)
     return folders[level] if level < len(folders) else ""

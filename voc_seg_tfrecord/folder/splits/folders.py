@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
-import itertools
 import posixpath
 import re
 
@@ -49,17 +48,19 @@ class SplitFolders:
         """Returns the folders of each split, each with a slash at its end.
 
         Three rules find them, and the first one that finds any counts. They differ in what several
-        folders of one split make:
+        folders of one split make, such as `test1` and `test2`:
 
             rule                      folders             several of one split
-            _find_by_first_folders    train/, val/        each makes a split of its own name
+            _find_by_first_folders    train/, val/        each makes its literal split
             _find_by_words_around     rome/train/,        the rule finds none
                                       bonn/val/
-            _find_by_parts            train/imgs/,        each of validation or test makes a split
-                                      test1/imgs/CVC/     of its own name; those of train are one
+            _find_by_parts            train/imgs/,        each of validation or test makes its
+                                      test1/imgs/CVC/     literal split; those of train are one
+
+        See `_literal_split_of`.
 
         Raises:
-          LayoutError: if two folders would make a split of the same own name.
+          LayoutError: if two folders would make the same literal split.
         """
         rules = (self._find_by_first_folders, self._find_by_words_around, self._find_by_parts)
         for find_folders in rules:
@@ -92,7 +93,7 @@ class SplitFolders:
             rome/train, bonn/val             train: */train/, validation: */val/
             road_train, sky_val              none
         """
-        paths = [image_id.split("/")[:-1] for image_id in self.tree.labeled_ids]
+        paths = [folders_of_id(image_id) for image_id in self.tree.labeled_ids]
         depth = min((len(path) for path in paths), default=0)
         for level in range(depth):
             folder_by_split = _folders_of_one_level({path[level] for path in paths})
@@ -106,10 +107,7 @@ class SplitFolders:
 
         Parts whose folders say none belong to train, as in `aug/imgs` beside these.
         """
-        parts_by_folder: dict[str, list[str]] = {}
-        for part in self.labeled_parts():
-            folder = first_folder_of_split(part.images)
-            parts_by_folder.setdefault(folder, []).append(f"{part.name}/")
+        parts_by_folder = self._parts_by_folder_of_split()
         folders_by_named_split: dict[str, list[str]] = {}
         for folder in parts_by_folder:
             named_split = parse_split_name(folder).split or "train"
@@ -119,12 +117,26 @@ class SplitFolders:
         parts_by_split: dict[str, Sequence[str]] = {}
         for named_split, folders in folders_by_named_split.items():
             if named_split == "train" or len(folders) == 1:
-                parts = itertools.chain(*[parts_by_folder[folder] for folder in folders])
-                parts_by_split[named_split] = [*parts]
+                parts: list[str] = []
+                for folder in folders:
+                    parts.extend(parts_by_folder[folder])
+                parts_by_split[named_split] = parts
             else:
-                for split, folder in _folder_by_own_name(folders, self.tree.root).items():
+                for split, folder in _folder_by_literal_split(folders, self.tree.root).items():
                     parts_by_split[split] = parts_by_folder[folder]
         return parts_by_split
+
+    def _parts_by_folder_of_split(self) -> dict[str, list[str]]:
+        """Returns the parts of the set, each with a slash, by the folder that says their split.
+
+        Example: `test1/imgs/CVC/` and `test1/imgs/ETIS/` by `test1`. Those whose folders say no
+        split are under the empty text.
+        """
+        parts_by_folder: dict[str, list[str]] = {}
+        for part in self.labeled_parts():
+            folder = first_folder_of_split(part.images)
+            parts_by_folder.setdefault(folder, []).append(f"{part.name}/")
+        return parts_by_folder
 
     def labeled_parts(self) -> list[Part]:
         """Returns the parts of the set that have masks."""
@@ -172,6 +184,11 @@ def _folders_of_one_level(names: set[str]) -> dict[str, str]:
     return folder_by_split
 
 
+def folders_of_id(image_id: str) -> list[str]:
+    """Returns the folders of an id, the outermost first: `train` and `a` of `train/a/0001`."""
+    return image_id.split("/")[:-1]
+
+
 def first_folder(image_id: str) -> str:
     """Returns the first folder of an id; the id itself if it lies in none."""
     return image_id.partition("/")[0]
@@ -194,34 +211,34 @@ def option_for_folders(folder_by_split: Mapping[str, str], above: str = "") -> s
 def choose_folder_of_each_split(folders: Sequence[str], where: object) -> dict[str, str]:
     """Returns the folder of each split: `val` is of `validation`, `training` of `train`.
 
-    If several folders say the same split, each of these makes one of its own name: `training`,
-    `val` and `eval` are of `train`, `validation` and `eval`.
+    If several folders say the same split, each of these makes its literal split: `training`, `val`
+    and `eval` are of `train`, `validation` and `eval`.
 
     Raises:
       LayoutError: if two of them would be one split; `where` says where they lie.
     """
     folders_by_named_split: dict[str, list[str]] = {}
     for folder in folders:
-        named_split = only_split_in(folder) or _own_split_of(folder)
+        named_split = only_split_in(folder) or _literal_split_of(folder)
         folders_by_named_split.setdefault(named_split, []).append(folder)
     folder_by_split = {}
     for named_split, same_split in folders_by_named_split.items():
         if len(same_split) == 1:
             folder_by_split[named_split] = same_split[0]
         else:
-            folder_by_split.update(_folder_by_own_name(same_split, where))
+            folder_by_split.update(_folder_by_literal_split(same_split, where))
     return folder_by_split
 
 
-def _folder_by_own_name(folders: Sequence[str], where: object) -> dict[str, str]:
-    """Returns folders that say the same split by the splits of their own names.
+def _folder_by_literal_split(folders: Sequence[str], where: object) -> dict[str, str]:
+    """Returns folders that say the same split by their literal splits.
 
     Raises:
       LayoutError: if two of them would be one split; `where` says where they lie.
     """
     folder_by_split: dict[str, str] = {}
     for folder in folders:
-        split = _own_split_of(folder)
+        split = _literal_split_of(folder)
         first = folder_by_split.setdefault(split, folder)
         if first != folder:
             raise LayoutError(
@@ -233,6 +250,9 @@ def _folder_by_own_name(folders: Sequence[str], where: object) -> dict[str, str]
     return folder_by_split
 
 
-def _own_split_of(folder: str) -> str:
-    """Returns the split of a folder's own name, as TFDS takes it: `Test_1` of `Test 1`."""
+def _literal_split_of(folder: str) -> str:
+    """Returns the split that is called as a folder is, as TFDS takes it: `Test_1` of `Test 1`.
+
+    A usual name counts as its split: `val` gives `validation`.
+    """
     return as_split_name(split_of(folder))

@@ -41,7 +41,7 @@ def candidate_as_given(evidence: SplitEvidence, options: Mapping[str, str]) -> S
       ConfigError: if there is no list or folder of a name.
       ListError: if a list is wrong, or names images and is not understood.
     """
-    sources = [_find_sources(evidence, split, option) for split, option in options.items()]
+    sources = [_find_source_of_option(evidence, split, option) for split, option in options.items()]
     used_ids = {image_id for source in sources for image_id in source.ids}
     unused_ids = evidence.labeled_ids_beside(used_ids)
     for number, source in enumerate(sources):
@@ -55,37 +55,37 @@ def _is_rest(source: SplitSource) -> bool:
     return source.option == REST and not source.files
 
 
-def _find_sources(evidence: SplitEvidence, split: str, option: str) -> SplitSource:
-    """Returns the source that an option gives, which may be several with `+` between them.
+def _find_source_of_option(evidence: SplitEvidence, split: str, option: str) -> SplitSource:
+    """Returns the source that an option gives: one, or several joined that have `+` between them.
 
     Raises:
       ConfigError: if there is none.
       ListError: see `candidate_as_given`.
     """
-    source = _find_source(evidence, split, option)
+    source = _find_single_source(evidence, split, option)
     if source is not None:
         return source
     if option == REST:
         return SplitSource(split, REST, REST)
     sources = []
     for part in option.split("+"):
-        source = _find_source(evidence, split, part)
+        source = _find_single_source(evidence, split, part)
         if source is None:
-            raise _no_source_error(evidence, split, option)
+            raise _no_source_error(evidence, split, option, part)
         sources.append(source)
     return functools.reduce(SplitSource.joined, sources)
 
 
-def _find_source(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
-    """Returns one source; None if it is not there.
+def _find_single_source(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
+    """Returns the source of an option without `+`; None if it is not there.
 
     Raises:
       ListError: see `candidate_as_given`.
     """
     if option.endswith("/"):
         return _find_folder(evidence, split, option)
-    for find in (_find_list, _find_labels, _find_unlisted_text):
-        source = find(evidence, split, option)
+    for find_source in (_find_list, _find_labels, _find_unlisted_text):
+        source = find_source(evidence, split, option)
         if source is not None:
             return source
     return None
@@ -103,13 +103,25 @@ def _find_list(evidence: SplitEvidence, split: str, option: str) -> SplitSource 
     A spelling with the ending wins over one without it, then the most usual folder wins, then
     `.txt`.
     """
-    called = [one for one in evidence.lists if option in _full_spellings(evidence, one)]
-    if not called:
-        called = [one for one in evidence.lists if option in _short_spellings(evidence, one, split)]
-    if not called:
+    matching_lists = [
+        split_list
+        for split_list in evidence.lists
+        if option in _full_spellings(evidence, split_list)
+    ]
+    if not matching_lists:
+        matching_lists = [
+            split_list
+            for split_list in evidence.lists
+            if option in _short_spellings(evidence, split_list, split)
+        ]
+    if not matching_lists:
         return None
-    split_list = min(called, key=lambda one: (one.rank, not one.file.endswith(".txt")))
-    return _source_of_list(evidence, split, option, split_list)
+    return _source_of_list(evidence, split, option, min(matching_lists, key=_unusualness))
+
+
+def _unusualness(split_list: SplitList) -> tuple[ListRank, bool]:
+    """Sort key: lists in the most usual folder come first, and there those that end with `.txt`."""
+    return split_list.rank, not split_list.file.endswith(".txt")
 
 
 def _full_spellings(evidence: SplitEvidence, split_list: SplitList) -> list[str]:
@@ -143,15 +155,15 @@ def _find_labels(evidence: SplitEvidence, split: str, option: str) -> SplitSourc
     fits any.
     """
     label_splits = evidence.tree.labels.splits
-    called = [one for one in label_splits if option == one.source]
-    if not called:
-        called = [one for one in label_splits if option in (one.file, one.subset)]
-    if not called:
+    matching = [each for each in label_splits if option == each.source]
+    if not matching:
+        matching = [each for each in label_splits if option in (each.file, each.subset)]
+    if not matching:
         split_of_option = only_split_in(option) or option
-        called = [one for one in label_splits if split_of_option == one.split]
-    if not called:
+        matching = [each for each in label_splits if split_of_option == each.split]
+    if not matching:
         return None
-    sources = [source_of_labels(label_split, split) for label_split in called]
+    sources = [source_of_labels(label_split, split) for label_split in matching]
     joined = functools.reduce(SplitSource.joined, sources)
     return dataclasses.replace(joined, option=option)
 
@@ -162,11 +174,13 @@ def _find_unlisted_text(evidence: SplitEvidence, split: str, option: str) -> Spl
     Example: `ids.lst`.
 
     Raises:
-      ListError: if the text names images and splits, and is not understood.
+      ListError: if the text names images and splits, and is not understood. A text with wrong names
+        is never read as a list; another one is, if it has a name on each line.
     """
     unclear = _find_unclear(evidence, option)
-    has_wrong_names = unclear is not None and unclear.has_wrong_names
-    split_list = None if has_wrong_names else _read_unlisted_text(evidence, option)
+    if unclear is not None and unclear.has_wrong_names:
+        raise not_understood_error(evidence, unclear)
+    split_list = _read_unlisted_text(evidence, option)
     if split_list is not None:
         return _source_of_list(evidence, split, option, split_list)
     if unclear is not None:
@@ -175,9 +189,9 @@ def _find_unlisted_text(evidence: SplitEvidence, split: str, option: str) -> Spl
 
 
 def _find_unclear(evidence: SplitEvidence, option: str) -> UnclearText | None:
-    """Returns the text that an option names, or a part of which it names, if it is not understood.
+    """Returns the text that an option names, if it is not understood; None otherwise.
 
-    Such is `ids.csv:val` with 7 in place of 0007.
+    The option may name a part of it. Example: `ids.csv:val` with 7 in place of 0007.
     """
     for unclear in evidence.unclear:
         names = _names_of_text(evidence, unclear.file, unclear.rank)
@@ -225,8 +239,9 @@ def _without_ending(names: Sequence[str]) -> list[str]:
     return [posixpath.splitext(name)[0] for name in names]
 
 
-def _no_source_error(evidence: SplitEvidence, split: str, option: str) -> ConfigError:
-    if option.endswith("/"):
+def _no_source_error(evidence: SplitEvidence, split: str, option: str, part: str) -> ConfigError:
+    """Returns the error that a part of an option, or all of it, is not there."""
+    if part.endswith("/"):
         kind = "folder"
         choices = [f"{name}/" for name in evidence.split_folders.first_folders]
     else:
@@ -235,10 +250,11 @@ def _no_source_error(evidence: SplitEvidence, split: str, option: str) -> Config
     expected = f"one of the {kind}s {several(choices, _MAX_SHOWN_SOURCES)}"
     if not choices:
         expected = "ratios"
+    missing = f"no such {kind}" if part == option else f"no {kind} {part}"
     return ConfigError(
         "option splits",
-        found=f"{split}={option}, but there is no such {kind} in {evidence.tree.root}"
-        + did_you_mean(option, choices),
+        found=f"{split}={option}, but there is {missing} in {evidence.tree.root}"
+        + did_you_mean(part, choices),
         expected=expected,
         remedy="name a list, a part of one such as data.csv:val, a folder that ends with /, or "
         f"give ratios such as {EXAMPLE_RATIOS}",

@@ -42,14 +42,14 @@ def _simplify_names_in_voc_folder(lists: Sequence[SplitList]) -> list[SplitList]
     """
     names = [_split_name_in_voc_folder(split_list) for split_list in lists]
     counts = collections.Counter(name for name in names if name is not None)
-    have_one_rest = len({name.rest for name in counts}) == 1
+    all_say_the_same_more = len({name.rest for name in counts}) == 1
     simplified = []
     for split_list, name in zip(lists, names, strict=True):
         if name is None:
             simplified.append(split_list)
             continue
-        all_say_the_same_more = have_one_rest and counts[name] == 1
-        if not name.rest or all_say_the_same_more:
+        is_only_list_of_its_split = all_say_the_same_more and counts[name] == 1
+        if not name.rest or is_only_list_of_its_split:
             simplified.append(dataclasses.replace(split_list, split=name.split))
         else:
             simplified.append(split_list)
@@ -125,31 +125,41 @@ def _collect_divisions(lists: Sequence[SplitList]) -> list[list[SplitList]]:
     begins another division. A list that is a split only by its folder is dropped if it shares
     images with the others.
     """
-    plain_first = sorted(lists, key=_plainness)
-    divisions_by_series: dict[Series, list[list[SplitList]]] = {}
-    for split_list in plain_first:
+    numbered_lists = [_NumberedList(number, split_list) for number, split_list in enumerate(lists)]
+    divisions_by_series: dict[Series, list[list[_NumberedList]]] = {}
+    for numbered in sorted(numbered_lists, key=_plainness):
+        split_list = numbered.split_list
         divisions = divisions_by_series.setdefault(split_list.series, [])
-        others = itertools.chain(*divisions)
+        others = [other.split_list for other in itertools.chain(*divisions)]
         if split_list.is_named or not split_list.shares_images_with(others):
-            _add_to_division(split_list, divisions)
+            _add_to_division(numbered, divisions)
     all_divisions = itertools.chain(*divisions_by_series.values())
-    return [_in_order_of(lists, division) for division in all_divisions]
+    return [_in_order(division) for division in all_divisions]
 
 
-def _plainness(split_list: SplitList) -> tuple[bool, int]:
+@dataclasses.dataclass(frozen=True)
+class _NumberedList:
+    """A list, and its number in the order of all lists."""
+
+    number: int
+    split_list: SplitList
+
+
+def _plainness(numbered: _NumberedList) -> tuple[bool, int]:
     """Sort key: lists that a name makes a split come first, and then those with short paths."""
-    return not split_list.is_named, len(split_list.file)
+    return not numbered.split_list.is_named, len(numbered.split_list.file)
 
 
-def _add_to_division(split_list: SplitList, divisions: list[list[SplitList]]) -> None:
+def _add_to_division(numbered: _NumberedList, divisions: list[list[_NumberedList]]) -> None:
     """Adds a list to the first division that has no list of its split, or to a new one."""
     for division in divisions:
-        if all(other.split != split_list.split for other in division):
-            division.append(split_list)
+        if all(other.split_list.split != numbered.split_list.split for other in division):
+            division.append(numbered)
             return
-    divisions.append([split_list])
+    divisions.append([numbered])
 
 
-def _in_order_of(lists: Sequence[SplitList], division: Sequence[SplitList]) -> list[SplitList]:
+def _in_order(division: Sequence[_NumberedList]) -> list[SplitList]:
     """Returns the lists of a division in the order that they have among all lists."""
-    return [split_list for split_list in lists if split_list in division]
+    in_order = sorted(division, key=lambda numbered: numbered.number)
+    return [numbered.split_list for numbered in in_order]

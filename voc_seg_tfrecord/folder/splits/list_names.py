@@ -34,6 +34,11 @@ class _NamesAround:
     rank: ListRank
     is_value_of_splits: bool
 
+    @property
+    def folders_inside_out(self) -> tuple[str, ...]:
+        """The folders of the text, the innermost first."""
+        return self.folders[::-1]
+
 
 @dataclasses.dataclass(frozen=True)
 class _NamedSplit:
@@ -69,7 +74,7 @@ def _find_by_text_in_segmentation(names: _NamesAround) -> _NamedSplit | None:
     """
     if names.rank != ListRank.SEGMENTATION or names.keys:
         return None
-    return _NamedSplit(names.stem, Series(outer_names=("/".join(names.folders),)))
+    return _NamedSplit(names.stem, Series(outer_names=names.folders_inside_out))
 
 
 def _find_by_value_of_column(names: _NamesAround) -> _NamedSplit | None:
@@ -79,8 +84,9 @@ def _find_by_value_of_column(names: _NamesAround) -> _NamedSplit | None:
     """
     if not names.keys or not names.is_value_of_splits or only_split_in(names.keys[-1]):
         return None
-    outer_names = (*reversed(names.keys[:-1]), names.stem, *reversed(names.folders))
-    series = Series("", outer_names, names.ending)
+    outer_keys = names.keys[:-1]
+    outer_names = (*reversed(outer_keys), names.stem, *names.folders_inside_out)
+    series = Series(outer_names=outer_names, ending=names.ending)
     return _NamedSplit(as_split_name(names.keys[-1]), series)
 
 
@@ -94,6 +100,7 @@ def _find_by_words(names: _NamesAround) -> _NamedSplit | None:
     innermost = parse_split_name(innermost_name)
     split = innermost.split
     outer_names = list[str]()
+    # Of the keys and the text's own name, the innermost that says a split counts.
     for name in names_in_text:
         if split:
             outer_names.append(name)
@@ -101,7 +108,8 @@ def _find_by_words(names: _NamesAround) -> _NamedSplit | None:
             parsed = parse_split_name(name)
             split = parsed.split
             outer_names.append(parsed.rest)
-    for folder in reversed(names.folders):
+    # If none of them says one, the innermost folder that says a split, and nothing else, counts.
+    for folder in names.folders_inside_out:
         split_of_folder = only_split_in(folder)
         if split_of_folder and not split:
             split = split_of_folder
@@ -111,7 +119,10 @@ def _find_by_words(names: _NamesAround) -> _NamedSplit | None:
     is_for_one_class = names.rank == ListRank.OTHER_TASK and innermost.rest != ""
     if not split or is_for_one_class:
         return None
-    return _NamedSplit(split, Series(innermost.rest, tuple(outer_names), names.ending))
+    series = Series(
+        words_of_name=innermost.rest, outer_names=tuple(outer_names), ending=names.ending
+    )
+    return _NamedSplit(split, series)
 
 
 def _find_by_folder_of_lists(names: _NamesAround) -> _NamedSplit | None:
@@ -123,7 +134,7 @@ def _find_by_folder_of_lists(names: _NamesAround) -> _NamedSplit | None:
         return None
     if names.rank == ListRank.OTHER_TASK and parse_split_name(names.stem).rest:
         return None
-    series = Series("", tuple(reversed(names.folders)), names.ending)
+    series = Series(outer_names=names.folders_inside_out, ending=names.ending)
     return _NamedSplit(names.stem, series, is_named=False)
 
 

@@ -62,8 +62,11 @@ def _describe_beginnings(text: ListText) -> str:
 def with_error_on_names(text: ListText) -> ListText:
     """Returns a text that is a list by its name, with an error if it names images wrongly.
 
-    It does if it names them in no form that is read, by numbers without their zeros, or by the
-    beginning that the names of several have in common.
+    Wrong are:
+
+    - numbers without their zeros: 7 in place of 0007
+    - the beginning that the names of several images share: `P01` of `P01-S1` and `P01-S2`
+    - names in a form that is not read
     """
     if text.error is not None:
         return text

@@ -1,0 +1,89 @@
+"""Finds files that may be the masks of images without one, by their names."""
+
+from collections.abc import Collection, Sequence
+import dataclasses
+import posixpath
+
+from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.layout import MASK_ENDINGS, PHOTO_ENDINGS
+from voc_seg_tfrecord.folder.files.folder_names import role_of_path
+from voc_seg_tfrecord.folder.files.no_masks import ADVICE_ON_SOFT_MASKS
+from voc_seg_tfrecord.folder.files.pairings import few
+from voc_seg_tfrecord.folder.files.paths import stem
+from voc_seg_tfrecord.folder.tree.listing import files_below
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.formats.soft_masks import propose_threshold
+
+
+@dataclasses.dataclass(frozen=True)
+class PossibleMasks:
+    """The files of a set that may be the masks of images without one.
+
+    Attributes:
+      tree: the set.
+    """
+
+    tree: VocTree
+
+    def jpegs_of(self, image_ids: Collection[str]) -> list[str]:
+        """Returns the names of JPEGs, and the like, that lie where masks of some images should."""
+        if self.tree.layout.masks == self.tree.layout.images:
+            return []
+        jpegs = self.tree.set_files.find_masks_with_endings(PHOTO_ENDINGS)
+        return sorted(name for image_id, name in jpegs.items() if image_id in image_ids)
+
+    def all_jpegs(self) -> list[str]:
+        """Returns the names of all JPEGs, and the like, in the folder of masks."""
+        layout = self.tree.layout
+        if layout.masks == layout.images:
+            return []
+        names = files_below(self.tree.root / layout.masks, self.tree.listing)
+        return sorted(name for name in names if name.lower().endswith(PHOTO_ENDINGS))
+
+    def advise_threshold(self, jpegs: Sequence[str]) -> str:
+        """Returns how to read JPEGs that are black and white masks; empty if they are none."""
+        folder = self.tree.root / self.tree.layout.masks
+        try:
+            option = propose_threshold([File.read(folder / name) for name in few(jpegs)])
+        except VocSegError:  # one cannot be read
+            return ""
+        return f". {ADVICE_ON_SOFT_MASKS} {option}" if option else ""
+
+    def unused(self) -> list[str]:
+        """Returns the names of files in the folder of masks that belong to no image."""
+        masks = self.tree.masks
+        used = {masks.find_id(image_id) for image_id in self.tree.images}
+        unused = [masks[mask_id] for mask_id in masks.keys() - used]
+        return sorted([*unused, *self.all_jpegs()])
+
+    def in_other_folders(self, unmasked_ids: Collection[str]) -> list[str]:
+        """Returns files with the names of images in folders called as masks that are not read."""
+        tree = self.tree
+        if tree.listing is None:
+            return []
+        stems = {posixpath.basename(image_id) for image_id in unmasked_ids}
+        mask_folder = posixpath.join(tree.root_below_given, tree.layout.masks)
+        read_folders = set()
+        for name in tree.masks.values():
+            path = posixpath.normpath(posixpath.join(mask_folder, name))
+            read_folders.add(posixpath.dirname(path))
+        files = []
+        for folder, names in tree.listing.files_by_folder.items():
+            if folder in read_folders or role_of_path(folder) != "masks":
+                continue
+            for name in names:
+                if name.lower().endswith(MASK_ENDINGS) and stem(name) in stems:
+                    path = posixpath.join(folder, name)
+                    files.append(posixpath.relpath(path, tree.root_below_given or "."))
+        return files
+
+    def count_images_with_mask(self) -> int:
+        """Returns how many images have a mask by their name.
+
+        Names that only look the same count. They are told apart, id by id, where the files are
+        looked up.
+        """
+        masks = self.tree.masks
+        images = self.tree.images
+        return sum(1 for image_id in images if image_id in masks or masks.find_similar_id(image_id))
