@@ -15,6 +15,8 @@ from voc_seg_tfrecord.core.names import unprintable
 IMAGE_ENDINGS = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif")
 """Endings, in lower case, that make a file in an image folder an image."""
 
+_ENDINGS_IN_LISTS = (*IMAGE_ENDINGS, ".npy")
+
 IMAGE_ENDING_PATTERN = f"(?i)[.]({'|'.join(ending[1:] for ending in IMAGE_ENDINGS)})$"
 """The same as a regular expression, for TensorFlow: what a file name has more than its id."""
 
@@ -32,7 +34,7 @@ _MAX_LISTED_REPEATS = 3
 """How many repeated ids an error lists, and how many lines of each."""
 
 _TRAILING_LABEL = re.compile(r"(?<!\s)\s+-?\d+$")  # the lookbehind makes it linear
-_PATH_OR_ENDING = re.compile(r"/|\.[A-Za-z]{3,4}\s*$")
+_PATH_OR_ENDING_IN_COLUMN = re.compile(r"/|\.[A-Za-z]{3,4}\s*$")
 _PLAIN_NAME = re.compile(r"[^\s/\\#]+")  # a line that can only be an id, or one with an ending
 
 
@@ -43,8 +45,9 @@ def id_list_sha256(ids: Iterable[str]) -> str:
 
 
 def id_of_file(filename: str) -> str:
-    """Returns the id of an image: its name without an image's ending, with its folders."""
-    return _without_ending(filename)
+    """Returns the id of an image: its name with its folders, without the ending of an image."""
+    stem, ending = posixpath.splitext(filename)
+    return stem if ending.lower() in _ENDINGS_IN_LISTS else filename
 
 
 def last_part(image_id: str) -> str:
@@ -216,52 +219,62 @@ def _is_plain_id(text: str) -> bool:
 
     Names that are not ASCII may have another Unicode form, so they are looked up.
     """
-    has_ending = _without_ending(text) != text
+    has_ending = id_of_file(text) != text
     return text.isascii() and _PLAIN_NAME.fullmatch(text) is not None and not has_ending
 
 
 def _candidate_names(text: str) -> Iterator[str]:
-    """Yields the names of an image that a line may have, the likeliest first."""
+    """Yields the names of an image that a line may have, the likeliest first.
+
+    A mapping of names knows endings and paths, so these are not cut here as for ids.
+    """
     yield text
-    columns = text.split()
-    for delimiter in "\t,":
-        if delimiter in text:
-            columns = text.split(delimiter)
-            break
-    are_files = all(_PATH_OR_ENDING.search(column) for column in columns)
+    columns = _split_columns(text)
+    are_files = all(_PATH_OR_ENDING_IN_COLUMN.search(column) for column in columns)
     if len(columns) > 1 and are_files:
         yield columns[0].strip()
     yield _TRAILING_LABEL.sub("", text)
 
 
+def _split_columns(text: str) -> list[str]:
+    """Returns the columns of a line: between tabs, else between commas, else between blanks."""
+    for delimiter in ("\t", ","):
+        if delimiter in text:
+            return text.split(delimiter)
+    return text.split()
+
+
 def _candidate_ids(text: str) -> Iterator[str]:
-    """Yields the ids that a line may have, the likeliest first: also the ends of paths."""
+    """Yields the ids that a line may have, the likeliest first.
+
+    Ids have no endings and no folders above that of the images, so these are cut off.
+    """
     yield text
-    yield from _path_ids(text)
+    yield from _ids_at_end_of_path(text)
     columns = text.split()
     if len(columns) == 2:  # the paths of an image and of its mask
-        yield from _path_ids(columns[0])
-    yield _without_ending(text)
+        yield from _ids_at_end_of_path(columns[0])
+    yield id_of_file(text)
     yield _TRAILING_LABEL.sub("", text)
 
 
-def _path_ids(path: str) -> Iterator[str]:
-    """Yields what may be the id in `/data/JPEGImages/ID.jpg`, the longest name first.
+def _ids_at_end_of_path(path: str) -> Iterator[str]:
+    """Yields what may be the id in a path, the longest first.
 
-    A name without folders is no path, and gives nothing.
+    Example: `/data/JPEGImages/ID.jpg` gives `data/JPEGImages/ID`, `JPEGImages/ID` and `ID`. A name
+    without folders is no path, and gives nothing. No id has two slashes between its folders, so
+    folders before these are cut off no further.
     """
-    parts = path.lstrip("/").split("/")
-    if len(parts) == 1:
+    folders = path.lstrip("/").split("/")[:-1]
+    if not folders:
         return
-    for first in range(len(parts)):
-        if first and not parts[first - 1]:
-            return  # two slashes, which no id has between its folders
-        yield _without_ending("/".join(parts[first:]))
-
-
-def _without_ending(name: str) -> str:
-    stem, ending = posixpath.splitext(name)
-    return stem if ending.lower() in (*IMAGE_ENDINGS, ".npy") else name
+    end_of_path = path.lstrip("/")
+    yield id_of_file(end_of_path)
+    for folder in folders:
+        if not folder:
+            return
+        end_of_path = end_of_path.removeprefix(f"{folder}/")
+        yield id_of_file(end_of_path)
 
 
 def _fault_error(where: object, lines: Sequence[_Line], *, may_leave_tree: bool) -> ListError:

@@ -22,8 +22,8 @@ from voc_seg_tfrecord.formats.table_divisions import (
     find_unclear_column,
 )
 
-_PATH_OR_ENDING = re.compile(r"[/\\]|\.[A-Za-z]{3,4}$")
-_MIN_NAMES_IN_A_LINE = 3
+_PATH_OR_ENDING_IN_CELL = re.compile(r"[/\\]|\.[A-Za-z]{3,4}$")
+_MIN_COLUMNS_OF_NAMES = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,17 +101,38 @@ def _read_without_titles(rows: Sequence[Row], vocabulary: Vocabulary) -> list[Li
     image_counts = _count_images_by_column(sample, vocabulary)
     if not any(image_counts):
         return _splits_of_other_images(with_titles, vocabulary)
-    columns_with_images = sum(1 for count in image_counts if count)
-    if columns_with_images >= _MIN_NAMES_IN_A_LINE and len(rows) < len(rows[0]):
-        return _names_in_a_line(rows, vocabulary)
+    if _are_lines_of_names(rows, image_counts):
+        return _read_lines_of_names(rows, vocabulary)
     image_column = _choose_image_column(with_titles.titles, sample, image_counts)
     if _is_title_of_images(rows[0][image_column], vocabulary):
         return _divide(with_titles.without_rows_that_lack(image_column), image_column, vocabulary)
-    untitled = _TitledRows([""] * len(rows[0]), rows).without_rows_that_lack(image_column)
+    return _read_untitled(rows, image_column, vocabulary)
+
+
+def _read_untitled(
+    rows: Sequence[Row], image_column: int, vocabulary: Vocabulary
+) -> list[ListedImages]:
+    """Reads rows of which none has titles."""
+    no_titles = [""] * len(rows[0])
+    untitled = _TitledRows(no_titles, rows).without_rows_that_lack(image_column)
     if _most_name_several_images(untitled.rows, vocabulary):
         unclear = "several images on a line, without titles of the columns"
         return [_undivided(untitled, image_column, unclear, vocabulary)]
     return _divide(untitled, image_column, vocabulary)
+
+
+def _are_lines_of_names(rows: Sequence[Row], image_counts: Sequence[int]) -> bool:
+    """Says whether a few lines list images side by side, and are no table.
+
+    Example: the one line `a.jpg, b.jpg, c.jpg`. There are fewer lines than columns, and several
+    columns have images.
+
+    Args:
+      rows: the rows.
+      image_counts: how many images each column names in a sample of them.
+    """
+    columns_with_images = sum(1 for count in image_counts if count)
+    return columns_with_images >= _MIN_COLUMNS_OF_NAMES and len(rows) < len(rows[0])
 
 
 def _sample(rows: Sequence[Row]) -> Sequence[Row]:
@@ -133,7 +154,8 @@ def _count_images_by_column(sample: Sequence[Row], vocabulary: Vocabulary) -> li
 def _most_name_several_images(rows: Sequence[Row], vocabulary: Vocabulary) -> bool:
     """Says whether most rows name more than one image, as in `train,a,b,c`.
 
-    An image and its mask are one. A number may be that of the row.
+    `a.jpg,a.png` names one image. A cell of digits alone may be the number of the row, so it counts
+    only beside two other images.
     """
     sampled = rows[:MAX_SAMPLED_ROWS]
     count = sum(1 for row in sampled if _names_several_images(row, vocabulary))
@@ -153,8 +175,8 @@ def _names_several_images(row: Row, vocabulary: Vocabulary) -> bool:
     return len(images_by_words) > 1 or len(images) > 2
 
 
-def _names_in_a_line(rows: Sequence[Row], vocabulary: Vocabulary) -> list[ListedImages]:
-    """Returns the list that all cells are; none if it is Python's or another program's."""
+def _read_lines_of_names(rows: Sequence[Row], vocabulary: Vocabulary) -> list[ListedImages]:
+    """Returns the list that all cells are; none if it is code or JSON, with a bracket before it."""
     names = [cell for row in rows for cell in row if cell]
     if names[0].startswith(("[", "(", "{")):
         return []
@@ -163,22 +185,22 @@ def _names_in_a_line(rows: Sequence[Row], vocabulary: Vocabulary) -> list[Listed
 
 @dataclasses.dataclass(frozen=True, order=True)
 class _ImageColumnRank:
-    """How likely a column names the images. Fields are compared in their order; more is likelier.
+    """How unlikely a column names the images. Fields are compared in their order; less is likelier.
 
     Attributes:
-      names_many: whether it names half as many images as the column that names the most, and has
-        other values than numbers, which may be those of rows.
-      names_most: whether it names four fifths as many.
-      usualness: how usual its title is, as a negative number; 0 is the most usual.
-      image_count: how many images it names.
-      earliness: the number of the column, negated.
+      names_few: whether it names less than half as many images as the column that names the most,
+        or holds numbers alone, which may be those of rows.
+      names_not_most: whether it names less than four fifths as many.
+      position_of_title: the position of its title among usual ones.
+      images_less_than_most: how many images less it names than the column that names the most.
+      column: the number of the column.
     """
 
-    names_many: bool
-    names_most: bool
-    usualness: int
-    image_count: int
-    earliness: int
+    names_few: bool
+    names_not_most: bool
+    position_of_title: int
+    images_less_than_most: int
+    column: int
 
 
 def _choose_image_column(titles: Row, sample: Sequence[Row], image_counts: Sequence[int]) -> int:
@@ -198,14 +220,14 @@ def _choose_image_column(titles: Row, sample: Sequence[Row], image_counts: Seque
         count = image_counts[column]
         are_numbers = all(row[column].isdecimal() for row in sample if row[column])
         return _ImageColumnRank(
-            names_many=2 * count >= most and not are_numbers,
-            names_most=5 * count >= 4 * most,
-            usualness=-_position_of_title(titles[column]),
-            image_count=count,
-            earliness=-column,
+            names_few=2 * count < most or are_numbers,
+            names_not_most=5 * count < 4 * most,
+            position_of_title=_position_of_title(titles[column]),
+            images_less_than_most=most - count,
+            column=column,
         )
 
-    return max(range(len(image_counts)), key=rank)
+    return min(range(len(image_counts)), key=rank)
 
 
 def _position_of_title(title: str) -> int:
@@ -219,7 +241,7 @@ def _is_title_of_images(cell: str, vocabulary: Vocabulary) -> bool:
     """Says whether the first cell of the column of images is its title."""
     if _as_title(cell) in IMAGE_COLUMNS:
         return True
-    return cell not in vocabulary.image_names and not _PATH_OR_ENDING.search(cell)
+    return cell not in vocabulary.image_names and not _PATH_OR_ENDING_IN_CELL.search(cell)
 
 
 def _splits_of_other_images(table: _TitledRows, vocabulary: Vocabulary) -> list[ListedImages]:

@@ -241,37 +241,30 @@ def _source_of_file(naming: ClassNaming) -> str:
 
 
 def _list_voc_color_candidates(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
-    """Colors are those of VOC's palette: color n is class n, or VOC's class n by its name."""
+    """Returns the readings in which colors are those of VOC's palette.
+
+    Color n is the class of value n (by order), or the class that VOC calls so (by name):
+
+    | the names of the classes                                    | candidates        |
+    |-------------------------------------------------------------|-------------------|
+    | not all are VOC's, or VOC has them at the same values       | by order          |
+    | VOC's at other values, of a class file                      | by order          |
+    | the same, and a mask has a color at another value than VOC  | by order, by name |
+    | all 21 of VOC's at other values, of the user                | by name           |
+    | some of VOC's at other values, of the user                  | by order, by name |
+    """
     if not survey.voc.masks and not _has_colors(survey):
         return []  # some grays are VOC's by chance
-    candidates = []
-    if _may_have_voc_order(naming):
-        candidates.append(_make_voc_order_candidate(naming))
-    if _may_have_voc_names(naming, survey):
-        candidates.append(_make_voc_names_candidate(naming))
-    return candidates
-
-
-def _may_have_voc_order(naming: ClassNaming) -> bool:
-    """Says whether color n of VOC's palette may be the class of value n.
-
-    It is not if the user gave all of VOC's 21 names in another order: then each of VOC's colors is
-    the class that VOC calls so.
-    """
+    by_order = _make_voc_order_candidate(naming)
     if not naming.has_voc_names_at_other_values():
-        return True
-    return naming.file is not None or not naming.has_all_voc_names()
-
-
-def _may_have_voc_names(naming: ClassNaming, survey: Survey) -> bool:
-    """Says whether color n of VOC's palette may be the class that VOC calls so.
-
-    All names have to be VOC's. If they have VOC's numbers too, this is the order of VOC. With a
-    class file, a mask has to use a color at another value than VOC; else the file's values count.
-    """
-    if not naming.has_voc_names_at_other_values():
-        return False
-    return naming.file is None or _has_voc_colors_elsewhere(survey)
+        return [by_order]
+    by_name = _make_voc_names_candidate(naming)
+    if naming.file is not None:
+        # The file's values count, unless a mask has a color of VOC at another value than VOC.
+        return [by_order, by_name] if _has_voc_colors_elsewhere(survey) else [by_order]
+    if naming.has_all_voc_names():
+        return [by_name]
+    return [by_order, by_name]
 
 
 def _has_colors(survey: Survey) -> bool:
@@ -304,7 +297,7 @@ def _make_voc_order_candidate(naming: ClassNaming) -> MeaningCandidate:
 def _make_voc_names_candidate(naming: ClassNaming) -> MeaningCandidate:
     """Color n of VOC's palette is VOC's class n, by its name, and so is value n of gray masks."""
     names = naming.names_by_voc_number()
-    assert names is not None  # see `_may_have_voc_names`
+    assert names is not None  # all names are VOC's; see `_list_voc_color_candidates`
     colors: dict[Color, ClassName] = {VOID_COLOR: VOID}
     for color, number in VOC_NUMBERS.items():
         if number in names:

@@ -262,10 +262,12 @@ class DrawnLabels(Labels):
     shapes: Mapping[str, Annotation]
     embedded: Set[str]
     exif: str
-    _drawing_by_id: dict[str, _SurveyedDrawing | None] = dataclasses.field(
+    _drawing_by_id: dict[str, _SurveyedDrawing] = dataclasses.field(
         default_factory=dict, init=False
     )
-    """The masks that were surveyed; None of shapes that cannot be drawn."""
+    """The masks that were surveyed, but for those of shapes that cannot be drawn."""
+    _undrawable_ids: set[str] = dataclasses.field(default_factory=set, init=False)
+    """The ids that were surveyed, and whose shapes cannot be drawn."""
 
     @property
     def objects(self) -> PartFiles:
@@ -310,18 +312,29 @@ class DrawnLabels(Labels):
         return cast(File, self._pair_of_mask(image_id).read().mask)
 
     def survey(self, ids: Collection[str], *, all_colors: bool = False) -> Survey:
-        """Draws the masks of ids, and keeps them: a few kilobytes each."""
+        """Draws the masks of ids, and keeps them: a few kilobytes each.
+
+        Returns:
+          An empty survey: the meaning of drawn values is known, so nobody has to find it out.
+        """
         del all_colors  # there are none
         pairs = []
         for image_id in ids:
-            is_new = image_id in self.names and image_id not in self._drawing_by_id
-            if is_new and self.shapes[image_id].error:
-                self._drawing_by_id[image_id] = None
-            elif is_new:
+            if image_id not in self.names or self._is_surveyed(image_id):
+                continue
+            if self.shapes[image_id].error:
+                self._undrawable_ids.add(image_id)
+            else:
                 pairs.append(self._pair_of_mask(image_id))
         for pair, drawing in ordered_map(_draw_mask, pairs, count=len(pairs)):
-            self._drawing_by_id[pair.id] = drawing
+            if drawing is None:
+                self._undrawable_ids.add(pair.id)
+            else:
+                self._drawing_by_id[pair.id] = drawing
         return Survey()
+
+    def _is_surveyed(self, image_id: str) -> bool:
+        return image_id in self._drawing_by_id or image_id in self._undrawable_ids
 
     def surveyed_mask(self, image_id: str) -> SurveyedMask | None:
         """Returns the content of an id's mask if it was surveyed, for `index_masks.read_mask`."""
@@ -358,28 +371,35 @@ class DrawnLabels(Labels):
 
     def _notes_on_drawings(self) -> list[str]:
         totals = collections.Counter[str]()
-        for drawing in self._drawings:
+        for drawing in self._drawing_by_id.values():
             totals.update(drawing.counts)
-        order = next(iter(self.shapes.values())).order  # one tool wrote all shapes
         notes = []
         for kind, note in _NOTE_BY_COUNT.items():
             if not totals[kind]:
                 continue
             sentence = note.sentence(totals[kind])
             if kind == _CONTESTED:
-                sentence = f"{sentence} {_SENTENCE_BY_ORDER[order]}"
+                sentence = f"{sentence} {self._sentence_on_order()}"
             notes.append(sentence)
         return notes
 
+    def _sentence_on_order(self) -> str:
+        """Returns which of two shapes lies above: one tool wrote all, so they have one order."""
+        first_image = next(iter(self.shapes.values()))
+        return _SENTENCE_BY_ORDER[first_image.order]
+
     def _notes_on_background(self) -> list[str]:
-        surveyed_shapes = [self.shapes[image_id] for image_id in self._drawing_by_id]
-        count = sum(1 for one in surveyed_shapes if not one.shapes and not one.error)
+        count = 0
+        for image_id in self._surveyed_ids:
+            annotation = self.shapes[image_id]
+            if not annotation.shapes and not annotation.error:
+                count += 1
         return [_NOTE_ON_BACKGROUND.sentence(count)] if count else []
 
     def _notes_on_kinds_left_out(self) -> list[str]:
         """Returns a note on each kind of shapes that the tool does not draw."""
         totals = collections.Counter[str]()
-        for image_id in self._drawing_by_id:
+        for image_id in self._surveyed_ids:
             totals.update(self.shapes[image_id].left_out)
         shape_files = tool_named(self.tool).shapes
         words = shape_files.words_on_left_out if shape_files else ""
@@ -390,16 +410,15 @@ class DrawnLabels(Labels):
         return notes
 
     @property
-    def _drawings(self) -> list[_SurveyedDrawing]:
-        """The masks that were surveyed and can be drawn."""
-        return [drawing for drawing in self._drawing_by_id.values() if drawing is not None]
+    def _surveyed_ids(self) -> list[str]:
+        return [*self._drawing_by_id, *self._undrawable_ids]
 
     def pixels_by_class(self) -> collections.Counter[str]:
         """Returns how many pixels each class has in the masks that were drawn; void is one name."""
         assert self.class_file  # the classes of shapes are known
         names = {entry.value: entry.name for entry in self.class_file.entries}
         pixels = collections.Counter[str]()
-        for drawing in self._drawings:
+        for drawing in self._drawing_by_id.values():
             for value, count in drawing.content.values.items():
                 pixels[names[value]] += count
         return pixels

@@ -13,16 +13,16 @@ from voc_seg_tfrecord.core.layout import MASK_ENDINGS, Layout, Naming, Part
 from voc_seg_tfrecord.folder.tree.listing import Listing, files_below
 from voc_seg_tfrecord.folder.tree.names import FileWithId, Names, index_names
 
-Half = Literal["images", "masks"]
-"""The files of a set that are meant."""
+FileRole = Literal["images", "masks"]
+"""Which files of a set are meant."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SetFiles:
     """The images and masks of a set, by id.
 
-    Each half is indexed once, when it is asked for: the lists of a release are read before a folder
-    of many thousand files is.
+    Images and masks are indexed once each, when they are asked for: the lists of a release are read
+    before a folder of many thousand files is.
 
     Attributes:
       root: the folder of the set.
@@ -81,30 +81,30 @@ class SetFiles:
     def _excluded_namings(self) -> list[Naming]:
         return [Naming.parse(pattern) for pattern in self.excluded_names]
 
-    def _find(self, half: Half) -> Iterator[FileWithId]:
+    def _find(self, role: FileRole) -> Iterator[FileWithId]:
         """Yields the images or the masks of the set.
 
-        A file whose name fits an excluded pattern is neither, as `a_overlay.png` beside `a.png`.
-        The files of `_find_excluded_in_both` are the exception.
+        A file whose name fits an excluded pattern is neither, as `a_overlay.png` beside `a.png`,
+        unless an image and a mask share the name; see `_find_shared_excluded`.
         """
         found_ids = set[str]()
-        for file in self._find_in_parts(half, self._excluded_namings):
+        for file in self._find_in_parts(role, self._excluded_namings):
             found_ids.add(file.id)
             yield file
         if self._excluded_namings:
-            yield from self._find_excluded_in_both(half, found_ids)
+            yield from self._find_shared_excluded(role, found_ids)
 
-    def _find_excluded_in_both(self, half: Half, found_ids: Set[str]) -> Iterator[FileWithId]:
-        """Yields the files with excluded names that belong to an id all the same.
+    def _find_shared_excluded(self, role: FileRole, found_ids: Set[str]) -> Iterator[FileWithId]:
+        """Yields the files whose names are excluded, and which an image and a mask share.
 
-        Images and masks both have the name, as `images/a_overlay.png` and `masks/a_overlay.png` do,
-        and no other file has that id.
+        Example: `images/a_overlay.png` and `masks/a_overlay.png` are the image and the mask of an
+        id `a_overlay`, unless another file has that id.
 
         Args:
-          half: which files.
+          role: which files.
           found_ids: the ids of the files whose names are not excluded.
         """
-        for file in self._find_in_parts(half, ()):
+        for file in self._find_in_parts(role, ()):
             if file.id in self._ids_in_both and file.id not in found_ids:
                 yield file
 
@@ -119,37 +119,37 @@ class SetFiles:
         """The ids of all images, whether their names are excluded or not."""
         return {file.id for file in self._find_in_parts("images", ())}
 
-    def _find_in_parts(self, half: Half, excluded: Collection[Naming]) -> Iterator[FileWithId]:
+    def _find_in_parts(self, role: FileRole, excluded: Collection[Naming]) -> Iterator[FileWithId]:
         """Yields the files of all parts, with their ids in the set and their names below it.
 
         If the set has several parts, the id begins with the part's name: `train/a`.
 
         Args:
-          half: which files.
+          role: which files.
           excluded: the patterns of names to leave out.
         """
         for part in self.layout.folders():
             if not part.name:
-                yield from self._find_in_part(part, half, excluded)
+                yield from self._find_in_part(part, role, excluded)
                 continue
-            folder = _folder_of(part, half)
-            for file in self._find_in_part(part, half, excluded):
-                if half == "masks" and self._is_mask_of_other_part(part, file.id):
+            folder = _folder_of(part, role)
+            for file in self._find_in_part(part, role, excluded):
+                if role == "masks" and self._is_mask_of_other_part(part, file.id):
                     continue
                 yield FileWithId(f"{part.name}/{file.id}", _join_below(folder, file.name))
 
     def _find_in_part(
-        self, part: Part, half: Half, excluded: Collection[Naming]
+        self, part: Part, role: FileRole, excluded: Collection[Naming]
     ) -> Iterator[FileWithId]:
         """Yields the files of one part, with their ids in it and their names in its folder."""
-        folder = _folder_of(part, half)
-        naming = _naming_of(part, half)
+        folder = _folder_of(part, role)
+        naming = _naming_of(part, role)
         namings_of_others = [other for other in excluded if other != naming]
         if part.images == part.masks:
-            naming_of_other_half = _naming_of(part, "masks" if half == "images" else "images")
-            if naming_of_other_half.narrowness > naming.narrowness:
-                # It gives more of a name, so a file that fits both belongs to the other half.
-                namings_of_others.append(naming_of_other_half)
+            naming_of_other_role = _naming_of(part, "masks" if role == "images" else "images")
+            if naming_of_other_role.narrowness > naming.narrowness:
+                # It gives more of a name, so a file that fits both belongs to the other role.
+                namings_of_others.append(naming_of_other_role)
         is_deep = naming.names_folders or self.layout.belongs_with_its_subfolders(folder)
         for name in self._list_below(folder, deep=is_deep):
             if self.copies and self._is_in_copy(folder, name):
@@ -172,14 +172,13 @@ class SetFiles:
     def _is_mask_of_other_part(self, part: Part, mask_id: str) -> bool:
         """Says whether a mask in a folder that several parts share is another part's.
 
-        It is that of the part that has an image with its id; if none has, that of the first part.
+        It belongs to each part that has an image with its id; if none has, to the first part.
         """
         sharing_parts = self._parts_by_mask_folder[part.masks]
-        if len(sharing_parts) == 1 or f"{part.name}/{mask_id}" in self._image_ids:
+        if len(sharing_parts) == 1:
             return False
-        if part.name != sharing_parts[0]:
-            return True
-        return any(f"{name}/{mask_id}" in self._image_ids for name in sharing_parts)
+        owners = [name for name in sharing_parts if f"{name}/{mask_id}" in self._image_ids]
+        return part.name not in (owners or sharing_parts[:1])
 
     @functools.cached_property
     def _parts_by_mask_folder(self) -> dict[str, list[str]]:
@@ -198,9 +197,9 @@ def _join_below(folder: str, name: str) -> str:
     return name if folder == "." else posixpath.join(folder, name)
 
 
-def _folder_of(part: Part, half: Half) -> str:
-    return part.images if half == "images" else part.masks
+def _folder_of(part: Part, role: FileRole) -> str:
+    return part.images if role == "images" else part.masks
 
 
-def _naming_of(part: Part, half: Half) -> Naming:
-    return part.image_naming if half == "images" else part.mask_naming
+def _naming_of(part: Part, role: FileRole) -> Naming:
+    return part.image_naming if role == "images" else part.mask_naming
