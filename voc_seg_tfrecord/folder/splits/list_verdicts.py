@@ -25,6 +25,7 @@ from voc_seg_tfrecord.formats.list_files import (
     YAML_ENDINGS,
     words_of,
 )
+from voc_seg_tfrecord.formats.listed_images import ListedImages
 
 # Only words that begin so are parsed, because most words of a text name images. `vo` and `da` begin
 # voctest and datatest.
@@ -127,6 +128,16 @@ def _judge_unreadable_text(text: ListText) -> TextVerdict | None:
     return TextVerdict(Use.NO_SPLITS, f"names images, but has {error.found}")
 
 
+def _have_common_ids(lists: Sequence[ListedImages]) -> bool:
+    """Says whether an image is in two lists."""
+    ids_of_lists_before = set[str]()
+    for entry in lists:
+        if not ids_of_lists_before.isdisjoint(entry.ids):
+            return True
+        ids_of_lists_before.update(entry.ids)
+    return False
+
+
 def _judge_images_of_several_lists(text: ListText) -> TextVerdict | None:
     """Judges YAML that names an image in two of its lists.
 
@@ -136,11 +147,11 @@ def _judge_images_of_several_lists(text: ListText) -> TextVerdict | None:
     """
     if not text.has_ending(YAML_ENDINGS):
         return None
-    lists = [frozenset(entry.ids) for entry in text.listed]
-    images_of_lists = frozenset[str]().union(*lists)
-    if sum(len(ids) for ids in lists) == len(images_of_lists):
+    if not _have_common_ids(text.listed):
         return None
-    if all(ids == images_of_lists for ids in lists):
+    lists_of_splits = [entry for entry in text.listed if split_but_for_number(entry.key)]
+    are_all_the_same = len({frozenset(entry.ids) for entry in lists_of_splits}) == 1
+    if are_all_the_same or not _have_common_ids(lists_of_splits):
         return TextVerdict(Use.NO_SPLITS, "names the same images for several splits")
     return TextVerdict(Use.UNCLEAR, "some images in two of its lists")
 
