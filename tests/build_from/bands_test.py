@@ -184,7 +184,7 @@ def test_pages_and_tables_are_made_and_other_layouts_refused(built, tmp_path, ca
     for example in data_source(str(again.data_path), split="train"):
         image_id = example["image/filename"].decode()[0]
         np.testing.assert_array_equal(example["image"], pixels(image_id, count, dtype))
-    for layout in ("raw", "deeplab", "parquet"):
+    for layout in ("raw", "deeplab"):
         assert cli.main(["export", folder, f"--layout={layout}", f"--out={out}/{layout}"]) == 2
         assert f"of {dtype}" in capsys.readouterr().err
 
