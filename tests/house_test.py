@@ -14,7 +14,7 @@ PACKAGE = REPOSITORY / "voc_seg_tfrecord"
 # A module imports from its own room and from what stands to its left.
 ORDER = re.split(
     r"[ <\n]+",
-    """core < formats < tools < folder < sources < writing < reading < arrays pipeline quality
+    """core < formats < tools < folder < sources < writing < reading < arrays pipeline torch quality
     < audit < splits stats < _tfds < voc_seg_tfrecord_dataset_builder
     < build_from evaluation exports < report < commands""",
 )

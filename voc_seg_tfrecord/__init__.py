@@ -3,8 +3,8 @@
 Importing the package registers the dataset, so that `tfds.load('voc_seg_tfrecord')` and
 `tfds build voc_seg_tfrecord --imports voc_seg_tfrecord` find it. TensorFlow itself is not
 imported. The public modules `arrays`, `evaluation`, `leaks`, `pipeline`, `report`, `splits`,
-`stats` and `verify`, and the functions `builder_from_tree`, `data_source`, `find_label_errors`,
-`from_arrays` and `preview`, are imported when they are first asked for.
+`stats`, `torch` and `verify`, and the functions `builder_from_tree`, `data_source`,
+`find_label_errors`, `from_arrays` and `preview`, are imported when they are first asked for.
 """
 
 # First, because Ctrl-C may come during any other import.
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from voc_seg_tfrecord import report as report
     from voc_seg_tfrecord import splits as splits
     from voc_seg_tfrecord import stats as stats
+    from voc_seg_tfrecord import torch as torch
     from voc_seg_tfrecord.audit import leaks as leaks
     from voc_seg_tfrecord.audit import verify as verify
     from voc_seg_tfrecord.build_from.run import from_arrays as from_arrays
@@ -58,6 +59,7 @@ _MODULES = {
     "report": "report",
     "splits": "splits",
     "stats": "stats",
+    "torch": "torch",
     "verify": "audit.verify",
 }
 """Where each public module is that is imported when it is first asked for."""

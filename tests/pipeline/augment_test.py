@@ -1,11 +1,7 @@
-import importlib.util
-
 import keras
 import numpy as np
 import pytest
-from support import marked, pages
-from support.paths import REPOSITORY
-from support.python import run_python
+from support import marked
 import tensorflow as tf
 
 from voc_seg_tfrecord import VOID, pipeline
@@ -76,35 +72,3 @@ def test_colors_change_without_the_masks():
 def test_a_layer_that_invents_mask_values_is_an_error():
     with pytest.raises(tf.errors.InvalidArgumentError, match="values in segmentation_mask that"):
         moved([keras.layers.RandomCrop(60, 90)], count=1)
-
-
-def recipe(module):
-    """Returns the fence of docs/guides/pytorch.md that imports a module."""
-    if importlib.util.find_spec(module) is None:
-        pytest.skip(f"{module} is not installed")
-    found = pages.fences(REPOSITORY / "docs" / "guides" / "pytorch.md")
-    (fence,) = [f for f in found if f"import {module}" in f.text or f"from {module}" in f.text]
-    return fence.text
-
-
-CHECK = """
-import numpy as np
-from support import marked
-from support.python import run_python
-
-found = [augment(*marked.image_and_mask()) for _ in range(8)]
-pairs = [(np.asarray(image), np.asarray(mask)) for image, mask in found]
-if pairs[0][0].shape[0] == 3:
-    pairs = [(image.transpose(1, 2, 0), mask) for image, mask in pairs]
-assert sum(marked.outside(*pair) for pair in pairs) > 0
-assert len({mask.tobytes() for _, mask in pairs}) > 2
-"""
-
-
-def test_the_recipe_for_albumentations_fills_masks_with_void():
-    exec(recipe("albumentations") + CHECK, {})
-
-
-def test_the_recipe_for_torchvision_fills_masks_with_void():
-    """A process of its own, as torchvision cannot be imported after TensorFlow."""
-    run_python("-c", recipe("torchvision") + CHECK, PYTHONPATH=str(REPOSITORY / "tests"))

@@ -33,6 +33,7 @@ _PACKAGES = {
     "s3fs": _Package("s3fs", "pip install s3fs"),
     "tensorflow": _Package("TensorFlow", "pip install 'tensorflow>=2.20'"),
     "tifffile": _Package("tifffile", _INSTALL_BANDS),
+    "torch": _Package("PyTorch", "pip install 'torch>=2.4'"),  # the extra `torch`
 }
 """The optional packages by the names of their modules."""
 

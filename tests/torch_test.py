@@ -1,0 +1,346 @@
+"""Batches for PyTorch. Where PyTorch is not installed, nothing of this runs."""
+
+import dataclasses
+import functools
+import pickle
+
+import numpy as np
+import pytest
+from support.paths import REPOSITORY
+from support.python import run_python
+
+from voc_seg_tfrecord import arrays, data_source
+from voc_seg_tfrecord.core.errors import ConfigError, RecordError
+from voc_seg_tfrecord.reading.epoch_order import example_rng
+
+torch = pytest.importorskip("torch")
+
+import voc_seg_tfrecord.torch as batches_of  # noqa: E402 - after PyTorch was looked for
+from voc_seg_tfrecord.torch import Draw, evaluation_loader, loader  # noqa: E402
+
+COUNT = 11
+PLAIN = {"size": 32, "batch_size": 4}
+
+# In a process of its own, as PyTorch and TensorFlow bring two copies of LLVM.
+BUILD = """
+import sys
+from support import no_tensorflow
+import numpy as np
+from voc_seg_tfrecord import from_arrays
+
+images, masks = [], []
+for number in range(int(sys.argv[2])):
+    rows, columns = np.mgrid[: 25 + 3 * number, : 50 - 2 * number]
+    images.append(np.stack([rows, columns, 0 * rows + number + 1], axis=-1).astype(np.uint8))
+    masks.append((rows % 4).astype(np.uint8))
+masks[3][0] = 4  # the only image of the rare class
+names = ["background", "a", "b", "c", "rare"]
+from_arrays(images, masks, name="p", class_names=names, data_dir=sys.argv[1], overwrite=True)
+"""
+
+
+def build(data_dir, count=COUNT):
+    run_python("-c", BUILD, data_dir, count, PYTHONPATH=f"{REPOSITORY}:{REPOSITORY / 'tests'}")
+
+
+def opened(data_dir, **options):
+    return data_source("voc_seg_tfrecord/p", "train", data_dir, **options)
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory):
+    """Eleven images whose pixels are row, column and number + 1, and whose class is row % 4."""
+    folder = tmp_path_factory.mktemp("data")
+    build(folder)
+    return folder
+
+
+@pytest.fixture
+def source(data_dir):
+    return opened(data_dir)
+
+
+def content(batches):
+    return [(batch.images.tolist(), batch.masks.tolist(), batch.ids) for batch in batches]
+
+
+def ids(batches):
+    return [image_id for batch in batches for image_id in batch.ids]
+
+
+def test_each_example_comes_once_in_an_epoch_and_the_order_changes(source):
+    train = loader(source, drop_last=False, **PLAIN)
+    first, second = ids(train), ids(train)
+    assert sorted(first) == sorted(second) == sorted(source.ids)
+    assert first != second
+    assert len(train) == 3
+
+
+@pytest.mark.parametrize("options", [{}, {"balance": "classes"}, {"drop_last": False}])
+def test_ranks_together_have_the_examples_of_an_epoch_and_as_many_batches(source, options):
+    options = {"size": 32, **options}
+    together = loader(source, batch_size=4, **options)
+    parts = [loader(source, batch_size=2, shard=(rank, 2), **options) for rank in range(2)]
+    for _ in range(2):
+        divided = [ids(part) for part in parts]
+        assert sorted(divided[0] + divided[1]) == sorted(ids(together))
+    assert len(parts[0]) == len(parts[1]) == len(together)
+
+
+@pytest.mark.parametrize("scales", [(1, 1), (0.5, 2)])
+def test_image_and_mask_move_together_and_padding_is_void(source, scales):
+    for batch in loader(source, scales=scales, **PLAIN):
+        images, masks = batch.images.numpy(), batch.masks.numpy()
+        is_padding = images[:, 2] == 0
+        assert (masks[is_padding] == 255).all()
+        assert (masks[~is_padding] < 5).all()
+        if scales == (1, 1):
+            rare = masks == 4
+            inside = ~is_padding & ~rare
+            assert (masks[inside] == images[:, 0][inside] % 4).all()
+
+
+def test_without_scaling_pixels_are_those_of_arrays(source):
+    (batch, *_) = loader(source, scales=(1, 1), seed=7, first_epoch=2, **PLAIN)
+    by_id = dict(zip(source.ids, source, strict=True))
+    for image, mask, image_id in zip(*batch, strict=True):
+        example = by_id[image_id]
+        rng = example_rng(example["image/filename"], seed=7, epoch=2)
+        crop = arrays.random_scaled_crop(example, 32, rng, scales=(1, 1))
+        np.testing.assert_array_equal(image.numpy(), crop["image"].transpose(2, 0, 1))
+        np.testing.assert_array_equal(mask.numpy(), crop["segmentation_mask"][..., 0])
+
+
+def test_with_scaling_pixels_differ_from_those_of_arrays_by_1_at_most(source):
+    for batch in loader(source, seed=7, **PLAIN):
+        by_id = dict(zip(source.ids, source, strict=True))
+        for image, mask, image_id in zip(*batch, strict=True):
+            example = by_id[image_id]
+            rng = example_rng(example["image/filename"], seed=7)
+            crop = arrays.random_scaled_crop(example, 32, rng)
+            difference = image.numpy().astype(int) - crop["image"].transpose(2, 0, 1)
+            assert abs(difference).max() <= 1
+            np.testing.assert_array_equal(mask.numpy(), crop["segmentation_mask"][..., 0])
+
+
+@pytest.mark.parametrize("options", [{}, {"balance": "classes"}, {"shuffle": False}])
+def test_a_run_that_is_resumed_goes_on_as_if_it_had_not_stopped(source, options):
+    options = {**PLAIN, **options}
+    complete = loader(source, **options)
+    steps = [step for _ in range(3) for step in content(complete)]
+    for steps_done in range(len(steps)):
+        first_epoch, start_step = divmod(steps_done, len(complete))
+        resumed = loader(source, first_epoch=first_epoch, start_step=start_step, **options)
+        rest = [step for _ in range(3 - first_epoch) for step in content(resumed)]
+        assert rest == steps[steps_done:]
+
+
+def test_channels_are_first_in_the_memory_format_channels_last_or_last(source):
+    (first, *_) = loader(source, **PLAIN)
+    (last, *_) = loader(source, channels="last", **PLAIN)
+    assert first.images.is_contiguous(memory_format=torch.channels_last)
+    assert last.images.is_contiguous()
+    assert torch.equal(first.images, last.images.permute(0, 3, 1, 2))
+
+
+def test_a_rare_class_comes_more_often_and_each_copy_is_cropped_in_its_own_way(source):
+    train = loader(source, size=20, batch_size=1, balance="classes")
+    rare_id = source.ids[[4 in example["labels"] for example in source].index(True)]
+    rare = [batch.images for batch in train if batch.ids == [rare_id]]
+    assert len(rare) > 1
+    assert not torch.equal(rare[0], rare[1])
+
+
+def add_noise(image, mask, rng):
+    return image + rng.integers(0, 9, image.shape, np.uint8), mask
+
+
+def test_the_numbers_of_a_transform_depend_on_seed_epoch_and_example(source):
+    train = functools.partial(loader, source, transform=add_noise, shuffle=False, **PLAIN)
+    assert content(train()) == content(train())
+    assert content(train(seed=1)) != content(train())
+    (first, *_) = train()
+    (alone, *_) = loader(source[1:], transform=add_noise, shuffle=False, **PLAIN)
+    assert torch.equal(first.images[1], alone.images[0])
+
+
+def test_a_transform_may_make_images_floats_and_bring_complete_ones_to_one_size(source):
+    def middle(image, mask, _):
+        return image[:20, :20].astype(np.float32) / 255, mask[:20, :20]
+
+    (batch, *_) = loader(source, size=None, batch_size=4, transform=middle)
+    assert batch.images.dtype == torch.float32
+    assert batch.images.shape == (4, 3, 20, 20)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"transform": lambda image, mask, _: (image[1:], mask[1:])}, r"size of the batch.*size="),
+        ({"transform": lambda image, mask, _: (image[1:], mask)}, "of the same height and width"),
+        ({"transform": lambda image, mask, _: (image, mask.astype(int))}, "uint8"),
+        ({"transform": lambda image, mask, _: (torch.from_numpy(image), mask)}, "a Tensor"),
+        ({"size": None}, "size of the batch.*one size"),
+        ({"size": None, "flip": True}, "flip to the transform"),
+        ({"size": 0}, "size"),
+        ({"batch_size": 12}, "smaller batches or drop_last=False"),
+        ({"batch_size": 5, "shard": (0, 2), "drop_last": False}, "1 example in the last batch"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"seed": -1}, "seed"),
+        ({"scales": (2, 1)}, "scales"),
+        ({"shard": (2, 2)}, "shard"),
+        ({"shuffle": 7}, "True or False"),
+        ({"balance": "images"}, "balance"),
+        ({"balance_threshold": 0.5}, "balance_threshold"),
+        ({"start_step": 2}, "a step of 0 to 1"),
+        ({"first_epoch": -1}, "first_epoch"),
+        ({"channels": "middle"}, "channels"),
+        ({"workers": -1}, "workers"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_reason(source, options, message):
+    with pytest.raises(ConfigError, match=f"(?s){message}"):
+        list(loader(source, **{**PLAIN, **options}))
+
+
+def test_sources_that_cannot_be_batched_are_refused_with_what_to_do(data_dir, source):
+    with pytest.raises(ConfigError, match="without features="):
+        loader(opened(data_dir, features=["image"]), **PLAIN)
+    with pytest.raises(ConfigError, match="without decode=False"):
+        list(loader(opened(data_dir, decode=False), **PLAIN))
+    with pytest.raises(ConfigError, match="EpochBatches"):
+        batches_of.SegmentationDataset(source, size=8)[3]
+
+
+def test_a_dataset_is_pickled_and_a_loader_of_ones_own_takes_it(source):
+    dataset = pickle.loads(pickle.dumps(batches_of.SegmentationDataset(source, size=8)))
+    assert torch.equal(dataset[Draw(2, epoch=1)].images, dataset[Draw(2, epoch=1)].images)
+    epochs = batches_of.EpochBatches(len(dataset), batch_size=4)
+    own = torch.utils.data.DataLoader(dataset, batch_sampler=epochs, collate_fn=lambda batch: batch)
+    assert content(own) == content(loader(source, size=8, batch_size=4))
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_evaluation_has_each_complete_image_once_with_its_size(source, ranks):
+    found = {}
+    for rank in range(ranks):
+        part = evaluation_loader(source, batch_size=3, multiple=16, shard=(rank, ranks))
+        for batch in part:
+            assert batch.images.shape[2] % 16 == batch.images.shape[3] % 16 == 0
+            for image, mask, image_id, (height, width) in zip(*batch, strict=True):
+                assert image_id not in found
+                found[image_id] = image[:, :height, :width].numpy().transpose(1, 2, 0)
+                assert (mask[height:] == 255).all()
+                assert (image[:, :, width:] == 0).all()
+    assert found.keys() == {*source.ids}
+    for image_id, example in zip(source.ids, source, strict=True):
+        np.testing.assert_array_equal(found[image_id], example["image"])
+
+
+def test_images_without_masks_can_be_evaluated(data_dir):
+    for batch in evaluation_loader(opened(data_dir, features=["image", "image/filename"])):
+        assert batch.masks is None
+
+
+def test_after_another_build_a_run_keeps_its_records_and_a_new_worker_ends_with_an_error(tmp_path):
+    build(tmp_path)
+    dataset = batches_of.SegmentationDataset(opened(tmp_path), size=32)
+    before = content([dataset[Draw(2)]])
+    sent_to_worker = pickle.dumps(dataset)
+    build(tmp_path, COUNT - 1)
+    assert content([dataset[Draw(2)]]) == before
+    with pytest.raises(RecordError, match="other records"):
+        pickle.loads(sent_to_worker)[Draw(2)]
+
+
+WORKERS = """
+import sys
+from voc_seg_tfrecord import data_source
+from voc_seg_tfrecord.torch import evaluation_loader, loader
+
+def flipped(image, mask, rng):
+    if rng.random() < 0.5:
+        return image[::-1], mask[::-1]
+    return image, mask
+
+def run(transform, **options):
+    train = loader(source, size=32, batch_size=3, transform=transform, **options)
+    batches = [b for _ in range(3) for b in train]
+    assert all(b.images.is_shared() == (options["workers"] > 0) for b in batches)
+    return [(b.images.tolist(), b.masks.tolist(), b.ids) for b in batches]
+
+source = data_source("voc_seg_tfrecord/p", "train", sys.argv[1])
+if __name__ == "__main__":
+    for transform in (None, flipped):
+        expected = run(transform, workers=0)
+        for workers in (1, 2, 4):
+            assert run(transform, workers=workers) == expected
+        assert run(None, workers=2, multiprocessing_context="spawn") == run(None, workers=0)
+    evaluated = [[b.ids for b in evaluation_loader(source, workers=w)] for w in (0, 2)]
+    assert evaluated[0] == evaluated[1]
+    train = loader(source, size=None, batch_size=3, workers=2)
+    for _ in range(2):
+        try:
+            list(train)
+        except Exception as error:
+            print(type(error).__name__)
+    half = loader(source, size=8, batch_size=2, workers=2)
+    next(iter(half))
+    print(len(list(half)))
+"""
+
+
+def test_any_number_of_workers_by_fork_or_spawn_gives_the_same_batches(data_dir, tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(WORKERS)
+    printed = run_python(script, data_dir, PYTHONPATH=str(REPOSITORY))
+    assert printed.splitlines() == ["ConfigError", "ConfigError", "5"]
+
+
+LIBRARIES = {
+    "torchvision": """
+from torchvision import tv_tensors
+from torchvision.transforms import v2
+fill = {tv_tensors.Image: 0, tv_tensors.Mask: 255}
+moves = v2.Compose([v2.RandomHorizontalFlip(), v2.RandomAffine(20, scale=(0.5, 1.5), fill=fill)])
+transform = torchvision_transform(moves)
+""",
+    "albumentations": """
+import albumentations
+affine = albumentations.Affine(rotate=(-20, 20), scale=(0.5, 1.5), fill_mask=255, p=1)
+transform = albumentations_transform(albumentations.Compose([affine]))
+""",
+}
+
+CHECK = """
+import numpy as np
+import torch
+from support import marked
+from voc_seg_tfrecord.torch import albumentations_transform, torchvision_transform
+{library}
+torch.manual_seed(5)
+state = torch.get_rng_state()
+image, mask = marked.image_and_mask()
+moved = [transform(image, mask[..., 0], np.random.default_rng(seed)) for seed in (0, 1, 2, 3, 0)]
+assert sum(marked.outside(*pair) for pair in moved) > 0
+masks = [mask.tobytes() for _, mask in moved]
+assert len(set(masks)) == 4 and masks[0] == masks[4]
+assert torch.equal(torch.get_rng_state(), state)
+"""
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_transforms_of_libraries_are_seeded_and_keep_the_generator_of_the_process(library):
+    """A process of its own, as torchvision cannot be imported after TensorFlow."""
+    pytest.importorskip(library)
+    code = CHECK.format(library=LIBRARIES[library])
+    run_python("-c", code, PYTHONPATH=f"{REPOSITORY}:{REPOSITORY / 'tests'}")
+
+
+def test_every_public_name_is_documented_and_every_field_of_a_batch_too():
+    for name in batches_of.__all__:
+        assert getattr(batches_of, name) is not None
+    for named_tuple in (batches_of.Batch, batches_of.EvaluationBatch, Draw):
+        for field in named_tuple._fields:
+            assert f"{field}: " in named_tuple.__doc__
+    assert dataclasses.is_dataclass(batches_of._RandomCrop)
