@@ -232,6 +232,13 @@ REFUSED = {
         {"pairs.ndjson": '{"images/a.png": "masks/b.png", "images/a.png": "masks/c.png"}'},
         "the masks masks/b.png and masks/c.png for the image images/a.png",
     ),
+    "an object with three masks": (
+        {
+            "pairs.ndjson": '{"image": "images/a.png", '
+            '"mask": "masks/b.png", "mask": "masks/c.png", "mask": "masks/d.png"}'
+        },
+        "the masks masks/b.png and masks/c.png for the image images/a.png",
+    ),
     "a mask that is not there": (
         {"train.txt": "images/a.png masks/x.png\nimages/b.png masks/y.png\n"},
         "the mask masks/x.png for the image images/a.png, and no file of that name",

@@ -120,13 +120,14 @@ def by_kind(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]]
     kinds: dict[tuple[str, str], list[Finding]] = collections.defaultdict(list)
     for finding in findings:
         kinds[finding.kind, finding.effect].append(finding)
+    return dict(sorted(kinds.items(), key=_rank_of_kind))
 
-    def urgency(key: tuple[str, str]) -> tuple[bool, float, tuple[str, str]]:
-        _, effect = key
-        highest_score = max(finding.score for finding in kinds[key])
-        return effect != STOPS, -highest_score, key
 
-    return {key: kinds[key] for key in sorted(kinds, key=urgency)}
+def _rank_of_kind(item: tuple[tuple[str, str], list[Finding]]) -> tuple[bool, float, str, str]:
+    """Returns by what kinds of findings are sorted; the first is the most urgent one."""
+    (kind, effect), findings = item
+    highest_score = max(finding.score for finding in findings)
+    return effect != STOPS, -highest_score, kind, effect
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,6 +143,23 @@ class _ReadResult:
     findings: list[Finding]
     pixel_counts: np.ndarray | None = None
     evidence: Evidence | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class _ReadOptions:
+    """How the files of each id are read. It is sent to the processes that read.
+
+    Attributes:
+      spec: the example that a build would make.
+      is_blank: whether an empty mask of the same size stands for each mask.
+      labels: whether to look for labels that may be wrong.
+      fits: whether to look for masks that do not fit their images among them.
+    """
+
+    spec: ExampleSpec
+    is_blank: bool
+    labels: bool
+    fits: bool
 
 
 def check_plan(
@@ -177,7 +195,8 @@ def check_plan(
     spec = with_band_count(spec, (pair for _, pair in pairs))
     # A build only tries to decode images; here both decoders have to agree.
     spec = dataclasses.replace(spec, decoding="alike")
-    read_one = functools.partial(_read_one, spec, is_blank=is_blank, labels=labels, fits=fits)
+    options = _ReadOptions(spec, is_blank=is_blank, labels=labels, fits=fits)
+    read_one = functools.partial(_read_one, options)
     evidence = _read_all(pairs, read_one, report)
     if report.plan and report.total.pixels.any():
         for missing in missing_classes(report.class_names, report.by_split):
@@ -210,7 +229,11 @@ def _left_out(plan: FolderPlan) -> Iterable[Finding]:
     for split, ids in plan.left_out.items():
         for image_id in ids:
             record_id = plan.tree.paths.record_id(image_id)
-            if image_id not in plan.tree.images:
+            if SPLITS in plan.undecided:  # the ids are those of all images, and no list was read
+                kind = "no mask"
+                problem = "this image has no mask"
+                remedy = "add the mask"
+            elif image_id not in plan.tree.images:
                 kind = "no image"
                 problem = f"listed in split {split!r}, but it has no image"
                 remedy = "add the image, or take the id out of the list"
@@ -218,8 +241,6 @@ def _left_out(plan: FolderPlan) -> Iterable[Finding]:
                 kind = "no mask"
                 problem = f"listed in split {split!r}, but it has no mask"
                 remedy = "add the mask, or take the id out of the list"
-            if SPLITS in plan.undecided:  # no list was read
-                problem = "this image has no mask"
             yield Finding(kind, record_id, f"{record_id}: {problem}", LEFT_OUT, remedy=remedy)
 
 
@@ -289,23 +310,18 @@ def _read_all(
     return evidence
 
 
-def _read_one(
-    spec: ExampleSpec, item: tuple[str, Pair], *, is_blank: bool, labels: bool, fits: bool
-) -> _ReadResult:
-    """Reads an id's files; with `is_blank`, an empty mask of the same size stands for its mask.
-
-    A check goes on, whatever a file does to a decoder.
-    """
+def _read_one(options: _ReadOptions, item: tuple[str, Pair]) -> _ReadResult:
+    """Reads an id's files. A check goes on, whatever a file does to a decoder."""
     split, pair = item
     raw = None
     try:
         raw = pair.read()
         with images.large_in_turn(raw.image, raw.mask):
-            if is_blank:
+            if options.is_blank:
                 raw = _with_empty_mask(raw)
-            return _examine(raw, spec, pair, split, is_blank=is_blank, labels=labels, fits=fits)
+            return _examine(raw, pair, split, options)
     except VocSegError as error:
-        return _ReadResult([_finding_with_box(error, raw, spec.rule)])
+        return _ReadResult([_finding_with_box(error, raw, options.spec.rule)])
     except Exception as error:
         message = f"{pair.image}: {type(error).__name__}: {error}"
         return _ReadResult([Finding("unreadable", str(pair.image), message)])
@@ -320,36 +336,27 @@ def _with_empty_mask(raw: RawExample) -> RawExample:
     return dataclasses.replace(raw, mask=empty_mask, surveyed=None)
 
 
-def _examine(
-    raw: RawExample,
-    spec: ExampleSpec,
-    pair: Pair,
-    split: str,
-    *,
-    is_blank: bool,
-    labels: bool,
-    fits: bool,
-) -> _ReadResult:
+def _examine(raw: RawExample, pair: Pair, split: str, options: _ReadOptions) -> _ReadResult:
     """Makes the example as a build would, and measures image and mask."""
-    example = make_example(raw, spec)
+    example = make_example(raw, options.spec)
     image = raw.image
     if example[IMAGE] is not raw.image.data:  # it is stored anew, or as bands
         image = bands.as_file(example[IMAGE], str(pair.image))
-    findings = [] if spec.bands is not None else [*_doubts(raw.image)]
+    findings = [] if options.spec.bands is not None else [*_doubts(raw.image)]
     mask = png_values.decode_values(File(example[MASK], str(pair.mask)))
-    pixel_counts = None if is_blank else count_values(mask)
-    if not labels:
+    pixel_counts = None if options.is_blank else count_values(mask)
+    if not options.labels:
         return _ReadResult(findings, pixel_counts)
-    compared_mask = None if is_blank or raw.mask is None else mask
+    compared_mask = None if options.is_blank or raw.mask is None else mask
     objects = None
-    if not is_blank and example.get(INSTANCES):
+    if not options.is_blank and example.get(INSTANCES):
         objects = png_values.decode_values(File(example[INSTANCES], INSTANCES))
     evidence = examine(
         image,
         compared_mask,
         image_id=id_lists.id_of_file(pair.filename),
         split=split,
-        measure_fit=fits,
+        measure_fit=options.fits,
         objects=objects,
         decoded=images.decode_once(image),
     )

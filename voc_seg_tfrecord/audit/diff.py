@@ -142,11 +142,13 @@ class _Example:
       key: its id and its split.
       image_hash: the hash of its image.
       features: its other features.
+      unusable: why its files in a folder cannot be used; then it has neither image nor features.
     """
 
     key: _ExampleKey
     image_hash: bytes
     features: _Features
+    unusable: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -171,10 +173,12 @@ class _ReadSide:
     Attributes:
       hashes: of each example, by its key.
       features: of the examples that may differ, by their keys.
+      unusable: why the files of some examples cannot be used, by their keys.
     """
 
     hashes: dict[_ExampleKey, _Hashes] = dataclasses.field(default_factory=dict)
     features: dict[_ExampleKey, _Features] = dataclasses.field(default_factory=dict)
+    unusable: dict[_ExampleKey, str] = dataclasses.field(default_factory=dict)
 
     def summarize(self, name: str, classes: tuple[str, ...]) -> DiffSide:
         """Returns the summary of the side for a report."""
@@ -194,13 +198,11 @@ class _SecondSide:
       names: of both sides, for the report.
       class_names: the classes of this side, in mask order.
       examples: its examples, which are read once.
-      unusable: why the files of a folder cannot be used. It is complete when all examples are read.
     """
 
     names: tuple[str, str]
     class_names: tuple[str, ...]
     examples: Iterator[_Example]
-    unusable: Mapping[_ExampleKey, str]
 
 
 def compare(
@@ -233,13 +235,13 @@ def compare(
     matches = _match(read_before.hashes, read_after.hashes)
     keys_to_compare = set()
     for key, key_after in matches.pairs.items():
-        if key_after in read_after.features and key_after not in second.unusable:
+        if _needs_content(key_after, read_after):
             keys_to_compare.add(key)
     read_before.features.update(_read_features(before, keys_to_compare, progress))
 
-    changes = _lost_and_new(matches, second.unusable)
+    changes = _lost_and_new(matches, read_after.unusable)
     for key, key_after in matches.pairs.items():
-        change = _move(key, key_after, second.unusable.get(key_after, ""))
+        change = _move(key, key_after, read_after.unusable.get(key_after, ""))
         if key in read_before.features:
             change = _add_content(change, key, key_after, read_before, read_after, classes)
         if change != Change(key.id, key.split, key.split):
@@ -262,9 +264,16 @@ def _read_second_side(second: _SecondSide, before: _ReadSide, classes: "_ClassPa
     for example in second.examples:
         hashes = _hash_example(example)
         after.hashes[example.key] = hashes
+        if example.unusable:
+            after.unusable[example.key] = example.unusable
         if before.hashes.get(example.key) != hashes or not classes.numbers_agree:
             after.features[example.key] = example.features
     return after
+
+
+def _needs_content(key_after: _ExampleKey, after: _ReadSide) -> bool:
+    """Says whether an example of the second side may differ, and can be compared."""
+    return key_after in after.features and key_after not in after.unusable
 
 
 def _add_content(
@@ -304,14 +313,13 @@ def _open_second_side(
     """Returns what a dataset is compared with; nothing of it is read yet."""
     if not isinstance(after, tfds.core.DatasetBuilder):
         names = (before.info.full_name, name or str(after))
-        unusable: dict[_ExampleKey, str] = {}
         folder = epath.Path(after).expanduser()
-        examples = _read_folder(before, folder, unusable, progress)
-        return _SecondSide(names, metadata.class_names(before), examples, unusable)
+        examples = _read_folder(before, folder, progress)
+        return _SecondSide(names, metadata.class_names(before), examples)
     names = (before.info.full_name, after.info.full_name)
     if names[0] == names[1]:
         names = (str(before.data_path), str(after.data_path))
-    return _SecondSide(names, metadata.class_names(after), _read_dataset(after, progress), {})
+    return _SecondSide(names, metadata.class_names(after), _read_dataset(after, progress))
 
 
 def _read_dataset(builder: tfds.core.DatasetBuilder, progress: bool) -> Iterator[_Example]:
@@ -333,20 +341,12 @@ def _as_example(split: str, record: Record) -> _Example:
 
 
 def _read_folder(
-    builder: tfds.core.DatasetBuilder,
-    folder: epath.Path,
-    unusable: dict[_ExampleKey, str],
-    progress: bool,
+    builder: tfds.core.DatasetBuilder, folder: epath.Path, progress: bool
 ) -> Iterator[_Example]:
-    """Yields each example that a build would make of a folder.
-
-    Files that cannot be used give an example without features, and `unusable` the reason.
-    """
+    """Yields each example that a build would make of a folder; see `_Example.unusable`."""
     for split, image_id, result in source_records.read_folder(builder, folder, progress=progress):
         if isinstance(result, VocSegError):
-            key = _ExampleKey(image_id, split)
-            unusable[key] = str(result)
-            yield _Example(key, b"", {})
+            yield _Example(_ExampleKey(image_id, split), b"", {}, unusable=str(result))
             continue
         for record in result:
             yield _as_example(split, record)

@@ -5,7 +5,7 @@ that were trained before, and their scores, no longer fit, and no reader could s
 """
 
 import collections
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import dataclasses
 import warnings
 
@@ -183,33 +183,48 @@ def _match_ids(before: Mapping[str, list[str]], now: Mapping[str, list[str]]) ->
     not with `val/1`. `diff` also compares bytes.
     """
     old_ids = {image_id: image_id for image_id in now if image_id in before}
-    gone_ids: dict[str, list[str]] = collections.defaultdict(list)
-    for gone_id in sorted(before.keys() - now.keys()):
-        gone_ids[last_part(gone_id)].append(gone_id)
+    gone_ids = sorted(before.keys() - now.keys())
     new_ids = sorted(now.keys() - before.keys())
-    for image_id in new_ids:
-        old_id = _take_id(gone_ids[last_part(image_id)], before, splits=now[image_id])
-        if old_id is not None:
-            old_ids[image_id] = old_id
-    any_split = {split for splits in before.values() for split in splits}
-    for image_id in new_ids:
-        if image_id in old_ids:
-            continue
-        old_id = _take_id(gone_ids[last_part(image_id)], before, splits=any_split)
-        if old_id is not None:
-            old_ids[image_id] = old_id
+
+    def share_a_split(new_id: str, gone_id: str) -> bool:
+        return not set(now[new_id]).isdisjoint(before[gone_id])
+
+    old_ids |= _match_by_last_part(new_ids, gone_ids, may_match=share_a_split)
+    matched_ids = set(old_ids.values())
+    new_ids = [new_id for new_id in new_ids if new_id not in old_ids]
+    gone_ids = [gone_id for gone_id in gone_ids if gone_id not in matched_ids]
+    return old_ids | _match_by_last_part(new_ids, gone_ids)
+
+
+def _match_by_last_part(
+    new_ids: Iterable[str],
+    gone_ids: Iterable[str],
+    *,
+    may_match: Callable[[str, str], bool] | None = None,
+) -> dict[str, str]:
+    """Returns for new ids the first id that is gone and has the same last part.
+
+    Each id that is gone is matched with one new id at most.
+
+    Args:
+      new_ids: ids that the older version does not have.
+      gone_ids: ids that only the older version has.
+      may_match: says whether a new id may be one that is gone; None if it always may.
+    """
+    unmatched: dict[str, list[str]] = collections.defaultdict(list)
+    for gone_id in gone_ids:
+        unmatched[last_part(gone_id)].append(gone_id)
+    old_ids = {}
+    for new_id in new_ids:
+        candidates = unmatched[last_part(new_id)]
+        matches = candidates
+        if may_match is not None:
+            matches = [gone_id for gone_id in candidates if may_match(new_id, gone_id)]
+        if matches:
+            old_id = matches[0]
+            old_ids[new_id] = old_id
+            candidates.remove(old_id)
     return old_ids
-
-
-def _take_id(
-    candidates: list[str], splits_by_id: Mapping[str, list[str]], *, splits: Iterable[str]
-) -> str | None:
-    """Removes from the candidates the first id of some splits, and returns it; None without one."""
-    for candidate in candidates:
-        if not set(splits).isdisjoint(splits_by_id[candidate]):
-            candidates.remove(candidate)
-            return candidate
-    return None
 
 
 def _list_first(texts: Sequence[str]) -> str:

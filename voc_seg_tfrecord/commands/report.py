@@ -55,9 +55,12 @@ def run(args: argparse.Namespace) -> int:
     rgb = arguments.parse_rgb(args.rgb)
     builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
     if args.card and splits:
+        found = f"{args.dataset}, which names splits"
+        if args.ids:
+            found = f"{args.dataset} with --ids"
         raise ConfigError(
             f"--card {args.card}",
-            found=f"{args.dataset}{' with --ids' if args.ids else ', which names splits'}",
+            found=found,
             expected="a complete dataset, whose card tells of all splits",
             remedy=f"name the dataset alone: {split_name(args.dataset)[0]}",
         )

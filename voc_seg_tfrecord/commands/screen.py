@@ -24,7 +24,7 @@ import os
 import re
 import sys
 import types
-from typing import Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 import warnings
 
 from tensorflow_datasets.core.utils import tqdm_utils
@@ -33,6 +33,9 @@ import tqdm
 from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.reading.metadata import ids_sha256
+
+if TYPE_CHECKING:
+    from rich import console, table
 
 _CONTROL = {*range(32), *range(127, 160)} - {ord("\n"), ord("\t")}
 # Letters may stand in another order after these. The marks 0x61C, 0x200E and 0x200F, which have no
@@ -51,29 +54,32 @@ class ClosedPipeError(Exception):
 class Screen:
     """Stands for `sys.stdout` while a command runs.
 
-    What is printed goes to `stream`, the document of --json to `answer`.
+    Attributes:
+      text_stream: where printed text goes: standard error with --json, else standard output.
+      document_stream: where the document of --json goes: standard output.
+      has_document: whether the command was called with --json.
     """
 
-    def __init__(self, stream: TextIO, answer: TextIO):
-        self.stream = stream
-        self.answer = answer
+    def __init__(self, stdout: TextIO, *, has_document: bool):
+        self.text_stream = sys.stderr if has_document else stdout
+        self.document_stream = stdout
+        self.has_document = has_document
 
     def write(self, text: str) -> int:
         """Writes text, with control characters as codes.
 
-        With --json the text goes to standard error. If nobody reads that, the text is lost, and the
-        command goes on.
+        With --json, if nobody reads standard error, the text is lost, and the command goes on.
         """
         try:
-            with _closed_pipe_as_error(self.stream):
-                return self.stream.write(literal(text))
+            with _closed_pipe_as_error(self.text_stream):
+                return self.text_stream.write(literal(text))
         except ClosedPipeError:
-            if self.stream is self.answer:
+            if not self.has_document:
                 raise
             return len(text)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)
+        return getattr(self.text_stream, name)
 
 
 def literal(text: str) -> str:
@@ -88,7 +94,7 @@ def screened(*, as_json: bool = False, quiet: bool = False) -> Iterator[None]:
     for stream in (stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    sys.stdout = Screen(sys.stderr if as_json else stdout, stdout)
+    sys.stdout = Screen(stdout, has_document=as_json)
     old_showwarning = warnings.showwarning
     warnings.showwarning = _show_warning
     has_terminal = sys.stderr is not None and sys.stderr.isatty()
@@ -124,9 +130,9 @@ def _without_bars() -> Iterator[None]:
 
 def write_json(document: Mapping[str, Any]) -> None:
     """Writes the one document of a command that was called with --json."""
-    answer = getattr(sys.stdout, "answer", sys.stdout)
-    with _closed_pipe_as_error(answer):
-        answer.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+    stream = getattr(sys.stdout, "document_stream", sys.stdout)
+    with _closed_pipe_as_error(stream):
+        stream.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -149,7 +155,9 @@ def _csv_cell(value: object) -> object:
         is_formula = text.startswith(("=", "+", "-", "@", "\t"))
         return f"'{text}" if is_formula else text
     is_nan = value != value  # NaN alone differs from itself, in Python and in NumPy
-    return "" if value is None or is_nan else value
+    if value is None or is_nan:
+        return ""
+    return value
 
 
 @contextlib.contextmanager
@@ -173,27 +181,45 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
 
     Titles and cells are never markup; control characters in them are shown as codes.
     """
-    from rich import box, console, measure, table, text  # here, because most commands need no table
+    from rich import console  # here, because most commands need no table
 
-    cells = [[str(cell) for cell in row] for row in rows]
+    rich_table = _make_table(columns, [[str(cell) for cell in row] for row in rows])
+    stream = getattr(sys.stdout, "text_stream", sys.stdout)
+    terminal = console.Console(file=stream, highlight=False, emoji=False, markup=False)
+    if stream.isatty() and _fits_into_width(rich_table, terminal):
+        terminal.print(rich_table)
+    else:  # in a narrow terminal, long lines are better than words and numbers cut into pieces
+        _print_plain(rich_table)
+
+
+def _make_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> "table.Table":
+    from rich import box, table, text
+
     header_style = "" if os.environ.get("NO_COLOR") else "bold"  # rich keeps it without colors
     rich_table = table.Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style=header_style)
     for number, title in enumerate(columns):
-        is_number_column = all(_begins_as_number(row[number]) for row in cells)
+        is_number_column = all(_begins_as_number(row[number]) for row in rows)
         justify: Literal["left", "right"] = "right" if is_number_column else "left"
         rich_table.add_column(text.Text(literal(title)), justify=justify, overflow="fold")
-    for row in cells:
+    for row in rows:
         # A `Text` is shown as it is: [red] in a name is not a color.
         rich_table.add_row(*(text.Text(literal(cell)) for cell in row))
-    stream = getattr(sys.stdout, "stream", sys.stdout)
-    if stream.isatty():
-        terminal = console.Console(file=stream, highlight=False, emoji=False, markup=False)
-        unlimited = terminal.options.update(max_width=_UNLIMITED_WIDTH)
-        width = measure.Measurement.get(terminal, unlimited, rich_table).maximum
-        if width <= terminal.width:
-            terminal.print(rich_table)
-            return
-    # In a narrow terminal, long lines are better than words and numbers cut into pieces.
+    return rich_table
+
+
+def _fits_into_width(rich_table: "table.Table", terminal: "console.Console") -> bool:
+    """Says whether no cell of a table has to be folded in a terminal."""
+    from rich import measure
+
+    unlimited = terminal.options.update(max_width=_UNLIMITED_WIDTH)
+    width = measure.Measurement.get(terminal, unlimited, rich_table).maximum
+    return width <= terminal.width
+
+
+def _print_plain(rich_table: "table.Table") -> None:
+    """Prints a table without colors, lines and folded cells, whatever the width."""
+    from rich import console
+
     rich_table.box = None
     rich_table.header_style = ""
     rich_table.padding = (0, 1)
@@ -217,12 +243,13 @@ def show_built(builder: Any) -> dict[str, Any]:
     splits = {name: split.num_examples for name, split in builder.info.splits.items()}
     counts = ", ".join(f"{name} {count}" for name, count in splits.items())
     print(f"built {builder.data_dir}: {counts}")
-    for split, digest in ids_sha256(builder).items():
+    digest_by_split = ids_sha256(builder)
+    for split, digest in digest_by_split.items():
         print(f"ids of {split}: sha256 {digest}")
     return {
         "folder": str(builder.data_dir),
         "splits": splits,
-        "ids_sha256": ids_sha256(builder),
+        "ids_sha256": digest_by_split,
         "in_two_splits": builder.copies.to_json(),
     }
 

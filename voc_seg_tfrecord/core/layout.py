@@ -32,12 +32,24 @@ IMAGE_OR_MASK_ENDINGS = frozenset((*IMAGE_ENDINGS, *MASK_ENDINGS))
 PATTERN_ENDINGS = IMAGE_OR_MASK_ENDINGS | {".json", ".txt", ".xml"}
 """Endings that a pattern may have: of images, masks and polygons."""
 
+# In patterns of file names: the id, or its two parts if something stands between them.
 ID = "{id}"
 FIRST_PART = "{a}"
 SECOND_PART = "{b}"
-"""In patterns in place of `{id}`: the two parts of the id, if something stands between them."""
+
 SPLIT = "{split}"
 """In the folders that a user names: the name of a split."""
+
+IMAGES = "JPEGImages"
+MASKS = "SegmentationClass"
+LISTS = "ImageSets/Segmentation"
+
+MASK_FOLDERS = (MASKS, "SegmentationClassPNG", "SegmentationClassAug", "SegmentationClassRaw")
+"""Names of mask folders, in the order in which they are tried."""
+
+_DEVKITS = ("", "VOCdevkit", "TrainVal/VOCdevkit")
+"""Where releases put VOC<year> below the folder that they are unpacked into; 2011's tar alone has
+TrainVal."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,19 +188,6 @@ def _cut_pattern(pattern: str) -> tuple[str, str, str]:
 
 
 ANY = Naming()
-
-
-IMAGES = "JPEGImages"
-MASKS = "SegmentationClass"
-LISTS = "ImageSets/Segmentation"
-
-MASK_FOLDERS = (MASKS, "SegmentationClassPNG", "SegmentationClassAug", "SegmentationClassRaw")
-"""Names of mask folders, in the order in which they are tried."""
-
-
-_DEVKITS = ("", "VOCdevkit", "TrainVal/VOCdevkit")
-"""Where releases put VOC<year> below the folder that they are unpacked into; 2011's tar alone has
-TrainVal."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -207,32 +207,49 @@ def _as_mask_batch(array: np.ndarray, name: str, where: object) -> np.ndarray:
       where: names the image in errors.
     """
     values = np.asarray(array)
-    is_integer = values.dtype.kind in "iu"
-    if is_integer and np.ma.is_masked(array):
-        values = _fill_masked(array, name, where)
-    shape = values.shape
-    if values.ndim > 2 and shape[-1] == 1:
-        values = values[..., 0]
-    if values.ndim == 2:
-        values = values[np.newaxis]
-    if values.ndim != 3 or not is_integer:
+    batch = _with_batch_axis(values)
+    if values.dtype.kind not in "iu" or batch.ndim != 3:
         dtype = getattr(array, "dtype", "")  # a list of numbers has none
         raise MaskError(
             where or name,
-            found=f"a {name} {dtype}{list(shape)}",
+            found=f"a {name} {dtype}{list(values.shape)}",
             expected="integers [H, W], [H, W, 1], [B, H, W] or [B, H, W, 1]",
             remedy="take .argmax(-1) of the scores of a network",
         )
-    if values.dtype != np.uint8:
-        if values.size and (values.min() < 0 or values.max() > VOID):
-            raise MaskError(
-                where or name,
-                found=f"a {name} with values from {values.min()} to {values.max()}",
-                expected=f"0 to {VOID}",
-                kind=f"unknown {name} value",
-            )
-        values = values.astype(np.uint8)
-    return values
+    if np.ma.is_masked(array):
+        batch = _with_batch_axis(_fill_masked(array, name, where))
+    if batch.dtype != np.uint8:
+        _check_range(batch, name, where)
+    return batch.astype(np.uint8, copy=False)
+
+
+def _with_batch_axis(values: np.ndarray) -> np.ndarray:
+    """Returns values without a last axis of length 1, as `[B, H, W]` if they were `[H, W]`.
+
+    Values `[B, H, 1]` count as `[H, W, 1]`, which cannot be told from them.
+    """
+    if values.ndim > 2 and values.shape[-1] == 1:
+        values = values[..., 0]
+    return values[np.newaxis] if values.ndim == 2 else values
+
+
+def _check_range(values: np.ndarray, name: str, where: object) -> None:
+    """Checks that values of any integer dtype can be those of a mask.
+
+    Raises:
+      MaskError: if one is below 0 or above 255.
+    """
+    if values.size == 0:
+        return
+    lowest = values.min()
+    highest = values.max()
+    if lowest < 0 or highest > VOID:
+        raise MaskError(
+            where or name,
+            found=f"a {name} with values from {lowest} to {highest}",
+            expected=f"0 to {VOID}",
+            kind=f"unknown {name} value",
+        )
 
 
 def _fill_masked(array: np.ndarray, name: str, where: object) -> np.ndarray:

@@ -19,13 +19,12 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord.audit.feature_values import ValueCheck, value_checks, value_problems
 from voc_seg_tfrecord.core import file_names, id_lists, staging
-from voc_seg_tfrecord.core.errors import RecordError
+from voc_seg_tfrecord.core.errors import RecordError, counted
 from voc_seg_tfrecord.core.file import File, Kind, kind_of
 from voc_seg_tfrecord.core.file_names import show_file_name
 from voc_seg_tfrecord.core.layout import LISTS, VOC
 from voc_seg_tfrecord.core.names import (
     FILENAME,
-    FILL,
     HEIGHT,
     IMAGE,
     IMAGE_SHAPE,
@@ -33,6 +32,7 @@ from voc_seg_tfrecord.core.names import (
     INSTANCES,
     LABEL,
     MASK,
+    MASKS,
     WIDTH,
     voc_palette,
 )
@@ -44,7 +44,7 @@ from voc_seg_tfrecord.writing.serializer import record_parts
 Record = dict[str, list[Any]]
 """The values of each feature of a record."""
 
-_SINGLE_VALUES = (FILENAME, HEIGHT, WIDTH, LABEL, *FILL)
+_SINGLE_VALUES = (FILENAME, HEIGHT, WIDTH, LABEL, IMAGE, *MASKS)
 """Features that have one value in a record."""
 
 
@@ -116,10 +116,11 @@ def describe_lost_metadata(split: ExportedSplit, image_count: int) -> list[str]:
     """Returns a sentence about images that lost metadata by which readers would rotate them."""
     if not image_count:
         return []
-    written = "1 image was" if image_count == 1 else f"{image_count} images were"
+    verb = "was" if image_count == 1 else "were"
     return [
-        f"{split.name}: {written} written without EXIF, XMP and texts, because readers would "
-        "rotate as they say, away from the mask; the compressed pixels are the same"
+        f"{split.name}: {counted(image_count, 'image')} {verb} written without EXIF, XMP and "
+        "texts, because readers would rotate as they say, away from the mask; the compressed "
+        "pixels are the same"
     ]
 
 

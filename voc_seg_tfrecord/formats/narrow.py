@@ -68,19 +68,18 @@ def open_tiff(file: File, *, user_wants_rgb: bool) -> stills.Still:
         return still
     if user_wants_rgb:
         return _narrow_tiff(file, header)
-    colors = None
+    samples = None
     if holds_all_bands and header.photometric in _PLAIN_COLORS:
         samples = _read_samples_if_possible(file, header)
-        if samples is not None:
-            colors = _invert_white_is_zero(samples[..., : header.color_bands], header)
-            exact = _as_8_bits(colors)
-            if exact is not None:
-                for band in range(header.color_bands, header.bands):
-                    _check_deep_alpha(file, samples[..., band])
-                return stills.as_still(_repeat_gray(exact), file.where, ImageError)
-    has_alpha = header.alpha_bands > 0 and holds_all_bands
-    bands_to_keep = _numbers_below(header.color_bands) if has_alpha else "all"
-    raise _lost_error(file, header.bands, header.dtype, colors, bands_to_keep)
+    if samples is None:
+        raise _lost_error_of_tiff(file, header, colors=None)
+    colors = _invert_white_is_zero(samples[..., : header.color_bands], header)
+    exact = _as_8_bits(colors)
+    if exact is None:
+        raise _lost_error_of_tiff(file, header, colors)
+    for band in range(header.color_bands, header.bands):
+        _check_deep_alpha(file, samples[..., band])
+    return stills.as_still(_repeat_gray(exact), file.where, ImageError)
 
 
 def _check_color_model(file: File, header: tiff.TiffHeader) -> None:
@@ -106,7 +105,8 @@ def open_deep_png(file: File, header: png.PngHeader, chunks: tuple[png.Chunk, ..
     """Returns the PNG of 16 bits itself if its high bytes are all of it, or a PNG of 8 bits.
 
     Raises:
-      ImageError: if bits would be lost, or an alpha channel that looks like another band.
+      ImageError: if bits would be lost, or an alpha channel that looks like another band. The
+        alpha of a PNG that is returned itself is not checked; `check_transparency` does that.
     """
     color_bands = 1 if header.channels < 3 else 3
     has_alpha = header.channels in (2, 4)
@@ -303,6 +303,15 @@ def _keep_command(dtype: str, bands_to_keep: str) -> str:
     """Returns the options that keep all values of a dtype."""
     stored_dtype = dtype if dtype in ("uint8", "uint16") else "float32"
     return command(bands=bands_to_keep, dtype=stored_dtype)
+
+
+def _lost_error_of_tiff(
+    file: File, header: tiff.TiffHeader, colors: np.ndarray | None
+) -> ImageError:
+    """Returns the error about a TIFF that does not fit into RGB of 8 bits; see `_lost_error`."""
+    is_alpha_beside_colors = header.alpha_bands > 0 and header.color_bands in _COLOR_BANDS
+    bands_to_keep = _numbers_below(header.color_bands) if is_alpha_beside_colors else "all"
+    return _lost_error(file, header.bands, header.dtype, colors, bands_to_keep)
 
 
 def _lost_error(

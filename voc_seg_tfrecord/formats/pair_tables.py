@@ -29,6 +29,7 @@ _MAX_COLUMNS = 64
 _MAX_FILES_OF_ROW = 12  # an object with more names files of several images
 _MAX_DEPTH = 6
 _CELLS_OF_A_PAIR = 2  # an image and its mask
+_MAX_CHECKED_ROWS = 2  # of a table without names of files
 _WORD_FOR_MASKS = "mask"
 _FILE_ENDING = re.compile(
     r"\.(?:jpe?g|jpe|png|bmp|webp|tiff?|gif|npy)(?=[\s\"',;|]|$)", re.IGNORECASE
@@ -65,7 +66,13 @@ def names_file(cell: str) -> bool:
 
 
 def read_tables(text: str, ending: str) -> list[PairTable]:
-    """Returns the tables of a text of which some row names two files.
+    """Returns the tables of a text whose rows may name an image and its mask.
+
+    These are tables with
+
+    1. two names of files in a row: `images/1.jpg masks/1.png`;
+    2. or a column that is called as masks are, whose names may lack their ending;
+    3. or two words in each of the first rows, such as `1 1_gt`.
 
     Args:
       text: the text.
@@ -86,7 +93,7 @@ def _read_all_tables(text: str, ending: str) -> list[PairTable]:
 
 
 def _may_pair_files(table: PairTable) -> bool:
-    """Says whether rows of a table may name an image and its mask."""
+    """Says whether rows of a table may name an image and its mask; see `read_tables`."""
     return _has_two_files(table) or _has_mask_column(table) or _has_two_words(table)
 
 
@@ -99,14 +106,15 @@ def _count_files(cells: Iterable[str]) -> int:
 
 
 def _has_mask_column(table: PairTable) -> bool:
-    """Says whether a column is called as masks are, whose names may lack their ending."""
     return table.has_names and any(_WORD_FOR_MASKS in column for column in table.columns)
 
 
 def _has_two_words(table: PairTable) -> bool:
-    """Says whether rows are two words, which may be an image and a mask without their endings."""
-    first = table.rows[:_CELLS_OF_A_PAIR]
-    return len(table.columns) == _CELLS_OF_A_PAIR and all(all(row) for row in first)
+    """Says whether a table has two columns, and no cell of its first rows is empty."""
+    if len(table.columns) != _CELLS_OF_A_PAIR:
+        return False
+    first_rows = table.rows[:_MAX_CHECKED_ROWS]
+    return all(all(row) for row in first_rows)
 
 
 def _table_of_lines(text: str) -> PairTable:
@@ -177,26 +185,32 @@ def _load_json(text: str) -> Any:
 
 
 def _parse_json(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_as_object_or_two)
+    return json.loads(text, object_pairs_hook=_as_objects_without_repeats)
 
 
-def _as_object_or_two(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any] | list[dict[str, Any]]:
-    """Returns the object that keys and values are; a list of two if a key has two values.
+def _as_objects_without_repeats(
+    pairs: Sequence[tuple[str, Any]],
+) -> dict[str, Any] | list[dict[str, Any]]:
+    """Returns the object of keys and values; several objects if a key has several values.
 
-    So both values become rows: `{"image": "a.jpg", "mask": "a.png", "mask": "b.png"}` states two
-    masks of one image, which is refused later.
+    So each value becomes a row: `{"image": "a.jpg", "mask": "a.png", "mask": "b.png"}` states two
+    masks of one image, which is refused later. The second object has the second value of each key,
+    or the first if there is only one.
     """
     values = dict(pairs)
     if len(values) == len(pairs):
         return values
-    first_values: dict[str, Any] = {}
-    other_values: dict[str, Any] = {}
+    values_by_key: dict[str, list[Any]] = {key: [] for key in values}
     for key, value in pairs:
-        if first_values.setdefault(key, value) != value:
-            other_values[key] = value
-    if not other_values:
-        return first_values
-    return [first_values, {**first_values, **other_values}]
+        if value not in values_by_key[key]:
+            values_by_key[key].append(value)
+    objects: list[dict[str, Any]] = []
+    for number in range(max(map(len, values_by_key.values()))):
+        objects.append({})
+        for key, values_of_key in values_by_key.items():
+            is_there = number < len(values_of_key)
+            objects[-1][key] = values_of_key[number if is_there else 0]
+    return objects[0] if len(objects) == 1 else objects
 
 
 def _load_yaml(text: str) -> Any:

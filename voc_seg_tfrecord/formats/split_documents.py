@@ -131,6 +131,17 @@ class _RowsWithHead:
 class _DocumentReader:
     """Reads what JSON or YAML holds.
 
+    | form | read by |
+    | --- | --- |
+    | `images/train` below the key `train` | `lists_at` |
+    | `["a", "b"]` | `lists_at` |
+    | `{"a.jpg": "train"}`, `{"a.jpg": {"split": "train"}}` | `_splits_of_keys_to_values` |
+    | `[{"image": "a.jpg", "split": "train"}]`, `[["a.jpg", "train"]]` | `_lists_of_image_rows` |
+    | an object or a list with one of these inside | `_lists_inside`, which calls `lists_at` |
+
+    Example: `{"train": ["a"]}` maps no key to a split, so `_lists_inside` looks below its keys, and
+    `lists_at` is called with `["a"]` and the keys `("train",)`.
+
     Attributes:
       vocabulary: what words mean.
       images_below: returns the images below a folder.
@@ -159,9 +170,9 @@ class _DocumentReader:
         If no row names an image, it returns the lists inside the entries, too.
         """
         if isinstance(value, dict):
-            lists = self._lists_of_mapping(value)
+            lists = self._splits_of_keys_to_values(value)
         else:
-            lists = self._lists_of_rows(value)
+            lists = self._lists_of_image_rows(value)
         lists = [_below_keys(listed, keys, says_split=says_split) for listed in lists]
         if any(listed.image_count for listed in lists):
             return lists
@@ -194,7 +205,7 @@ class _DocumentReader:
         ids = [names[key] for key in value if key in names]
         return [*lists, self.vocabulary.listed("/".join(keys), ids)]
 
-    def _lists_of_rows(self, items: Sequence[Any]) -> list[ListedImages]:
+    def _lists_of_image_rows(self, items: Sequence[Any]) -> list[ListedImages]:
         """Returns the lists of entries, each of which is an image."""
         table = self._as_table(items)
         lists = read_table(table.rows, table.head, self.vocabulary)
@@ -203,13 +214,18 @@ class _DocumentReader:
             return lists
         return []
 
-    def _lists_of_mapping(self, value: Mapping[str, Any]) -> list[ListedImages]:
-        """Returns the splits of `{"a.jpg": "train"}`, or of `{"a.jpg": {"split": "train"}}`."""
-        has_lists = any(isinstance(item, list) for item in value.values())
-        dict_count = sum(1 for item in value.values() if isinstance(item, dict))
-        if has_lists or 0 < dict_count < len(value):
+    def _splits_of_keys_to_values(self, value: Mapping[str, Any]) -> list[ListedImages]:
+        """Returns the splits of `{"a.jpg": "train"}`, or of `{"a.jpg": {"split": "train"}}`.
+
+        There are none if a value is a list, or only some are objects.
+        """
+        if any(isinstance(item, list) for item in value.values()):
             return []
-        if dict_count:
+        object_count = sum(1 for item in value.values() if isinstance(item, dict))
+        is_mixed = 0 < object_count < len(value)
+        if is_mixed:
+            return []
+        if object_count:
             table = self._as_table([{_KEY_COLUMN: key, **item} for key, item in value.items()])
         else:
             rows = [(key, self._text_of(item)) for key, item in value.items()]

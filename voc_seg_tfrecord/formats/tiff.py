@@ -45,13 +45,13 @@ class Tag(enum.IntEnum):
 _Tags = Mapping[int, tuple[int, ...]]
 """The values of the tags of one page that hold whole numbers, by the number of the tag."""
 
+# Color models, as the tag `PHOTOMETRIC` numbers them. The first two are gray.
 WHITE_IS_ZERO = 0
 BLACK_IS_ZERO = 1
 RGB = 2
 PALETTE = 3
 _CMYK = 5
 _YCBCR = 6
-"""Color models, as the tag `PHOTOMETRIC` numbers them. The first two are gray."""
 
 SEPARATE_PLANES = 2
 """The planar configuration in which each band lies alone."""
@@ -151,7 +151,7 @@ def read_header(file: File) -> TiffHeader:
         )
     for page in pages[1:]:
         if not _first(page, Tag.SUBFILE, 0) & _SMALLER_COPY_OR_TRANSPARENCY:
-            raise _several_pages(file)
+            raise _several_pages_error(file)
     width = _first(tags, Tag.WIDTH, 0)
     height = _first(tags, Tag.HEIGHT, 0)
     if width < 1 or height < 1:
@@ -293,12 +293,14 @@ class _NumberForms:
       count: the number of tags in a directory.
       offset: a position in the file.
       tag: a tag: its number, its type, the number of its values, and the values or their offset.
+      start_of_first_offset: the byte at which the offset of the first directory stands.
     """
 
     order: str
     count: str
     offset: str
     tag: str
+    start_of_first_offset: int
 
     @property
     def offset_bytes(self) -> int:
@@ -315,8 +317,8 @@ def _number_forms(data: bytes) -> _NumberForms:
     order = "<" if data[:2] == b"II" else ">"
     is_big = data[2:4] in (b"+\0", b"\0+")
     if is_big:
-        return _NumberForms(order, count="Q", offset="Q", tag="HHQQ")
-    return _NumberForms(order, count="H", offset="I", tag="HHII")
+        return _NumberForms(order, count="Q", offset="Q", tag="HHQQ", start_of_first_offset=8)
+    return _NumberForms(order, count="H", offset="I", tag="HHII", start_of_first_offset=4)
 
 
 @once_per_file
@@ -331,10 +333,10 @@ def _read_pages(file: File) -> list[_Tags]:
     pages: list[_Tags] = []
     starts: set[int] = set()
     try:
-        start = _read_offset(data, forms.offset_bytes, forms)  # as many bytes stand in front
+        start = _read_offset(data, forms.start_of_first_offset, forms)
         while start:
             if start in starts or len(pages) >= _MAX_PAGES:
-                raise _several_pages(file)
+                raise _several_pages_error(file)
             starts.add(start)
             directory = _read_directory(data, start, forms)
             pages.append(directory.tags)
@@ -391,7 +393,7 @@ def _read_directory(data: bytes, start: int, forms: _NumberForms) -> _Directory:
     return _Directory(tags, end)
 
 
-def _several_pages(file: File) -> VocSegError:
+def _several_pages_error(file: File) -> VocSegError:
     return animated_error(file, ImageError, Kind.TIFF)
 
 

@@ -1,5 +1,7 @@
 """Which offsets of a crop are taken by what the mask shows: a class, or no class too often."""
 
+from collections.abc import Callable
+
 import numpy as np
 import tensorflow as tf
 
@@ -42,25 +44,40 @@ def limit_to_class(
     limit_fraction, class_fraction, pixel_fraction = uniform(seed, "class", 3)
     weights_in_image = tf.gather(weights, classes)
 
-    def offsets_on_class() -> CropOffsets:
-        index = _sample_index(weights_in_image, class_fraction)
-        is_class = mask[..., 0] == tf.cast(classes[index], mask.dtype)
-        mask_sides = tf.shape(is_class)
-        visible_rows = offsets.visible_lines(0, mask_sides[0])
-        visible_columns = offsets.visible_lines(1, mask_sides[1])
-        is_visible = is_class & visible_rows[:, tf.newaxis] & visible_columns
-
-        def at_scale() -> CropOffsets:
-            return offsets.only_showing(_sample_pixel(is_visible, pixel_fraction))
-
-        def unscaled() -> CropOffsets:  # at scale 1 every pixel of the class can be seen
-            return unscaled_offsets.only_showing(_sample_pixel(is_class, pixel_fraction))
-
-        return tf.cond(tf.reduce_any(is_visible), at_scale, unscaled)
+    def limited_offsets() -> CropOffsets:
+        sampled_class = classes[_sample_index(weights_in_image, class_fraction)]
+        is_class = mask[..., 0] == tf.cast(sampled_class, mask.dtype)
+        return _offsets_on_class(offsets, unscaled_offsets, is_class, pixel_fraction)
 
     has_class = tf.reduce_sum(weights_in_image) > 0
     is_limited = tf.logical_and(limit_fraction < probability, has_class)
-    return tf.cond(is_limited, offsets_on_class, lambda: offsets)
+    return tf.cond(is_limited, limited_offsets, lambda: offsets)
+
+
+def _offsets_on_class(
+    offsets: CropOffsets,
+    unscaled_offsets: CropOffsets,
+    is_class: tf.Tensor,
+    pixel_fraction: tf.Tensor,
+) -> CropOffsets:
+    """Returns the offsets at which a crop shows one pixel of a class, which is sampled.
+
+    Args:
+      offsets: all offsets at the scale.
+      unscaled_offsets: all offsets at scale 1, at which every pixel of the class can be seen. They
+        are taken if none can be seen at the scale.
+      is_class: bool `[H, W]`, which pixels of the mask have the class; at least one has.
+      pixel_fraction: float32, uniform, 0 or more and below 1; by which the pixel is sampled.
+    """
+    mask_sides = tf.shape(is_class)
+    visible_rows = offsets.visible_lines(0, mask_sides[0])
+    visible_columns = offsets.visible_lines(1, mask_sides[1])
+    is_visible = is_class & visible_rows[:, tf.newaxis] & visible_columns
+    return tf.cond(
+        tf.reduce_any(is_visible),
+        lambda: offsets.only_showing(_sample_pixel(is_visible, pixel_fraction)),
+        lambda: unscaled_offsets.only_showing(_sample_pixel(is_class, pixel_fraction)),
+    )
 
 
 def _sample_index(weights: tf.Tensor, fraction: tf.Tensor) -> tf.Tensor:
@@ -142,16 +159,21 @@ def sample_mixed_offset(
     checked_count = tf.where(is_movable, _MAX_CHECKED_OFFSETS, 0)
 
     def is_rejected(attempt: tf.Tensor) -> tf.Tensor:
+        """Says whether an offset is checked and does not pass."""
         return tf.cond(
             attempt < checked_count,
             lambda: _is_filled(offsets, sampled[attempt], mask, cat_max_ratio),
             lambda: False,
         )
 
-    # The loop ends at the first attempt that passes; at 10, the unchecked one, if none of the ten
-    # passes; and at 0 if nothing is checked.
-    (attempt,) = tf.while_loop(is_rejected, lambda attempt: (attempt + 1,), (0,))
-    return sampled[attempt]
+    # As the last of the offsets is never checked, there is always one that is not rejected.
+    return sampled[_find_first_accepted(is_rejected)]
+
+
+def _find_first_accepted(is_rejected: Callable[[tf.Tensor], tf.Tensor]) -> tf.Tensor:
+    """Returns the first of the numbers 0, 1, 2, ... that is not rejected, scalar int32."""
+    (number,) = tf.while_loop(is_rejected, lambda number: (number + 1,), (0,))
+    return number
 
 
 def _is_filled(

@@ -263,11 +263,11 @@ def _take_colors(
     indices = np.concatenate([inside_indices, *neighbor_indices, around_indices])
     colors = rgb.reshape(-1, 3).take(indices, 0)
     count = len(inside_indices)
-    inside_colors, neighbor_colors, around_colors = np.split(colors, [count, 5 * count])
+    end_of_neighbors = count + len(neighbor_indices) * count
     return _SampledColors(
-        inside=inside_colors,
-        neighbors=neighbor_colors.reshape(4, count, 3),
-        around=around_colors,
+        inside=colors[:count],
+        neighbors=colors[count:end_of_neighbors].reshape(len(neighbor_indices), count, 3),
+        around=colors[end_of_neighbors:],
     )
 
 

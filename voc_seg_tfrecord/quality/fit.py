@@ -253,16 +253,21 @@ def _cross_correlate(
     product *= np.conj(of_border, out=of_border)
     # Negative shifts are at the end, so negative indices take them. Only the columns and rows of
     # allowed shifts are transformed further.
-    columns = np.fft.ifft(product, out=product).take(rights, 1)
-    sums = np.fft.irfft(columns, padded_height, axis=0).take(downs, 0)
+    half_spectra_of_columns = np.fft.ifft(product, out=product).take(rights, 1)
+    sums = np.fft.irfft(half_spectra_of_columns, padded_height, axis=0).take(downs, 0)
+    # Both forward transforms were divided by the number of cells.
     return np.asarray(sums * (padded_height * padded_width) ** 2)
 
 
 def _transform(values: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Returns the Fourier transform of values padded to a size, divided by their number."""
+    """Returns the Fourier transform of values padded to a size, divided by the number of cells.
+
+    Returns:
+      complex64 `[height // 2 + 1, width]`, as the half of real values is the mirrored other half.
+    """
     # With its default norm, NumPy 2.4 transforms float32 forward in float64, which is slower.
-    half = np.fft.rfft(values.astype(np.float32), height, axis=0, norm="forward")
-    return np.fft.fft(half, width, norm="forward")
+    half_spectra_of_columns = np.fft.rfft(values.astype(np.float32), height, axis=0, norm="forward")
+    return np.fft.fft(half_spectra_of_columns, width, norm="forward")
 
 
 @functools.cache

@@ -8,6 +8,7 @@ right: mirrored and so on, shifted, or laid on another image.
 from collections.abc import Sequence
 import dataclasses
 import enum
+import functools
 
 import numpy as np
 
@@ -51,7 +52,8 @@ class Misfit:
       score: how likely the mask is wrong, 0.5 to 1.
       description: what is wrong: one of `fit.TRANSFORMS`, a shift in words, or `OF_ANOTHER_IMAGE`.
       is_shifted: whether the description is that of a shift.
-      other_image: the number of the image that the mask fits; None if it is to stay on its own.
+      other_image: the number of the image that the mask fits; None if the mask belongs to
+        its own image.
     """
 
     number: int
@@ -103,44 +105,84 @@ def find_misfits(fits: Sequence[Fit | None]) -> Judgment:
     Args:
       fits: the fit of each mask in the order of the images; None where it is not known.
     """
-    numbers = [number for number, fit in enumerate(fits) if fit is not None]
-    known = [fit for fit in fits if fit is not None]
-    if len(known) < _MIN_KNOWN_MASKS:
-        return Judgment()
-    transform_gains = np.array([fit.transform_gains for fit in known])
-    shift_gains = np.array([fit.shift_gain for fit in known])
-    others = _lay_on_other_images(known)
-    note = (
-        _describe_common_transform(transform_gains)
-        or _describe_common_shift(known, shift_gains)
-        or _describe_out_of_step(others)
+    known = _KnownMasks(
+        numbers=[number for number, fit in enumerate(fits) if fit is not None],
+        fits=[fit for fit in fits if fit is not None],
     )
+    if len(known.fits) < _MIN_KNOWN_MASKS:
+        return Judgment()
+    note = _describe_common_fault(known)
     if note:
         return Judgment(notes=(note,))
-
-    best_gains = np.zeros((len(known), len(_Cause)))
-    best_gains[:, _Cause.TRANSFORM] = transform_gains.max(1)
-    best_gains[:, _Cause.SHIFT] = shift_gains
-    best_gains[:, _Cause.OTHER_IMAGE] = others.gains
+    best_gains = known.best_gains()
     limits = _limits_of_usual_gains(best_gains)
     if np.isinf(limits[_Cause.TRANSFORM]):  # masks fit no better than mirrored ones
         return Judgment(notes=(INCONCLUSIVE,), is_conclusive=False)
     excess = best_gains / limits
     misfits = []
     for row in np.flatnonzero(excess.max(1) > 1).tolist():
-        score = float(1 - 0.5 / excess[row].max())
         cause = _likeliest_cause(best_gains[row], excess[row])
-        if cause is _Cause.OTHER_IMAGE:
-            other_image = numbers[others.images[row]]
-            misfit = Misfit(numbers[row], score, OF_ANOTHER_IMAGE, other_image=other_image)
-        elif cause is _Cause.TRANSFORM:
-            transform = TRANSFORMS[int(transform_gains[row].argmax())]
-            misfit = Misfit(numbers[row], score, transform)
-        else:
-            shift = describe_shift(known[row].shift)
-            misfit = Misfit(numbers[row], score, shift, is_shifted=True)
-        misfits.append(misfit)
+        score = float(1 - 0.5 / excess[row].max())
+        misfits.append(_as_misfit(known, row, cause, score))
     return Judgment(tuple(misfits))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _KnownMasks:
+    """The masks of a set whose fit is known. A row of its arrays is one of them.
+
+    Attributes:
+      numbers: the number of each mask in its set.
+      fits: the fit of each mask.
+    """
+
+    numbers: Sequence[int]
+    fits: Sequence[Fit]
+
+    @functools.cached_property
+    def transform_gains(self) -> np.ndarray:
+        """By how much each mask fits better after each of `fit.TRANSFORMS`, float64 `[N, 3]`."""
+        return np.array([fit.transform_gains for fit in self.fits])
+
+    @functools.cached_property
+    def shift_gains(self) -> np.ndarray:
+        """By how much each mask fits better after its best shift, float64 `[N]`."""
+        return np.array([fit.shift_gain for fit in self.fits])
+
+    @functools.cached_property
+    def on_other_images(self) -> _OtherImages:
+        """How each mask fits the images near its own."""
+        return _lay_on_other_images(self.fits)
+
+    def best_gains(self) -> np.ndarray:
+        """Returns by how much each mask can gain by each cause, float64 `[N, 3]`."""
+        gains = np.zeros((len(self.fits), len(_Cause)))
+        gains[:, _Cause.TRANSFORM] = self.transform_gains.max(1)
+        gains[:, _Cause.SHIFT] = self.shift_gains
+        gains[:, _Cause.OTHER_IMAGE] = self.on_other_images.gains
+        return gains
+
+
+def _describe_common_fault(known: _KnownMasks) -> str:
+    """Describes what may be wrong with all masks of a set; empty if nothing is."""
+    return (
+        _describe_common_transform(known.transform_gains)
+        or _describe_common_shift(known.fits, known.shift_gains)
+        or _describe_out_of_step(known.on_other_images)
+    )
+
+
+def _as_misfit(known: _KnownMasks, row: int, cause: _Cause, score: float) -> Misfit:
+    """Returns the mask of a row as a misfit, with what is wrong in words."""
+    number = known.numbers[row]
+    if cause is _Cause.OTHER_IMAGE:
+        other_image = known.numbers[known.on_other_images.images[row]]
+        return Misfit(number, score, OF_ANOTHER_IMAGE, other_image=other_image)
+    if cause is _Cause.TRANSFORM:
+        transform = TRANSFORMS[int(known.transform_gains[row].argmax())]
+        return Misfit(number, score, transform)
+    shift = describe_shift(known.fits[row].shift)
+    return Misfit(number, score, shift, is_shifted=True)
 
 
 def _likeliest_cause(best_gains: np.ndarray, excess: np.ndarray) -> _Cause:

@@ -96,8 +96,8 @@ def _pairs_between_groups(pairs: np.ndarray, group_of: np.ndarray) -> np.ndarray
 def _members_of_groups(group_of: np.ndarray) -> list[list[int]]:
     """Returns the numbers of the images of each group that has several."""
     order = np.argsort(group_of, kind="stable")
-    is_first_of_group = np.diff(group_of[order]) != 0
-    members = np.split(order, np.flatnonzero(is_first_of_group) + 1)
+    is_last_of_group = np.diff(group_of[order]) != 0
+    members = np.split(order, np.flatnonzero(is_last_of_group) + 1)
     return [numbers.tolist() for numbers in members if len(numbers) > 1]
 
 

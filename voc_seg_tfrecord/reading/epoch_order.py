@@ -23,7 +23,8 @@ class EpochOrder:
       seed: of the run.
       shuffle: True for any order, False for that of the records, or the size of a buffer.
       per_batch: how many records a batch has.
-      balance: how often each record is drawn; None for once.
+      balance: how often each record is in an epoch, with `count` copies of all records together;
+        None for once.
     """
 
     count: int
@@ -35,7 +36,7 @@ class EpochOrder:
     def of_epoch(self, epoch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Returns the copies and the numbers of the records of an epoch, int64 `[N]` each.
 
-        For example copy 1 of record 7 stands for the second time that record 7 is drawn.
+        For example copy 1 of record 7 stands for the second time that the epoch has record 7.
         """
         rng = np.random.default_rng([self.seed, int(epoch)])
         times = np.ones(self.count, np.int64)
@@ -44,10 +45,10 @@ class EpochOrder:
         # Times of 2, 1, 0 give the numbers 0, 0, 1 and the copies 0, 1, 0.
         numbers = np.repeat(np.arange(self.count), times)
         position_of_copy_0 = np.repeat(np.cumsum(times) - times, times)
-        copies = np.arange(self.count) - position_of_copy_0
+        copies = np.arange(len(numbers)) - position_of_copy_0
         order = self._permutation(rng)
         if self.balance is not None and self.shuffle:
-            order = order[separate_copies(numbers[order], self.per_batch, rng)]
+            order = separate_copies(order, numbers, self.per_batch, rng)
         return copies[order], numbers[order]
 
     def _permutation(self, rng: np.random.Generator) -> np.ndarray:
@@ -59,7 +60,7 @@ class EpochOrder:
 
 
 def _shuffle_by_buffer(count: int, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Returns the order that `tf.data` gives with a buffer: each step draws one entry of it."""
+    """Returns the order that `tf.data` gives with a buffer: each step samples one entry of it."""
     buffer = list(range(min(size, count)))
     order = np.empty(count, np.int64)
     for step in range(count):
@@ -74,21 +75,24 @@ def _shuffle_by_buffer(count: int, size: int, rng: np.random.Generator) -> np.nd
     return order
 
 
-def separate_copies(numbers: np.ndarray, per_batch: int, rng: np.random.Generator) -> np.ndarray:
+def separate_copies(
+    order: np.ndarray, numbers: np.ndarray, per_batch: int, rng: np.random.Generator
+) -> np.ndarray:
     """Returns an order in which no batch has a record twice, as far as there is one.
 
     A record that comes twice into a batch is swapped with a record of another batch, which is
-    drawn at random.
+    sampled at random.
 
     Args:
-      numbers: of the records in the order so far, int64 `[N]`; a number may be there several times.
+      order: the order so far, int64 `[N]`, by which `numbers` is indexed.
+      numbers: of the records, int64 `[N]`; a number may be there several times.
       per_batch: how many records a batch has.
       rng: the random generator.
 
     Returns:
-      int64 `[N]`, by which `numbers` is indexed.
+      The new order, as `order`.
     """
-    order = np.arange(len(numbers))
+    order = order.copy()
     batches = [slice(start, start + per_batch) for start in range(0, len(numbers), per_batch)]
     for batch in batches:
         for slot in _repeated_slots(numbers[order[batch]]):

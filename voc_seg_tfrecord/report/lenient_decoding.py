@@ -51,9 +51,10 @@ def decode_image(path: epath.Path | None, *, side: int | None) -> DecodedImage:
         file = File.read(path, ImageError)
     except VocSegError:
         return DecodedImage()
-    with contextlib.suppress(VocSegError):
+    # A page is written, whatever error a strange file leads a decoder to.
+    with contextlib.suppress(Exception):
         return _decode_sound_image(file, side)
-    with contextlib.suppress(VocSegError):
+    with contextlib.suppress(Exception):
         return _decode_damaged_image(file)
     return DecodedImage()
 

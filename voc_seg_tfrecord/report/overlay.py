@@ -11,6 +11,7 @@ import numpy as np
 
 from voc_seg_tfrecord.core.names import VOID, voc_palette
 from voc_seg_tfrecord.formats.value_counts import count_values
+from voc_seg_tfrecord.quality.fit import sample_pixels
 
 _VOID_LINE_COLOR = (96, 96, 96)
 _HALF_TRANSPARENT = 128  # alpha
@@ -60,7 +61,7 @@ def class_colors(
       colors: the dataset's own, as `reading.metadata.palette` returns them; VOC's if None.
     """
     palette = np.array(voc_palette() if colors is None else colors, np.uint8)
-    if background and (palette == voc_palette()).all():
+    if background is not None and (palette == voc_palette()).all():
         palette[[0, background]] = palette[[background, 0]]
     return palette
 
@@ -85,22 +86,9 @@ def draw_layer(mask: np.ndarray, palette: np.ndarray, background: int | None) ->
     differs more, so that it is seen on any image. Background is transparent. Void has lines.
     """
     values = values_by_count(mask)
-    entries: list[tuple[int, ...]] = []
-    for value in values:
-        if value == background:
-            entries.append(_NO_COLOR)
-        else:
-            entries.append((*palette[value], _HALF_TRANSPARENT))
-    entry_of_value = np.zeros(256, np.uint16)
-    entry_of_value[values] = range(len(values))
-    numbers = entry_of_value[mask]
-
-    def draw(pixels: np.ndarray, color: Sequence[int] | np.ndarray) -> None:
-        numbers[pixels] = len(entries)
-        entries.append((*color, _OPAQUE))
-
+    drawing = _fill_classes(mask, values, palette, background)
     if VOID in values:
-        draw((mask == VOID) & _is_on_hatch_line(*mask.shape), _VOID_LINE_COLOR)
+        drawing.draw_opaque((mask == VOID) & _is_on_hatch_line(*mask.shape), _VOID_LINE_COLOR)
     is_outlined = np.zeros(mask.shape, bool)
     # The rarest class first, and no line over it, or an object of one pixel would be lost.
     for value in reversed(values):
@@ -108,10 +96,56 @@ def draw_layer(mask: np.ndarray, palette: np.ndarray, background: int | None) ->
             continue
         region = mask == value
         grown = grow_region(region)
-        draw(region & ~_shrink_region(region) & ~is_outlined, palette[value])
-        draw(grown & ~region & ~is_outlined, _contrasting_color(palette[value]))
+        outline = region & ~_shrink_region(region)
+        line_around = grown & ~region
+        drawing.draw_opaque(outline & ~is_outlined, palette[value])
+        drawing.draw_opaque(line_around & ~is_outlined, _contrasting_color(palette[value]))
         is_outlined |= grown
-    return Layer(numbers, np.array(entries, np.uint8))
+    return drawing.as_layer()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _LayerDrawing:
+    """A layer that is still drawn on; see `Layer`.
+
+    Attributes:
+      numbers: the entry of each pixel, uint16 `[H, W]`.
+      entries: red, green, blue and alpha of each entry.
+    """
+
+    numbers: np.ndarray
+    entries: list[tuple[int, ...]]
+
+    def draw_opaque(self, pixels: np.ndarray, color: Sequence[int] | np.ndarray) -> None:
+        """Gives pixels, bool `[H, W]`, an opaque color, whatever they have so far."""
+        self.numbers[pixels] = len(self.entries)
+        self.entries.append((*color, _OPAQUE))
+
+    def as_layer(self) -> Layer:
+        """Returns what was drawn."""
+        return Layer(self.numbers, np.array(self.entries, np.uint8))
+
+
+def _fill_classes(
+    mask: np.ndarray, values: Sequence[int], palette: np.ndarray, background: int | None
+) -> _LayerDrawing:
+    """Begins a layer in which classes are half transparent, and background is transparent.
+
+    Args:
+      mask: uint8 `[H, W]`.
+      values: all values of the mask, each once.
+      palette: the color of each mask value, uint8 `[256, 3]`.
+      background: the index of the background class; None if there is none.
+    """
+    entries: list[tuple[int, ...]] = []
+    entry_of_value = np.zeros(256, np.uint16)
+    for value in values:
+        entry_of_value[value] = len(entries)
+        if value == background:
+            entries.append(_NO_COLOR)
+        else:
+            entries.append((*palette[value], _HALF_TRANSPARENT))
+    return _LayerDrawing(entry_of_value[mask], entries)
 
 
 def _contrasting_color(color: Sequence[int] | np.ndarray) -> tuple[int, int, int]:
@@ -155,9 +189,7 @@ def resize_mask(mask: np.ndarray, height: int, width: int) -> np.ndarray:
     Returns:
       uint8 `[height, width]`.
     """
-    rows = ((np.arange(height) + 0.5) * mask.shape[0] / height).astype(int)
-    columns = ((np.arange(width) + 0.5) * mask.shape[1] / width).astype(int)
-    resized: np.ndarray = mask[rows[:, np.newaxis], columns]
+    resized = sample_pixels(mask, height, width)
     is_enlarged = height >= mask.shape[0] and width >= mask.shape[1]
     if is_enlarged:
         return resized

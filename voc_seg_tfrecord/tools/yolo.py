@@ -34,7 +34,11 @@ from voc_seg_tfrecord.tools.tool import (
 )
 from voc_seg_tfrecord.tools.yolo_names import NumberedNames, find_class_names
 
-# A polygon is a line of a class number and six fractions or more: `0 0.1 0.1 0.9 0.1 0.5 0.9`.
+# A polygon is a line of a class number and six fractions or more, and of nothing else.
+#   it matches          0 0.1 0.1 0.9 0.1 0.5 0.9
+#   it does not match   0 0.5 0.5 0.2 0.1                     (a box: four fractions)
+#   it does not match   0 0.1 0.1 0.9 0.1 0.5 0.9 car         (another word)
+#   it does not match   0 52 40 80 40 60 90                   (pixels)
 _BEGIN = rb"^(\xef\xbb\xbf)?[ \t]*"  # a byte order mark, and blanks
 _CLASS_NUMBER = rb"\d+(\.0*)?"
 _FRACTION = rb"[-+]?(([01](\.\d*)?|\.\d+)([eE][-+]?\d+)?|\d(\.\d*)?[eE]-\d+)"
@@ -47,6 +51,9 @@ _NO_OTHER_WORD_FOLLOWS = rb"(?!.*%b)" % _BLANK_BEFORE_OTHER_WORD
 _POLYGON_LINE = re.compile(
     _BEGIN + _CLASS_NUMBER + _SIX_FRACTIONS_FOLLOW + _NO_OTHER_WORD_FOLLOWS, re.MULTILINE
 )
+
+_MIN_ACCEPTED_FRACTION = -1
+_MAX_ACCEPTED_FRACTION = 2
 
 
 # One text file.
@@ -84,7 +91,8 @@ def _read_line(line: str, position: str, file: str, classes: NumberedNames) -> S
         raise wrong(where, "a box", "polygons, which have at least three points", remedy)
     points = checked_points(points, where, 3)
     for value in points:
-        if not -1 <= value <= 2:
+        # Tools write points a little outside of the image, which are cut to it.
+        if not _MIN_ACCEPTED_FRACTION <= value <= _MAX_ACCEPTED_FRACTION:
             expected = "fractions of the image's sides, 0 to 1"
             raise wrong(where, f"the coordinate {value:g}", expected)
     label = classes.names[int(number)]

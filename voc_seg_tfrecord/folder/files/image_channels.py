@@ -4,7 +4,7 @@
 """
 
 import collections
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 import dataclasses
 import posixpath
 import re
@@ -47,29 +47,45 @@ def find_channel_images(
     Args:
       listing: all that lies in the folder.
       image_folders: folders that may have such images.
-      mask_folders: folders that may have their masks, without those of which images were found.
+      mask_folders: folders that may hold masks; those whose masks already have images are not
+        among them.
 
     Returns:
       The images of the first such folder; None if there are none.
     """
-    labeled_ids: set[str] = set()
-    for folder in mask_folders:
-        if role_of_path(folder) == "masks":
-            labeled_ids.update(
-                posixpath.splitext(name)[0] for name in listing.files_by_folder[folder]
-            )
+    labeled_ids = _find_ids_of_masks(listing, mask_folders)
     for folder in image_folders:
-        if role_of_path(folder) != "images" or not is_split_word(find_split_word(folder).word):
+        if not _is_called_as_images_of_split(folder):
             continue
-        files_of_channel: dict[str, list[str]] = collections.defaultdict(list)
-        for name in listing.files_by_folder[folder]:
-            match = _match_channel(name)
-            if match and match["id"] in labeled_ids:
-                files_of_channel[match["channel"]].append(name)
-        if len(files_of_channel) > 1:
-            first_files = [min(files) for _, files in sorted(files_of_channel.items())]
+        files_by_channel = _group_by_channel(listing.files_by_folder[folder], labeled_ids)
+        if len(files_by_channel) > 1:
+            first_files = [min(files) for _, files in sorted(files_by_channel.items())]
             return ChannelImages(folder, first_files)
     return None
+
+
+def _find_ids_of_masks(listing: Listing, mask_folders: Iterable[str]) -> set[str]:
+    """Returns the names, without endings, of all files in folders that are called as masks are."""
+    ids: set[str] = set()
+    for folder in mask_folders:
+        if role_of_path(folder) == "masks":
+            ids.update(posixpath.splitext(name)[0] for name in listing.files_by_folder[folder])
+    return ids
+
+
+def _is_called_as_images_of_split(folder: str) -> bool:
+    """Says whether a folder is called as nnU-Net's are: `imagesTr`, `imagesTs`."""
+    return role_of_path(folder) == "images" and is_split_word(find_split_word(folder).word)
+
+
+def _group_by_channel(names: Iterable[str], labeled_ids: Container[str]) -> dict[str, list[str]]:
+    """Returns the files of each channel, such as `a_0000.png` of `0000`, whose ids have a mask."""
+    files_by_channel: dict[str, list[str]] = collections.defaultdict(list)
+    for name in names:
+        match = _match_channel(name)
+        if match and match["id"] in labeled_ids:
+            files_by_channel[match["channel"]].append(name)
+    return files_by_channel
 
 
 def several_channels_error(listing: Listing, images: ChannelImages) -> LayoutError:

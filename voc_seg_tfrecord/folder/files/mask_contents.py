@@ -54,9 +54,9 @@ def _check_not_refused(listing: Listing, mask_folder: str, refused: RefusedMasks
 
 
 def check_one_numbering(tree: VocTree) -> None:
-    """Checks that masks in folders of their own, with names of classes beside them, mean the same.
+    """Checks that the class lists beside single masks are all the same.
 
-    Example: `a_json/label_names.txt` beside `a_json/label.png`, with other names than in `b_json`.
+    labelme writes such a list beside each mask: `a_json/label_names.txt` beside `a_json/label.png`.
 
     Raises:
       LayoutError: if a tool numbered the classes of each mask anew.
@@ -88,7 +88,7 @@ def _check_same_names(
 
 
 def check_images_are_no_masks(tree: VocTree) -> None:
-    """Checks that no file is the image and the mask of one id, as if both folders are the same.
+    """Checks that no file is both the image and the mask of an id, if both are in one folder.
 
     Raises:
       LayoutError: if one is.

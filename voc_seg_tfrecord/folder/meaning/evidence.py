@@ -52,7 +52,7 @@ def collect_evidence(survey: Survey, candidates: Sequence[MeaningCandidate]) -> 
 
 def count_masks_read(candidate: MeaningCandidate, survey: Survey) -> int:
     """Returns in how many masks a candidate knows the class of each pixel."""
-    masks = survey.voc.masks
+    masks = survey.voc.masks  # every candidate reads the masks with VOC's palette
     for pixels, occurrence in survey.masks_by_pixels.items():
         if candidate.reads(pixels):
             masks += occurrence.masks
@@ -60,9 +60,10 @@ def count_masks_read(candidate: MeaningCandidate, survey: Survey) -> int:
 
 
 def _uses_file_colors(candidate: MeaningCandidate, survey: Survey) -> bool:
-    """Says whether masks use colors of the class file other than black, or its grays.
+    """Says whether a candidate's masks use colors of the class file other than black.
 
-    Masks that are black everywhere count as using them.
+    Masks that are black everywhere use them too, and so do gray masks whose values are colors of
+    the file.
     """
     if not candidate.uses_file_colors:
         return False
@@ -72,6 +73,10 @@ def _uses_file_colors(candidate: MeaningCandidate, survey: Survey) -> bool:
             file_colors.add(entry.color)
     if not file_colors:
         return False
+    # A candidate is made with this rule only if the masks' gray values are grays of the file.
+    if candidate.name_rule.gray_is_color:
+        return True
     used_colors = {pixel.color for pixel in survey.pixels if pixel.color}
-    grays_are_colors = candidate.name_rule.gray_is_color
-    return grays_are_colors or bool(used_colors & file_colors) or used_colors == {BLACK}
+    if used_colors == {BLACK}:
+        return True
+    return not used_colors.isdisjoint(file_colors)

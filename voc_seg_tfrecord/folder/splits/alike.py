@@ -1,6 +1,6 @@
 """Says whether images look alike, by a few brightness values of each."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 import dataclasses
 import itertools
 
@@ -68,18 +68,17 @@ class LooksComparer:
         new = [name for name in names if name not in self.thumbnails]
         if len(self.thumbnails) + len(new) > _MAX_IMAGES:
             return False
-        self.thumbnails.update(ordered_map(self._read, new))
+        for name, thumbnail in ordered_map(self._read, new):
+            self.thumbnails[name] = thumbnail
         differences_in_pairs = []
         first_images = list[_GroupedThumbnail]()
         for pair in pairs:
-            one, other = self.thumbnails[pair.one], self.thumbnails[pair.other]
+            one = self.thumbnails[pair.one]
+            other = self.thumbnails[pair.other]
             if one is not None and other is not None:
                 differences_in_pairs.append(difference(one, other))
                 first_images.append(_GroupedThumbnail(pair.group_number, one))
-        differences_across_groups = []
-        for first, second in itertools.combinations(first_images, 2):
-            if first.group_number != second.group_number:
-                differences_across_groups.append(difference(first.thumbnail, second.thumbnail))
+        differences_across_groups = _measure_across_groups(first_images)
         if len(differences_in_pairs) < MIN_PAIRS or not differences_across_groups:
             return False
         # Measured: films 0.05 to 0.4 of the quantile, unrelated photos 0.7 and more.
@@ -88,6 +87,15 @@ class LooksComparer:
 
     def _read(self, image_id: str) -> Thumbnail | None:
         return read_thumbnail(self.path_of(image_id))
+
+
+def _measure_across_groups(images_of_groups: Iterable[_GroupedThumbnail]) -> list[float]:
+    """Returns the differences of all two images of different groups."""
+    differences = []
+    for first, second in itertools.combinations(images_of_groups, 2):
+        if first.group_number != second.group_number:
+            differences.append(difference(first.thumbnail, second.thumbnail))
+    return differences
 
 
 def read_thumbnail(path: epath.Path) -> Thumbnail | None:

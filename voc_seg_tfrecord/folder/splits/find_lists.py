@@ -83,7 +83,8 @@ def find_lists(tree: VocTree, image_names: ImageNames, *, user_gave_lists: bool)
         if not is_list_by_name and not _is_worth_reading(tree.given / path, reader):
             continue
         file = tree.texts.read(tree.given / path, ListError)
-        text = ListText(path, file, rank, reader, image_names).read(tree.given)
+        unread_text = ListText(path, file, rank, reader, image_names)
+        text = unread_text.with_listed_images(tree.given)
         if is_list_by_name:
             texts.lists.extend(with_error_on_names(text).as_lists())
         else:

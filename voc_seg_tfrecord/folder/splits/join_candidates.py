@@ -11,7 +11,9 @@ from voc_seg_tfrecord.folder.splits.candidates import SplitCandidate
 
 
 def divide_further(candidates: Sequence[SplitCandidate]) -> list[SplitCandidate]:
-    """Returns candidates whose train others divide, with the division in the place of their train.
+    """Returns, for each two of which one divides the train of the other, the two as one candidate.
+
+    It has the division, and the other splits of the candidate that is divided.
 
     nnU-Net's folds divide the images of `imagesTr`, and `imagesTs` are the test of each fold.
     """
@@ -25,7 +27,7 @@ def divide_further(candidates: Sequence[SplitCandidate]) -> list[SplitCandidate]
 
 
 def join_if_compatible(candidates: Sequence[SplitCandidate]) -> list[SplitCandidate]:
-    """Returns candidates that no rule beats, those that belong together as one.
+    """Merges the candidates that belong together, and returns one for each merged group.
 
     Lists of other images belong together if they make other splits, or all the same splits. A
     candidate that belongs to all others is joined to each of them.

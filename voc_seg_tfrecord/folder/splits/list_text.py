@@ -29,6 +29,16 @@ _BEGINNING_BYTES = 1 << 20
 class ListText:
     """A text that was read.
 
+    These say whether it is a list, and of what:
+
+    | property | looks at | true of |
+    | --- | --- | --- |
+    | `is_called_as_split` | the name of the file | `val_list.txt`; not `crack_train.txt` |
+    | `has_split_in_its_name` | its name and its folders | `crack_train.txt`, `train/images.txt` |
+    | `has_list_with_split` | both, and its columns and keys | `{"train": ["a"]}` in `a.json` |
+    | `has_enough_images` | all names in it | a list of these images, not of others |
+    | `names_images_in_unread_form` | its words, if nothing was read | `a and b are blurred` |
+
     Attributes:
       path: the text, below the given folder.
       file: its bytes, and how errors name it.
@@ -47,10 +57,11 @@ class ListText:
     listed: Sequence[ListedImages] = ()
     error: ListError | None = None
 
-    def read(self, given: epath.Path) -> "ListText":
-        """Returns the text with what it names; a path out of the given folder names no image.
+    def with_listed_images(self, given: epath.Path) -> "ListText":
+        """Reads which images the text names, and returns it with them in `listed`, or the error.
 
-        A text with an ending that is not read names nothing.
+        A path out of the given folder names no image. A text with an ending that is not read names
+        nothing.
         """
         if self.has_ending(OTHER_ENDINGS):
             return self
@@ -60,7 +71,8 @@ class ListText:
         try:
             for entry in self.reader.read(self.file, find_below):
                 ids = entry.ids
-                if entry.image_count < len(ids):
+                names_missing_images = entry.image_count < len(ids)
+                if names_missing_images:
                     ids = self.image_names.keep_inside(ids, self.file.where, given)
                 listed.append(dataclasses.replace(entry, ids=ids))
         except ListError as error:

@@ -64,10 +64,10 @@ class VocTree:
       listing: all files at and below the folder that the user gave, which is the root or above
         it; if there is none, each folder of the tree is listed when it is needed.
       notes: what a user should know about how the tree was found.
-      given_files: the images and masks as the files step has found them; None if they lie in the
-        folders of the layout under their ids. See `set_files`, which always has them.
-      given_labels: the labels, if they are not just the masks of `set_files`: shapes, masks in
-        other formats, or masks that a text states for images. See `labels`, which always has them.
+      given_files: see `set_files`, which always has them. The images and masks as the files step
+        has found them; None if they lie in the folders of the layout under their ids.
+      given_labels: see `labels`, which always has them. The labels, if they are not just the masks
+        of `set_files`: shapes, masks in other formats, or masks that a text states for images.
       ignored: the ignore masks, if the user named their folder.
       channels: how many files an image has, of which each is a channel; see `Pair`.
       reasons: why each other set of files that may have been meant was not taken, in words.
@@ -157,22 +157,20 @@ class VocTree:
     def files_by_part(self, image_id: str, parts: NeededFiles) -> dict[str, PartFiles]:
         """Returns where each part of an id has to lie, by the part's name in `Pair`.
 
-        A release may override it. Here the files of all ids lie in the same folders.
+        A release may override it, and then `find_missing` too. Here the files of all ids lie in the
+        same folders.
         """
         del image_id
-        return dict(self._part_files(parts))
-
-    def _part_files(self, parts: NeededFiles) -> dict[str, PartFiles]:
-        """Returns the files of each part, by the part's name; the second call is quick."""
-        if parts not in self._part_files_cache:
-            self._part_files_cache[parts] = self._find_part_files(parts)
-        return self._part_files_cache[parts]
+        if parts not in self._files_by_parts:
+            self._files_by_parts[parts] = self._find_files_by_part(parts)
+        return dict(self._files_by_parts[parts])
 
     @functools.cached_property
-    def _part_files_cache(self) -> dict[NeededFiles, dict[str, PartFiles]]:
+    def _files_by_parts(self) -> dict[NeededFiles, dict[str, PartFiles]]:
+        """What `files_by_part` has found so far."""
         return {}
 
-    def _find_part_files(self, parts: NeededFiles) -> dict[str, PartFiles]:
+    def _find_files_by_part(self, parts: NeededFiles) -> dict[str, PartFiles]:
         are_masks_needed = not parts.background
         files = {"image": PartFiles(self.root / self.layout.images, self.images)}
         if parts.masks:
@@ -305,4 +303,4 @@ class VocTree:
         A release may override it.
         """
         lists = [self.list_path(name) for name in list_names]
-        return find_missing(self.root, self._part_files(parts), lists)
+        return find_missing(self.root, self._find_files_by_part(parts), lists)
