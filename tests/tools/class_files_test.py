@@ -94,6 +94,12 @@ def test_blanks_around_a_name_and_lines_without_content_do_not_count(tmp_path):
         ("label_colors.txt", "0 0 0 1 2 3\n", "a color and a name"),
         ("label_colors.txt", "sky 0.5 0.5 1\nroad 0 0 1\n", "not readable"),
         ("labelmap.csv", "0,sky\n1,road\ncar\n", "no value in 'car'"),
+        ("labelmap.csv", "1,crack\n2,hole\n3,hole\n", "the name 'hole' twice"),
+        (
+            "label_colors.txt",
+            "0: sky 9 9 9\n1: road 1 2 3\n2: road 4 5 6\n",
+            "the name 'road' twice",
+        ),
         ("labelmap.csv", "0,sky\n0,road\n", "the value 0 for 'sky' and for 'road'"),
         ("_classes.csv", "Pixel Value, Class\n1, a\n1, b\n", "the value 1 for 'a' and for 'b'"),
     ],

@@ -376,7 +376,8 @@ def _read_values_and_names(lines: Sequence[str]) -> list[ClassEntry]:
 
     Returns:
       The classes; none if a line has no number, or if the numbers belong to the names, as in
-      `lane 1` and `lane 2`.
+      `lane 1` and `lane 2`. A number in front never does: `1 hole` and `2 hole` are two values of
+      one name.
 
     Raises:
       ValueError: if several lines begin with the number of their place, and others do not.
@@ -387,10 +388,10 @@ def _read_values_and_names(lines: Sequence[str]) -> list[ClassEntry]:
         matches = [match for match in values_first if match]
     elif all(names_first):
         matches = [match for match in names_first if match]
+        if not _are_distinct([match["name"] for match in matches]):
+            return []
     else:
         _check_no_line_lost_its_number(lines, values_first)
-        return []
-    if not _are_distinct([match["name"] for match in matches]):
         return []
     return [
         ClassEntry(read_value(match["value"]), match["name"].strip(" \t\"'")) for match in matches
