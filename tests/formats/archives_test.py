@@ -20,7 +20,7 @@ from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import LayoutError
-from voc_seg_tfrecord.formats.archives import unpacked
+from voc_seg_tfrecord.formats.archives import FolderNaming, unpacked
 
 ENDINGS = {".zip": "zip", ".tar": "tar", ".tar.gz": "gztar"}
 
@@ -320,3 +320,14 @@ def test_a_tar_that_ends_with_one_block_of_zeros_is_complete(cvat):
     with unpacked(path) as folder:
         found = [*pathlib.Path(folder).rglob("*.png")]
     assert len(found) == len([*cvat.rglob("*.png")]) > 0
+
+
+def test_an_unpacked_folder_gets_the_name_of_its_archive():
+    naming = FolderNaming("/tmp/unpacked/c", "c.zip")
+    assert naming.rename("/tmp/unpacked/c/a.png: a crack") == "c.zip/a.png: a crack"
+
+
+def test_a_short_name_of_a_folder_is_not_replaced_in_other_words():
+    naming = FolderNaming("c", "./c")
+    assert naming.rename("c/abc/1.png: a crack") == "c/abc/1.png: a crack"
+    assert naming.shorten("c/abc/1.png: see c/2.png") == "abc/1.png: see 2.png"

@@ -15,6 +15,7 @@ import gzip
 import itertools
 import lzma
 import pathlib
+import re
 import shutil
 import stat
 import struct
@@ -89,12 +90,21 @@ class FolderNaming:
     given: str
 
     def rename(self, text: str) -> str:
-        """Returns a text with the user's name of the folder."""
-        return text.replace(self.path, self.given) if self.path else text
+        """Returns a text with the user's name of the folder.
+
+        The text stays as it is if both names differ in spelling alone, as `./c` and `c` do: `c` may
+        stand in any other word, too.
+        """
+        if not self.path or epath.Path(self.given) == epath.Path(self.path):
+            return text
+        return text.replace(self.path, self.given)
 
     def shorten(self, text: str) -> str:
         """Returns a text with the paths of files as seen from the folder."""
-        return text.replace(f"{self.path}/", "") if self.path else text
+        if not self.path:
+            return text
+        # The folder `c` is not the end of the folder `abc` in `c/abc/1.png`.
+        return re.sub(rf"(?<![\w.\-/\\]){re.escape(self.path)}/", "", text)
 
 
 class _LimitedFile:

@@ -11,6 +11,7 @@ sees to it by four means, which say "large record" where they stand:
 - `del` ends a name before the next record is read.
 """
 
+import collections
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
@@ -50,6 +51,7 @@ from voc_seg_tfrecord.reading.identity import check_unchanged
 from voc_seg_tfrecord.reading.listed_split import ListedSplit
 
 Result = TypeVar("Result")
+Item = TypeVar("Item")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -262,11 +264,11 @@ def _read_splits(
 
 
 def _with_progress(
-    results: Iterable[Result], description: str, total: int, progress: bool
-) -> Iterable[Result]:
-    """Returns results with a progress bar on standard error, if it is wanted."""
+    items: Iterable[Item], description: str, total: int, progress: bool
+) -> Iterable[Item]:
+    """Returns items with a progress bar on standard error, if it is wanted."""
     return tqdm(
-        results,
+        items,
         desc=description,
         total=total,
         unit=" examples",
@@ -406,22 +408,38 @@ RecordNumber = tuple[str, int]
 
 
 def read_at(
-    builder: tfds.core.DatasetBuilder, numbers: Collection[RecordNumber]
+    builder: tfds.core.DatasetBuilder, record_numbers: Collection[RecordNumber]
 ) -> Iterator[tuple[RecordNumber, Record]]:
     """Yields some records, split by split and by ascending number.
 
     Raises:
-      RecordError: if they cannot be read.
+      RecordError: if they cannot be read, or a split has no record of a number.
     """
-    for split in sorted({split for split, _ in numbers}):
-        last = max(number for name, number in numbers if name == split)
+    numbers_by_split: dict[str, set[int]] = collections.defaultdict(set)
+    for split, number in record_numbers:
+        numbers_by_split[split].add(number)
+    for split, numbers in sorted(numbers_by_split.items()):
+        _check_numbers(builder, split, numbers)
         serialized = read_shards(builder, split)
-        for number in range(last + 1):  # which holds no large record
-            if (split, number) in numbers:
+        for number in range(max(numbers) + 1):  # which holds no large record
+            if number in numbers:
                 yield (split, number), parse(next(serialized))
             else:
                 next(serialized)
         check_unchanged(builder)  # the end, where it is checked, is not read
+
+
+def _check_numbers(builder: tfds.core.DatasetBuilder, split: str, numbers: Collection[int]) -> None:
+    """Raises a `RecordError` if a number is not that of a record of a split."""
+    total = builder.info.splits[split].num_examples
+    last = max(numbers)
+    if last >= total:
+        raise RecordError(
+            f"{builder.info.full_name}@{split}",
+            found=f"the number {last} of a record",
+            expected=f"0 to {total - 1}, as the split has {total} records",
+            remedy="name records of this version of the dataset",
+        )
 
 
 def wrong_size(builder: tfds.core.DatasetBuilder, split: str) -> str:
