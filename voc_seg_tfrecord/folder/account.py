@@ -12,7 +12,7 @@ import re
 from voc_seg_tfrecord.core.errors import LayoutError, counted
 from voc_seg_tfrecord.core.layout import ENDINGS_BY_ROLE, ID, IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.folder.path_index import without_ending
+from voc_seg_tfrecord.folder.path_index import without_any_ending
 from voc_seg_tfrecord.folder.tree.listing import ending_of
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.pairs import channel_paths
@@ -208,25 +208,25 @@ class _KnownNames:
         stems: set[str] = set()
         for names in self._tree.listing.files_by_folder.values():
             images = [name for name in names if name.lower().endswith(ENDINGS_BY_ROLE["images"])]
-            stems.update(map(without_ending, images))
+            stems.update(map(without_any_ending, images))
         return stems
 
     @functools.cached_property
     def _mask_stems(self) -> set[str]:
         """The names of the set's masks below their folder, likewise."""
-        return set(map(without_ending, self._tree.masks.values()))
+        return set(map(without_any_ending, self._tree.masks.values()))
 
     def kind_of(self, path: str) -> UnusedKind | None:
         """Returns the kind of a file; None if it does not count."""
         name = posixpath.basename(path)
-        if name.lower().endswith(".json") and without_ending(name) in self._image_stems:
+        if name.lower().endswith(".json") and without_any_ending(name) in self._image_stems:
             return UnusedKind("JSON", "with the name of an image")
         noun = _noun_of_file(name)
         if noun is None:
             return None
         if noun == "PNG" and path.startswith(f"{self._instance_folder}/"):
             return UnusedKind("instance mask")
-        if without_ending(posixpath.relpath(path, self._mask_folder)) in self._mask_stems:
+        if without_any_ending(posixpath.relpath(path, self._mask_folder)) in self._mask_stems:
             return UnusedKind(noun, "with the name of a mask")
         return UnusedKind(noun)
 

@@ -42,7 +42,7 @@ class PathIndex:
     def _by_stem(self) -> dict[str, list[str]]:
         by_stem: dict[str, list[str]] = collections.defaultdict(list)
         for name, paths in self._by_name.items():
-            by_stem[without_ending(name)] += paths
+            by_stem[without_any_ending(name)] += paths
         return by_stem
 
     def __contains__(self, text: str) -> bool:
@@ -60,7 +60,7 @@ class PathIndex:
         paths_by_last_part = self._by_name if has_ending else self._by_stem
         shared_by_path: dict[str, int] = {}
         for path in paths_by_last_part.get(parts[-1], ()):
-            own_parts = _normalize(path if has_ending else without_ending(path)).split("/")
+            own_parts = _normalize(path if has_ending else without_any_ending(path)).split("/")
             shared = count_same_ends(own_parts, parts)
             is_one_end_of_other = shared in (len(parts), len(own_parts))
             if is_one_end_of_other or shared > 1:
@@ -69,7 +69,7 @@ class PathIndex:
         return Matches([path for path, shared in shared_by_path.items() if shared == most], most)
 
 
-def without_ending(path: str) -> str:
+def without_any_ending(path: str) -> str:
     """Returns a path without the ending of its last name."""
     return posixpath.splitext(path)[0]
 

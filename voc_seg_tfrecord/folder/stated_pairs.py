@@ -28,7 +28,7 @@ from voc_seg_tfrecord.folder.pair_reader import (
     StatedMask,
     read_stated_masks,
 )
-from voc_seg_tfrecord.folder.path_index import without_ending
+from voc_seg_tfrecord.folder.path_index import without_any_ending
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -381,12 +381,12 @@ def _texts_of(tree: VocTree) -> Iterator[str]:
     assert tree.listing
     stems: set[str] = set()
     for name in tree.images.values():
-        stems.add(without_ending(posixpath.basename(name)))
+        stems.add(without_any_ending(posixpath.basename(name)))
     for folder, files in tree.listing.files_by_folder.items():
         if role_of_path(folder) == "drawn":
             continue
         texts = [name for name in files if name.lower().endswith(pair_tables.ENDINGS)]
-        texts_of_many_images = [name for name in texts if without_ending(name) not in stems]
+        texts_of_many_images = [name for name in texts if without_any_ending(name) not in stems]
         for name in texts_of_many_images[:_MAX_TEXTS_OF_FOLDER]:
             path = posixpath.join(folder, name)
             is_class_file = name in CLASS_FILE_NAMES and name not in COMMON_CLASS_FILE_NAMES
@@ -399,7 +399,7 @@ def _has_id(written: str, image_id: str) -> bool:
 
     Example: `gt_12.png` has the id `12`, and `gt_120.png` has not.
     """
-    stem_of_image = without_ending(posixpath.basename(image_id))
-    stem_of_mask = without_ending(posixpath.basename(written.replace("\\", "/")))
+    stem_of_image = without_any_ending(posixpath.basename(image_id))
+    stem_of_mask = without_any_ending(posixpath.basename(written.replace("\\", "/")))
     pattern = rf"(?<![0-9]){re.escape(stem_of_image)}(?![0-9])"
     return re.search(pattern, stem_of_mask) is not None

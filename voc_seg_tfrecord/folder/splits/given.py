@@ -137,7 +137,7 @@ def _short_spellings(evidence: SplitEvidence, split_list: SplitList, split: str)
     `--splits validation=meta/all.csv` takes its part val.
     """
     names = _names_of_text(evidence, split_list.file, split_list.rank)
-    short_names = _without_ending(names)
+    short_names = _without_any_endings(names)
     spellings = [name + _part_of(split_list) for name in short_names]
     if split_list.split == split:
         spellings += [*names, *short_names]
@@ -195,7 +195,7 @@ def _find_unclear(evidence: SplitEvidence, option: str) -> UnclearText | None:
     """
     for unclear in evidence.unclear:
         names = _names_of_text(evidence, unclear.file, unclear.rank)
-        for name in (*names, *_without_ending(names)):
+        for name in (*names, *_without_any_endings(names)):
             if option == name or option.startswith(f"{name}:"):
                 return unclear
     return None
@@ -234,8 +234,8 @@ def _names_of_text(evidence: SplitEvidence, file: str, rank: ListRank) -> list[s
     return names
 
 
-def _without_ending(names: Sequence[str]) -> list[str]:
-    """Returns the names of a text without its ending."""
+def _without_any_endings(names: Sequence[str]) -> list[str]:
+    """Returns the names of a text without their endings, whatever these are."""
     return [posixpath.splitext(name)[0] for name in names]
 
 

@@ -73,13 +73,16 @@ class ImageNames(Mapping[str, str]):
         if exact_id is not None:
             return [exact_id]
         unquoted_name = name.strip("\"'")
-        if _is_bare(unquoted_name) and _without_ending(unquoted_name) not in self._ids_by_stem:
+        if (
+            _is_bare(unquoted_name)
+            and _composed_without_ending(unquoted_name) not in self._ids_by_stem
+        ):
             return []  # as most words of a text, so this comes first
         parts = _split_path(unquoted_name)
         is_one_path = len(parts) > 0 and not _FILE_AND_MORE.search(unquoted_name)
         if not is_one_path:
             return []
-        parts[-1] = _without_ending(parts[-1])
+        parts[-1] = _composed_without_ending(parts[-1])
         count_by_id = {
             image_id: self._count_shared_parts(image_id, parts)
             for image_id in self._ids_by_stem.get(parts[-1], ())
@@ -247,7 +250,7 @@ def _count_shared_end(path: Sequence[str], folder: str, name: str) -> int:
       name: the name of the file below it.
     """
     parts = _split_path(posixpath.join(folder, name))
-    parts[-1] = _without_ending(parts[-1])
+    parts[-1] = _composed_without_ending(parts[-1])
     count = count_same_ends(parts, path)
     is_end_of_file = count == len(path)
     ends_with_name = count >= len(name.split("/"))
@@ -260,7 +263,7 @@ def _stems_of(path: str, image_id: str) -> set[str]:
     is_id_with_ending = front == image_id and "." not in ending and "/" not in path
     if is_id_with_ending and path.isascii():
         return {image_id}  # as the next line has it for most files, in a fraction of the time
-    return {_without_ending(posixpath.basename(name)) for name in (path, image_id)}
+    return {_composed_without_ending(posixpath.basename(name)) for name in (path, image_id)}
 
 
 def _is_bare(name: str) -> bool:
@@ -288,7 +291,7 @@ def _is_drive(part: str) -> bool:
     return part[1:] == ":"
 
 
-def _without_ending(name: str) -> str:
+def _composed_without_ending(name: str) -> str:
     """Returns a name without the ending of an image or mask, in the Unicode form that lists use."""
     stem, _, ending = name.rpartition(".")
     has_ending = stem != "" and f".{ending.lower()}" in IMAGE_OR_MASK_ENDINGS
