@@ -170,10 +170,10 @@ def _measure_features(rgb: np.ndarray, mask: np.ndarray, region: _RegionPixels) 
     rows, columns = _sample_positions(region.is_inside, region.top, region.left)
     surroundings = _sample_surroundings(mask, region)
     colors = _take_colors(rgb, mask.shape, (rows, columns), surroundings)
-    mean, spread = _mean_and_spread(colors.inside)
+    mean, spread = _mean_and_spread(_as_shares(colors.inside))
     # A region that fills the image has nothing around it, so no contrast.
     around = colors.around if len(colors.around) else colors.inside
-    mean_around, spread_around = _mean_and_spread(around)
+    mean_around, spread_around = _mean_and_spread(_as_shares(around))
     edge_mean, edge_spread, directions = _measure_edges(colors)
     channel_contrasts = (mean[0] - mean[1], mean[2] - (mean[0] + mean[1]) / 2)
     features = (
@@ -279,11 +279,15 @@ def _scale_positions(positions: np.ndarray, reduced: int, full: int) -> np.ndarr
     return (2 * positions + 1) * full // (2 * reduced)
 
 
+def _as_shares(colors: np.ndarray) -> np.ndarray:
+    """Returns colors, uint8 `[N, 3]`, as float32 from 0 to 1."""
+    return np.asarray(colors * np.float32(1 / 255))
+
+
 def _mean_and_spread(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns mean and standard deviation of each channel, 0 to 1, of values up to 255."""
-    scaled = values * np.float32(1 / 255)
-    mean = np.add.reduce(scaled) / len(scaled)
-    squares = np.add.reduce(scaled * scaled) / len(scaled)
+    """Returns mean and standard deviation of each channel of values `[N, channels]`, 0 to 1."""
+    mean = np.add.reduce(values) / len(values)
+    squares = np.add.reduce(values * values) / len(values)
     return mean, np.sqrt(np.maximum(squares - mean * mean, 0))
 
 
@@ -308,7 +312,7 @@ def _measure_edges(colors: _SampledColors) -> tuple[np.ndarray, np.ndarray, np.n
     # The remainder: an angle just below 180 degrees may be rounded to it.
     bins = (angles * (_DIRECTION_BINS / np.pi)).astype(np.int64) % _DIRECTION_BINS
     of_direction = np.bincount(bins, strength, _DIRECTION_BINS)
-    mean, spread = _mean_and_spread(255 * strength[:, np.newaxis])
+    mean, spread = _mean_and_spread(strength[:, np.newaxis])
     return mean, spread, of_direction / max(float(of_direction.sum()), 1e-6)
 
 

@@ -66,6 +66,8 @@ def _split_of_source(source: ShapeSource) -> str:
     2. The file's name is a split: `instances_val2017.json`.
     3. The file's name has two splits, as `train_test.json`: which image is in which is unknown.
     4. A folder above has the name of a split, the nearest first: `val/labels.json`.
+
+    Other than for files of records (`file_splits`), a name with two splits is no error.
     """
     if source.subset:
         return only_split_in(source.subset) or as_split_name(source.subset)
