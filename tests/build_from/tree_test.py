@@ -228,3 +228,17 @@ def test_names_that_are_taken_or_impossible_are_refused(tmp_path, name):
     exports.cvat(tmp_path)
     with pytest.raises(VocSegError, match="choose another name"):
         plan_to_build(tmp_path, name=name)
+
+
+def test_a_folder_given_with_a_dot_changes_no_word_of_the_report(tmp_path, monkeypatch, capsys):
+    exports.roboflow(tmp_path / "a")
+    monkeypatch.chdir(tmp_path)
+    builder_from_tree("./a", name="mine", data_dir=tmp_path / "data")
+    report = capsys.readouterr().out
+    assert "0 background, 1 apple, 2 tree" in report
+    assert "./" not in report
+
+
+def test_a_layout_beside_the_options_that_make_it_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="give masks='Masks'"):
+        plan_to_build(tmp_path, name="mine", layout={"masks": "Masks"})

@@ -190,3 +190,17 @@ def test_the_plans_of_a_question_look_at_each_file_once(tmp_path, monkeypatch):
     assert "ways to read images and masks" in question_about(tmp_path)
     assert looked_at
     assert len(looked_at) == len({*looked_at})
+
+
+def test_ways_that_nobody_tried_are_not_said_to_fail():
+    alternatives = [Alternative("", {"masks": f"m{number:02}"}) for number in range(30)]
+    question = QuestionError(
+        "here", alternatives, task="read images", expected="one way", kind="several ways"
+    )
+
+    def plan_with(options, **_):
+        raise LayoutError(options["masks"], found="x", expected="y", remedy="z")
+
+    error = check_alternatives(question, plan_with)
+    assert "30 ways to read images. None of the first 24 works, and 6 more were" in error.found
+    assert error.remedy == "say by options which folders or files are meant"

@@ -9,7 +9,7 @@ from voc_seg_tfrecord.build_from.run import build_source, check_name, expand_cla
 from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.config import CLASSES_OF_FOLDER, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import MissingMask
-from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.storage import PathLike
@@ -28,7 +28,7 @@ from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.undecided_classes import ANY_CLASSES, ANY_VALUE
 from voc_seg_tfrecord.formats import images as image_files
-from voc_seg_tfrecord.formats.archives import unpacked
+from voc_seg_tfrecord.formats.archives import FolderNaming, unpacked
 from voc_seg_tfrecord.formats.narrow import WOULD_BE_LOST
 from voc_seg_tfrecord.sources.open import find_pairs, own_source
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
@@ -72,7 +72,7 @@ def builder_from_tree(
     with unpacked(root) as folder:
         plan = plan_to_build(folder, name=name, **options)
         if verbose:
-            print(describe(plan).replace(str(folder), str(root)))
+            print(FolderNaming(str(folder), str(root)).rename(describe(plan)))
         return build_source(
             own_source(plan),
             plan.config,
@@ -144,10 +144,19 @@ class FolderPlanner:
           VocSegError: if the folder or the call is wrong, or something cannot be decided.
         """
         plan = plan_opened(self.open(reads_on=reads_on))
-        by_name = plan.class_file is not None and plan.class_file.is_sorted
-        has_names = bool(self._options.get("class_names"))
-        is_numbered = has_names or bool(plan.config.classes) or not by_name
-        return dataclasses.replace(plan, are_classes_numbered=is_numbered)
+        return dataclasses.replace(plan, are_classes_numbered=self._are_classes_numbered(plan))
+
+    def _are_classes_numbered(self, plan: FolderPlan) -> bool:
+        """Says whether the user or a class file gave the order of the classes.
+
+        Nobody gave it if the class file has names alone, which are then sorted.
+        """
+        if self._options.get("class_names"):
+            return True
+        if plan.config.classes:
+            return True
+        are_sorted_by_name = plan.class_file is not None and plan.class_file.is_sorted
+        return not are_sorted_by_name
 
     def open(self, *, reads_on: bool = False) -> OpenFolder:
         """Finds files, splits, pairs and classes; see `plan`."""
@@ -198,11 +207,12 @@ def config_from_options(
       mask_name: pattern of the masks' names, such as `gt_{id}.png`.
       missing_mask: what to do about a listed image without a mask; left out by default.
       background: name of the class that is background, if its name does not say so.
-      **fields: other fields of `VocSegConfig`.
+      **fields: other fields of `VocSegConfig`; but `layout`, which the options above make.
 
     Raises:
       ConfigError: if the call is wrong, whatever the folder holds.
     """
+    _check_no_layout(fields)
     folders_and_patterns = {
         "images": images,
         "masks": masks,
@@ -216,16 +226,33 @@ def config_from_options(
         background=background,
         all_bands=fields.get("bands") == "all",
     )
+    config_fields = {**fields, "layout": layout or None, "missing_mask": missing_mask}
     if class_options.all_bands:
-        fields["bands"] = [0]  # until an image is read
+        config_fields["bands"] = [0]  # until an image is read
     if class_names:
-        fields["class_names"] = expand_class_names(class_names)
-        fields["background"] = background
-    else:
-        fields["class_names"] = CLASSES_OF_FOLDER
-        fields["classes"] = ()
-    config = VocSegConfig(name=name, layout=layout or None, missing_mask=missing_mask, **fields)
-    return config, class_options
+        config_fields["class_names"] = expand_class_names(class_names)
+        config_fields["background"] = background
+    else:  # the names and the rows of classes are set when the folder is planned
+        config_fields["class_names"] = CLASSES_OF_FOLDER
+        config_fields["classes"] = ()
+    return VocSegConfig(name=name, **config_fields), class_options
+
+
+def _check_no_layout(fields: Mapping[str, Any]) -> None:
+    """Checks that no field is the `layout`, which would be lost.
+
+    Raises:
+      ConfigError: if one is.
+    """
+    layout = fields.get("layout")
+    if layout:
+        options = ", ".join(f"{option}={value!r}" for option, value in dict(layout).items())
+        raise ConfigError(
+            "option layout",
+            found=repr(layout),
+            expected="the folders and patterns as options of their own",
+            remedy=f"give {options}",
+        )
 
 
 def describe(plan: FolderPlan) -> str:

@@ -85,9 +85,12 @@ def check_alternatives(question: QuestionError, plan_with: Planner) -> VocSegErr
         elif not _builds_same_as_any(outcome, possible):
             possible.append(outcome)
     untried_count = len(question.alternatives) - tried_count
-    is_only_one = len(possible) == 1 and untried_count == 0
-    if not possible or is_only_one:
-        return _error_without_choice(question, possible, refused)
+    if not possible and untried_count:
+        return _untried_ways_error(question, refused, untried_count)
+    if not possible:
+        return _common_error(refused) or _no_way_error(question, refused)
+    if len(possible) == 1 and not untried_count:
+        return _one_way_error(question, possible[0], refused)
     return question.with_alternatives(
         [_with_words(outcome, possible) for outcome in possible],
         refused=_reasons_to_show(refused),
@@ -191,6 +194,8 @@ def _leads_further(answer: Alternative, options: Mapping[str, Any], plan_with: P
 def _with_count(outcome: _Outcome, options: Mapping[str, Any], plan_with: Planner) -> _Outcome:
     """Returns an outcome with the number of images, if a plan with any classes has one.
 
+    In that plan each value of a mask is a class of its own, so that nothing is asked about classes.
+
     Args:
       outcome: the outcome of an alternative that ends in a question.
       options: the options to count with.
@@ -283,39 +288,54 @@ def _describe_error(error: VocSegError | None) -> str:
     return f"{error.where}: {error.found.splitlines()[0]}"
 
 
-def _error_without_choice(
-    question: QuestionError, possible: Sequence[_Outcome], refused: Sequence[_Outcome]
+def _one_way_error(
+    question: QuestionError, outcome: _Outcome, refused: Sequence[_Outcome]
 ) -> VocSegError:
-    """Returns the error about a question of which one alternative is left, or none."""
-    if possible:
-        lines = [_with_words(possible[0], possible).line]
-        found = f"one way to {question.task}, and nothing says that it is meant:"
-        remedy = _with_next_question("if it is meant, give the options of the line", possible)
-    else:
-        common_error = _common_error(refused)
-        if common_error is not None:
-            return common_error  # it stops a build whichever alternative is chosen
-        lines = []
-        found = f"no way to {question.task} that works:"
-        remedy = "rename or remove the files that are not meant"
-    lines += [_explain_refusal(outcome) for outcome in refused]
+    """Returns the error about a question of which one alternative works."""
+    found = f"one way to {question.task}, and nothing says that it is meant:"
+    line = _with_words(outcome, [outcome]).line
+    remedy = "if it is meant, give the options of the line"
+    if outcome.next_question:
+        remedy = f"{remedy}; {outcome.next_question}"
+    return _error_of_question(question, [found, line, *map(_explain_refusal, refused)], remedy)
+
+
+def _no_way_error(question: QuestionError, refused: Sequence[_Outcome]) -> VocSegError:
+    """Returns the error about a question of which no alternative works."""
+    found = f"no way to {question.task} that works:"
+    remedy = "rename or remove the files that are not meant"
+    return _error_of_question(question, [found, *map(_explain_refusal, refused)], remedy)
+
+
+def _untried_ways_error(
+    question: QuestionError, refused: Sequence[_Outcome], untried_count: int
+) -> VocSegError:
+    """Returns the error about a question of which none of the planned alternatives works."""
+    found = (
+        f"{counted(len(question.alternatives), 'way')} to {question.task}. None of the first "
+        f"{len(refused)} works, and {untried_count} more were not tried:"
+    )
+    remedy = "say by options which folders or files are meant"
+    return _error_of_question(question, [found, *map(_explain_refusal, refused)], remedy)
+
+
+def _error_of_question(
+    question: QuestionError, found_lines: Sequence[str], remedy: str
+) -> LayoutError:
     return LayoutError(
         question.where,
-        found="\n    ".join([found, *lines]),
+        found="\n    ".join(found_lines),
         expected=question.expected,
         remedy=remedy,
         kind=question.kind,
     )
 
 
-def _with_next_question(remedy: str, possible: Sequence[_Outcome]) -> str:
-    """Returns a remedy that says what is asked next."""
-    next_question = _common_next_question(possible)
-    return f"{remedy}; {next_question}" if next_question else remedy
-
-
 def _common_error(refused: Sequence[_Outcome]) -> VocSegError | None:
-    """Returns the error that all alternatives have, if they have the same and it is no question."""
+    """Returns the error that all alternatives have, if they have the same and it is no question.
+
+    It stops a build whichever alternative is chosen.
+    """
     errors = {str(outcome.error): outcome.error for outcome in refused if outcome.error}
     if len(errors) != 1:
         return None
