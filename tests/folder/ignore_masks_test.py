@@ -101,6 +101,17 @@ def test_drives_field_of_view_is_proposed_where_its_masks_are_asked_about(tmp_pa
     check_truth(masks)
 
 
+@pytest.mark.parametrize("folders", [("a/img", "b/img"), ("img", "img")])
+def test_masks_of_other_images_or_people_are_not_proposed_as_ignore_masks(tmp_path, folders):
+    for folder, masks in zip(folders, ("a/anna", "b/ben"), strict=True):
+        for image_id in "123":
+            put_image(tmp_path, f"{folder}/{image_id}.png", image_id)
+            save(tmp_path, f"{masks}/{image_id}.png", np.full((HEIGHT, WIDTH), 255, np.uint8))
+    with pytest.raises(VocSegError) as asked:
+        find_config(tmp_path, name="x")
+    assert "--ignore_masks" not in str(asked.value)
+
+
 @pytest.mark.parametrize("folder", ["mask", "{split}/mask", "training/mask,test/mask"])
 def test_folders_of_ignore_masks_are_named_as_those_of_masks(tmp_path, folder):
     drive(tmp_path)

@@ -8,6 +8,9 @@ from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats import index_masks, mask_samples
 from voc_seg_tfrecord.formats.index_masks import IndexMask
 
+MIN_KEPT_SHARE = 0.5
+"""Which share of an image its field of view has at least."""
+
 _EXPECTED = "an ignore mask of two values, of which 0 (black) is void"
 
 
@@ -28,15 +31,17 @@ def read_ignored_pixels(file: File, size: tuple[int, int], *, may_be_scaled: boo
     return index_masks.fit_pixels(values == 0, size, file, may_be_scaled=may_be_scaled)
 
 
-def read_kept_share(file: File) -> float:
-    """Returns which share of the pixels of an ignore mask are not 0.
+def looks_like_field_of_view(file: File) -> bool:
+    """Says whether a mask may be a field of view: 0 in its four corners, and not 0 mostly.
 
     Raises:
-      MaskError: as `read_ignored_pixels` does, whatever the size is.
+      MaskError: if it is no ignore mask, whatever its size is.
     """
     values = _read_values(file)
     _check_values(values, file)
-    return float((values != 0).mean())
+    corners = values[[0, 0, -1, -1], [0, -1, 0, -1]]
+    kept_share = (values != 0).mean()
+    return not corners.any() and kept_share >= MIN_KEPT_SHARE
 
 
 def make_void(

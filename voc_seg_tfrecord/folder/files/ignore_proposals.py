@@ -14,10 +14,7 @@ from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
-from voc_seg_tfrecord.formats.ignore_masks import read_kept_share
-
-MIN_KEPT_SHARE = 0.5
-"""Which share of each image a field of view covers at least."""
+from voc_seg_tfrecord.formats.ignore_masks import looks_like_field_of_view
 
 
 def add_ignore_masks(question: QuestionError, given: GivenLayout) -> QuestionError:
@@ -35,9 +32,12 @@ def add_ignore_masks(question: QuestionError, given: GivenLayout) -> QuestionErr
     added: list[Alternative] = []
     for alternative, field_of_view in itertools.product(with_masks, fields_of_view):
         folders = field_of_view.options["masks"]
-        if alternative not in fields_of_view and alternative.options["masks"] != folders:
-            options = {**alternative.options, "ignore_masks": folders}
-            added.append(Alternative(f"void where the masks in {folders} are 0", options))
+        has_same_images = alternative.options.get("images") == field_of_view.options.get("images")
+        has_other_masks = alternative.options["masks"] != folders
+        if alternative in fields_of_view or not has_same_images or not has_other_masks:
+            continue
+        options = {**alternative.options, "ignore_masks": folders}
+        added.append(Alternative(f"void where the masks in {folders} are 0", options))
     if not added:
         return question
     return question.with_alternatives(
@@ -46,18 +46,19 @@ def add_ignore_masks(question: QuestionError, given: GivenLayout) -> QuestionErr
 
 
 def _are_fields_of_view(options: Mapping[str, str], given: GivenLayout) -> bool:
-    """Says whether the masks of an alternative have two values, and are mostly not 0."""
+    """Says whether a few masks of an alternative all look like fields of view."""
     options_of_masks = {name: options[name] for name in ("masks", "mask_name") if name in options}
     layout = dataclasses.replace(given, options=options_of_masks)
     sets = [files for files in layout.allowed_sets().masks if files.names]
     paths = itertools.chain.from_iterable(map(_few_paths, sets))
     try:
-        shares = [
-            read_kept_share(File.read(given.listing.root / path, MaskError)) for path in paths
+        looks = [
+            looks_like_field_of_view(File.read(given.listing.root / path, MaskError))
+            for path in paths
         ]
     except VocSegError:  # one is no ignore mask
         return False
-    return bool(shares) and min(shares) >= MIN_KEPT_SHARE
+    return bool(looks) and all(looks)
 
 
 def _few_paths(files: FileSet) -> list[str]:
