@@ -108,7 +108,7 @@ def test_masks_of_other_images_or_people_are_not_proposed_as_ignore_masks(tmp_pa
             put_image(tmp_path, f"{folder}/{image_id}.png", image_id)
             save(tmp_path, f"{masks}/{image_id}.png", np.full((HEIGHT, WIDTH), 255, np.uint8))
     with pytest.raises(VocSegError) as asked:
-        find_config(tmp_path, name="x")
+        plan_to_build(tmp_path, name="x")
     assert "--ignore_masks" not in str(asked.value)
 
 

@@ -171,6 +171,42 @@ def test_the_share_of_soft_pixels_is_noted(tmp_path):
     assert f"Of the pixels of 4 masks, {share:.2%} are between 16 and 239" in " ".join(plan.notes)
 
 
+def test_stated_pairs_of_jpegs_are_used(tmp_path):
+    write(tmp_path, gray, "masks/{}.jpg")
+    rows = ["image,mask", "images/a.jpg,masks/b.jpg", "images/b.jpg,masks/a.jpg"]
+    rows += ["images/c.jpg,masks/c.jpg", "images/d.jpg,masks/d.jpg"]
+    exports.put(tmp_path, "pairs.csv", "\n".join(rows))
+    masks = masks_of(tmp_path, threshold=128, **CRACKS)
+    for image_id, mask_id in zip("abcd", "bacd", strict=True):
+        np.testing.assert_array_equal(masks[image_id], truth(mask_id))
+
+
+def test_a_second_jpeg_of_an_image_is_refused(tmp_path):
+    write(tmp_path, gray, "masks/{}.jpg")
+    write(tmp_path, soft, "masks/{}_2.jpg", {"quality": 50}, ids="a")
+    with pytest.raises(VocSegError, match="2 masks for the image"):
+        masks_of(tmp_path, threshold=128, **CRACKS)
+
+
+def test_no_image_with_a_jpeg_mask_elsewhere_becomes_background(tmp_path):
+    write(tmp_path, gray, "masks/{}.jpg")
+    (tmp_path / "labels").mkdir()
+    (tmp_path / "masks/a.jpg").rename(tmp_path / "labels/a.jpg")
+    with pytest.raises(VocSegError, match="would become background"):
+        masks_of(tmp_path, threshold=128, masks="masks", missing_mask="background", **CRACKS)
+
+
+def test_jpegs_in_folders_of_any_names_are_not_taken_for_each_other(tmp_path):
+    write(tmp_path, gray, "b/{}.jpg")
+    (tmp_path / "images").rename(tmp_path / "a")
+    with pytest.raises(VocSegError, match="name the folders with --images and --masks"):
+        masks_of(tmp_path, threshold=128, **CRACKS)
+    with pytest.raises(VocSegError, match="colors on"):
+        masks_of(tmp_path, threshold=128, images="b", masks="a", **CRACKS)
+    masks = masks_of(tmp_path, threshold=128, images="a", masks="b", **CRACKS)
+    np.testing.assert_array_equal(masks["a"], truth("a"))
+
+
 SAID = {
     "names": {"class_names": ["background", "crack"]},
     "one class and void": {"classes": [[0, "void"], [255, "crack"]]},

@@ -63,6 +63,10 @@ def copy_chosen(args: argparse.Namespace, root: epath.Path) -> int:
     return 0
 
 
+_NAME_BY_PART = {"instances": "instance mask", "ignored": "ignore mask"}
+"""Names for people of parts that are not called so in `Pair`."""
+
+
 @dataclasses.dataclass(frozen=True)
 class _FilesToCopy:
     """The files of chosen images.
@@ -93,7 +97,7 @@ class _FilesToCopy:
         for part, files in self.by_part.items():
             is_in_mask_files = part == "instances" and files == self.by_part.get("mask")
             if not is_in_mask_files:
-                files_by_name[part.replace("instances", "instance mask")] = files
+                files_by_name[_NAME_BY_PART.get(part, part)] = files
         files_by_name["class file"] = self.class_files
         files_by_name["list"] = list(self.lines_by_list)
         return {name: len(files) for name, files in files_by_name.items() if files}

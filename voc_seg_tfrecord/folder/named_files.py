@@ -4,7 +4,6 @@ from collections.abc import Sequence
 import functools
 import posixpath
 
-from voc_seg_tfrecord.core.layout import MASK_ENDINGS
 from voc_seg_tfrecord.folder.path_index import PathIndex
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -145,11 +144,12 @@ class NamedFiles:
     def _other_index(self) -> PathIndex:
         """The files that may be masks, and are neither images nor masks of the set."""
         assert self._tree.listing
+        mask_endings = tuple(self._tree.set_files.mask_endings)
         paths: list[str] = []
         for folder, names in self._tree.listing.files_by_folder.items():
             for name in names:
                 path = posixpath.join(folder, name)
                 is_of_set = path in self._id_by_path or path in self._paths_of_masks
-                if not is_of_set and name.lower().endswith(MASK_ENDINGS):
+                if not is_of_set and name.lower().endswith(mask_endings):
                     paths.append(path)
         return PathIndex(paths)

@@ -11,14 +11,19 @@ import functools
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.errors import LayoutError, counted
-from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS
+from etils import epath
+
+from voc_seg_tfrecord.core.errors import LayoutError, MaskError, counted
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.layout import ID
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.affixes import parts_at_token_ends
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.files.pixels import are_same, looks_like_mask, sizes_agree
+from voc_seg_tfrecord.folder.tree.soft_labels import SoftLabels
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.formats.soft_masks import apply_threshold
 
 SEVERAL_MASKS = "several masks for one image"
 """The kind of the errors about them."""
@@ -64,7 +69,8 @@ def check_no_second_masks(tree: VocTree, used: Collection[str], left_over: Seque
     Raises:
       LayoutError: if one is.
     """
-    masks = [path for path in left_over if path.lower().endswith(MASK_ENDINGS)]
+    mask_endings = tuple(tree.set_files.mask_endings)
+    masks = [path for path in left_over if path.lower().endswith(mask_endings)]
     if not masks:
         return
     second_masks = _find_second_masks(tree, used, masks)
@@ -200,4 +206,16 @@ def _is_mask_of(tree: VocTree, mask: SecondMask) -> bool:
     if not sizes_agree(tree.image_file(mask.image_id), file):
         return False
     paired_mask = tree.given / tree.paths.mask(mask.image_id)
-    return looks_like_mask(file) and not are_same(paired_mask, file)
+    is_mask = looks_like_mask(file) or _is_soft_mask(tree, file)
+    return is_mask and not are_same(paired_mask, file)
+
+
+def _is_soft_mask(tree: VocTree, path: epath.Path) -> bool:
+    """Says whether the masks of a set are soft, and a file is a soft mask too."""
+    if not isinstance(tree.labels, SoftLabels):
+        return False
+    try:
+        apply_threshold(File.read(path, MaskError), tree.labels.threshold)
+    except MaskError:
+        return False
+    return True

@@ -6,7 +6,7 @@ import posixpath
 
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.layout import MASK_ENDINGS, PHOTO_ENDINGS
+from voc_seg_tfrecord.core.layout import PHOTO_ENDINGS
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.files.no_masks import ADVICE_ON_SOFT_MASKS
 from voc_seg_tfrecord.folder.files.pairings import few
@@ -68,12 +68,13 @@ class PossibleMasks:
         for name in tree.masks.values():
             path = posixpath.normpath(posixpath.join(mask_folder, name))
             read_folders.add(posixpath.dirname(path))
+        mask_endings = tuple(tree.set_files.mask_endings)
         files = []
         for folder, names in tree.listing.files_by_folder.items():
             if folder in read_folders or role_of_path(folder) != "masks":
                 continue
             for name in names:
-                if name.lower().endswith(MASK_ENDINGS) and stem(name) in stems:
+                if name.lower().endswith(mask_endings) and stem(name) in stems:
                     path = posixpath.join(folder, name)
                     files.append(posixpath.relpath(path, tree.root_below_given or "."))
         return files
