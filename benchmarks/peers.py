@@ -217,6 +217,120 @@ PEERS: dict[str, Callable[[Source], Iterable]] = {
 """Each as it was fastest of those tried, but VOCSegmentation, which people give to a loader."""
 
 
+BATCH, SIZE, WORKERS = 16, 512, 2
+"""Of the batches for PyTorch: examples, height and width, and processes."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Epochs:
+    """Batches by a function that gives them once; it may be iterated over again."""
+
+    batches: Callable[[], Iterable[tuple[Any, Any]]]
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return iter(self.batches())
+
+
+def loader_with_workers(source: Source) -> Iterable:
+    """`voc_seg_tfrecord.torch.loader` with two processes."""
+    return _loader(source, workers=WORKERS)
+
+
+def loader_with_threads(source: Source) -> Iterable:
+    """`voc_seg_tfrecord.torch.loader` with threads."""
+    return _loader(source, workers=0)
+
+
+def _loader(source: Source, workers: int) -> Iterable:
+    import torch  # noqa: F401 - first, so that it is named if it is not installed
+
+    import voc_seg_tfrecord
+    from voc_seg_tfrecord.torch import loader
+
+    rows = voc_seg_tfrecord.data_source(source.dataset("tfrecord"), "train+validation")
+    batches = loader(
+        rows,
+        size=SIZE,
+        batch_size=BATCH,
+        scales=(1, 1),
+        flip=False,
+        drop_last=False,
+        channels="last",
+        workers=workers,
+    )
+    return Epochs(lambda: ((batch.images, batch.masks) for batch in batches))
+
+
+class Placed:
+    """Pairs of files, decoded and put at a random place of a larger image, for PyTorch's loader."""
+
+    def __init__(self, files: list[tuple[str, str]], decode: Callable[[str], np.ndarray]):
+        self._files = files
+        self._decode = decode
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        from PIL import Image
+        import torch
+
+        image_path, mask_path = self._files[index]
+        image, mask = self._decode(image_path), np.array(Image.open(mask_path))
+        height, width = mask.shape
+        rng = np.random.default_rng(torch.randint(1 << 31, (2,)).tolist())
+        top, left = rng.integers(0, [SIZE - height, SIZE - width], endpoint=True)
+        placed = np.zeros((SIZE, SIZE, 3), np.uint8), np.full((SIZE, SIZE), 255, np.uint8)
+        for canvas, part in zip(placed, (image, mask), strict=True):
+            canvas[top : top + height, left : left + width] = part
+        return placed
+
+
+def _decode_by_torchvision(path: str) -> np.ndarray:
+    from torchvision.io import ImageReadMode, decode_image
+
+    return decode_image(path, ImageReadMode.RGB).permute(1, 2, 0).numpy()
+
+
+def _decode_by_pillow(path: str) -> np.ndarray:
+    from PIL import Image
+
+    return np.array(Image.open(path).convert("RGB"))
+
+
+def files_by_torchvision(source: Source) -> Iterable:
+    """The files, by torchvision's `decode_image`; Pillow opens palette masks."""
+    return _files_in_loader(Placed(source.files(), _decode_by_torchvision))
+
+
+def files_by_pillow(source: Source) -> Iterable:
+    """The files, by Pillow, as most code has it."""
+    return _files_in_loader(Placed(source.files(), _decode_by_pillow))
+
+
+def _files_in_loader(dataset: Placed) -> Iterable:
+    from torch.utils import data
+
+    return data.DataLoader(
+        dataset, BATCH, shuffle=True, num_workers=WORKERS, persistent_workers=True
+    )
+
+
+TORCH_LOADERS: dict[str, Callable[[Source], Iterable]] = {
+    "`torch.loader`, 2 workers": loader_with_workers,
+    "`torch.loader`, threads": loader_with_threads,
+}
+"""This package's batches for PyTorch. The interpreter needs this package and PyTorch."""
+
+TORCH_PEERS: dict[str, Callable[[Source], Iterable]] = {
+    "PyTorch's loader, files, torchvision `decode_image`, 2 workers": files_by_torchvision,
+    "PyTorch's loader, files, Pillow, 2 workers": files_by_pillow,
+}
+"""The same batches of images as they are, at a random place of 512 x 512."""
+
+EVERY_PEER = PEERS | TORCH_LOADERS | TORCH_PEERS
+
+
 def seen(pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
     """Returns how many pairs there are, and the pixels of their images and of each class."""
     count, pixels, values = 0, 0, np.zeros(256, np.int64)
@@ -264,7 +378,7 @@ class Running:
 
 def main(name: str, tree: str, folder: str) -> None:
     """Says what a peer has seen, and then, for each line that it is sent, how long it took."""
-    pairs = PEERS[name](Source(pathlib.Path(tree), pathlib.Path(folder)))
+    pairs = EVERY_PEER[name](Source(pathlib.Path(tree), pathlib.Path(folder)))
     print(json.dumps(seen(pairs)), flush=True)
     for _ in sys.stdin:
         print(json.dumps(through(pairs)), flush=True)

@@ -31,6 +31,7 @@ AUTOTUNE = tf.data.AUTOTUNE
 SPLIT, NO_CACHE = "train+validation", tfds.ReadConfig(try_autocache=False)
 EXAMPLES, LOOP = "read: decoded examples", "read: arrays in a Python loop"
 BATCHES, CROPS = "read: 384 x 384, batches of 16", "read: DeepLab's crops of 513 x 513"
+TORCH = "read: 512 x 512 for PyTorch, batches of 16"
 ONE_STAGE = "`pipeline.read(decoded=True)`"
 
 
@@ -136,16 +137,44 @@ def python_loops(
         return measuring.through(ours.as_numpy_iterator())
 
     ways = [Way(LOOP, ONE_STAGE, run, count, list(peers.PEERS))]
-    pythons = [sys.executable, *filter(None, os.environ.get("PEERS_PYTHON", "").split(":"))]
     for name in peers.PEERS:
-        for python in pythons:
-            running = peers.Running(stack, python, name, source)
-            seen = running.seen()
-            if isinstance(seen, dict):
-                peers.check_seen(name, seen, expected)
-                break
+        running, seen = start_peer(stack, name, source)
+        if isinstance(seen, dict):
+            peers.check_seen(name, seen, expected)
         note = seen if isinstance(seen, str) else ""
         ways.append(Way(LOOP, name, running.run, count, note=note))
+    return ways
+
+
+def start_peer(
+    stack: contextlib.ExitStack, name: str, source: peers.Source
+) -> tuple[peers.Running, dict | str]:
+    """Starts a peer by the first interpreter that can; returns it, and what `seen` says."""
+    pythons = [sys.executable, *filter(None, os.environ.get("PEERS_PYTHON", "").split(":"))]
+    for python in pythons:
+        running = peers.Running(stack, python, name, source)
+        seen = running.seen()
+        if isinstance(seen, dict):
+            break
+    return running, seen
+
+
+def torch_batches(stack: contextlib.ExitStack, source: peers.Source, pairs: int) -> list[Way]:
+    """Batches for PyTorch, of this package and of its peers, in processes that end with the stack.
+
+    Those that fail have a note. Those that read other pixels than the first are refused.
+    """
+    ways = []
+    expected = None
+    for name in (*peers.TORCH_LOADERS, *peers.TORCH_PEERS):
+        running, seen = start_peer(stack, name, source)
+        note = seen if isinstance(seen, str) else ""
+        if isinstance(seen, dict):
+            expected = expected or seen
+            peers.check_seen(name, seen, expected)
+        is_ours = name in peers.TORCH_LOADERS and not note
+        against = list(peers.TORCH_PEERS) if is_ours else []
+        ways.append(Way(TORCH, name, running.run, pairs, against, note))
     return ways
 
 
@@ -180,7 +209,9 @@ def measure(folder: pathlib.Path, *, pairs: int, repeats: int) -> list[Way]:
         ways = single_examples(builder, pairs)
         ways += fixed_batches(builder, raw, pairs)
         ways += random_crops(builder, pairs)
-        ways += python_loops(stack, builder, peers.Source(root, folder))
+        source = peers.Source(root, folder)
+        ways += python_loops(stack, builder, source)
+        ways += torch_batches(stack, source, pairs)
         measuring.take_turns(ways, repeats)
     return ways
 

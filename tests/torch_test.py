@@ -208,6 +208,8 @@ def test_sources_that_cannot_be_batched_are_refused_with_what_to_do(data_dir, so
         loader(opened(data_dir, features=["image"]), **PLAIN)
     with pytest.raises(ConfigError, match="without decode=False"):
         list(loader(opened(data_dir, decode=False), **PLAIN))
+    with pytest.raises(ConfigError, match="no examples"):
+        loader(source[:0], drop_last=False, **PLAIN)
     with pytest.raises(ConfigError, match="EpochBatches"):
         batches_of.SegmentationDataset(source, size=8)[3]
 

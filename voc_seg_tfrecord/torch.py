@@ -829,6 +829,8 @@ def _count_batches(count: int, per_batch: int, ranks: int, *, drop_last: bool) -
     Raises:
       ConfigError: if there is none, or the last batch has fewer examples than there are ranks.
     """
+    if not count:
+        raise ConfigError("source", found="no examples", expected="one or more")
     full_count, rest = divmod(count, per_batch)
     if drop_last or not rest:
         if not full_count:
