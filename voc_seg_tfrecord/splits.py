@@ -1,12 +1,14 @@
-"""The id lists that papers name, and the parts of a dataset that such a list selects.
+"""The id lists that papers name, the parts of a dataset that such a list selects, and its folds.
 
 A list never becomes records of its own: `only` selects its examples from a built dataset.
 """
 
+import dataclasses
 from typing import Any
 
 from voc_seg_tfrecord.core import names
-from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError, several
+from voc_seg_tfrecord.core.folds import find_folds
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING_PATTERN, id_of_file
 from voc_seg_tfrecord.core.named_lists import NamedList, identify
 from voc_seg_tfrecord.core.named_lists import list_ids as ids
@@ -19,8 +21,10 @@ from voc_seg_tfrecord.sources.sbd import read_sbd_ids
 
 __all__ = [
     "LABELS",
+    "CrossValidationRound",
     "Fold",
     "NamedList",
+    "cross_validation",
     "identify",
     "ids",
     "labeled_unlabeled",
@@ -33,6 +37,50 @@ __all__ = [
 
 LABELS = names.LABEL_FEATURES
 """The features that the unlabeled part of a dataset must not show."""
+
+
+@dataclasses.dataclass(frozen=True)
+class CrossValidationRound:
+    """One round of k-fold cross-validation, in which one fold is used for validation.
+
+    Attributes:
+      number: from 0.
+      train: the split to train on, all other folds, such as `fold_1+fold_2`.
+      validation: the split to validate on, such as `fold_0`.
+    """
+
+    number: int
+    train: str
+    validation: str
+
+
+def cross_validation(
+    dataset: BuiltDataset, *, data_dir: PathLike | None = None
+) -> tuple[CrossValidationRound, ...]:
+    """Returns the rounds of a dataset that was built with folds, one for each.
+
+    Args:
+      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/mine`, or the
+        path of its folder.
+      data_dir: the folder of datasets, for a name; TFDS's by default.
+
+    Raises:
+      ConfigError: if the dataset has no folds.
+    """
+    builder = as_builder(dataset, data_dir)
+    folds = find_folds(builder.info.splits)
+    if not folds:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"no folds, but the splits {several(builder.info.splits)}",
+            expected="splits fold_0, fold_1, ...",
+            remedy="build it with --folds 5",
+        )
+    rounds = []
+    for number, validation in enumerate(folds):
+        train = "+".join(fold for fold in folds if fold != validation)
+        rounds.append(CrossValidationRound(number, train, validation))
+    return tuple(rounds)
 
 
 def val_outside_sbd_train(sbd: PathLike) -> tuple[str, ...]:

@@ -50,6 +50,7 @@ WRONG = {
     "citation": [1, []],
     "homepage": [1, {}, "javascript:alert(1)", "example.org", "https://a b", "https://"],
     "split_by": [None, 1],
+    "folds": [0, 1, 101, 2.0, "5", True],
     "group_by": [None, ["folder"]],
     "license": [False, ["MIT"]],
     "version": ["../x", 1, "1", [], "1.0.0/.."],

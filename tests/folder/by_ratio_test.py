@@ -25,6 +25,7 @@ from voc_seg_tfrecord.reading.dataset import open_built
 
 CLASSES = "--class_names=background,apple"
 RATIOS = "--splits=train=0.5,val=0.5"
+HALVES = {"train": 0.5, "test": 0.5}
 
 
 def scene(some):
@@ -54,7 +55,7 @@ def build(root, *words):
 
 
 def config(**fields):
-    fields = {"splits": {"train": 0.5, "test": 0.5}, **fields}
+    fields = {"splits": HALVES, **fields}
     return VocSegConfig(name="mine", class_names=["background", "apple"], **fields)
 
 
@@ -180,10 +181,10 @@ def test_photos_of_voc_are_asked_about_only_with_the_ids_of_frames(real_data):
     photos = sorted((real_data / "voc2012").rglob("JPEGImages/*.jpg"))
     paths = {f"vid{n // 20}_{n % 20:04}": epath.Path(path) for n, path in enumerate(photos)}
     with pytest.raises(LayoutError, match="--group_by prefix:_") as told:
-        check_groups(paths, paths.__getitem__, config(), "here")
+        check_groups(paths, paths.__getitem__, config(), "here", HALVES)
     assert "look alike" not in str(told.value)
     of_voc = {path.stem: epath.Path(path) for path in photos}
-    check_groups(of_voc, of_voc.__getitem__, config(), "here")
+    check_groups(of_voc, of_voc.__getitem__, config(), "here", HALVES)
 
 
 def test_at_most_128_images_are_read_and_those_that_cannot_be_are_not_asked_about(tmp_path):
@@ -196,18 +197,18 @@ def test_at_most_128_images_are_read_and_those_that_cannot_be_are_not_asked_abou
 
     ids = [f"vid{v}_frame{n:04}" for v in range(7) for n in range(20)]
     with pytest.raises(LayoutError) as first:
-        check_groups(ids, path_of, config(), "here")
+        check_groups(ids, path_of, config(), "here", HALVES)
     assert len(read) <= 128
     assert {i[:4] for i in read} == {f"vid{v}" for v in range(7)}
     for image_id in read[::5]:
         path_of(image_id).write_bytes(b"\xff\xd8 no image")
     with pytest.raises(LayoutError) as second:
-        check_groups(ids[::-1], path_of, config(), "here")
+        check_groups(ids[::-1], path_of, config(), "here", HALVES)
     assert str(first.value) == str(second.value)
     for image_id in ids:
         path_of(image_id).unlink()
     with pytest.raises(LayoutError) as third:
-        check_groups(ids, path_of, config(), "here")
+        check_groups(ids, path_of, config(), "here", HALVES)
     assert "look alike" not in str(third.value)
 
 
@@ -456,8 +457,9 @@ GROUPS = {
 def test_the_rule_that_a_build_proposes_leaves_no_split_empty(tmp_path, name, ratios, seed):
     ids = GROUPS[name]
     splits = dict(zip(("train", "validation", "test"), map(float, ratios.split()), strict=False))
+    said = config(splits=splits, seed=seed)
     with pytest.raises(LayoutError, match="Ratios would divide them") as asked:
-        check_groups(ids, lambda one: tmp_path / one, config(splits=splits, seed=seed), tmp_path)
+        check_groups(ids, lambda one: tmp_path / one, said, tmp_path, said.ratios)
     before, is_proposed, proposed = asked.value.remedy.partition("in one split with ")
     if not is_proposed:
         assert "as there are only" in before
@@ -474,4 +476,4 @@ def test_the_rule_that_a_build_proposes_leaves_no_split_empty(tmp_path, name, ra
 
 
 def test_a_folder_without_images_has_no_groups(tmp_path):
-    check_groups([], lambda one: tmp_path / one, config(), tmp_path)
+    check_groups([], lambda one: tmp_path / one, config(), tmp_path, HALVES)

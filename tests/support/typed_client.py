@@ -102,6 +102,8 @@ def select(builder: Builder, root: pathlib.Path) -> None:
     assert_type(splits.named(), dict[str, splits.NamedList])
     assert_type(splits.identify("0" * 64), str)
     assert_type(splits.pascal5i(0), splits.Fold)
+    rounds: tuple[splits.CrossValidationRound, ...] = splits.cross_validation("scans")
+    assert_type([one.train for one in rounds], list[str])
     assert_type(splits.val_outside_sbd_train(root), tuple[str, ...])
     features: tuple[str, ...] = splits.LABELS
     assert_type([str(name) for name in features], list[str])

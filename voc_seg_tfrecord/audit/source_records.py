@@ -306,7 +306,8 @@ def _config_of_build(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
         )
     try:
         config = VocSegConfig(**fields)
-        if config.ratios and not config.group_by:  # it is built, so nobody is asked
+        divides = config.ratios or config.folds
+        if divides and not config.group_by:  # it is built, so nobody is asked
             return VocSegConfig(**{**fields, "group_by": NO_GROUPS})
     except ConfigError as error:  # another version built it
         raise error.changed(remedy=remedy) from None

@@ -207,7 +207,8 @@ def config_from_options(
       mask_name: pattern of the masks' names, such as `gt_{id}.png`.
       missing_mask: what to do about a listed image without a mask; left out by default.
       background: name of the class that is background, if its name does not say so.
-      **fields: other fields of `VocSegConfig`; but `layout`, which the options above make.
+      **fields: other fields of `VocSegConfig`; but `layout`, which the options above make. Folds
+        are stratified unless `split_by` is given.
 
     Raises:
       ConfigError: if the call is wrong, whatever the folder holds.
@@ -229,6 +230,8 @@ def config_from_options(
     config_fields = {**fields, "layout": layout or None, "missing_mask": missing_mask}
     if class_options.all_bands:
         config_fields["bands"] = [0]  # until an image is read
+    if fields.get("folds") is not None:
+        config_fields.setdefault("split_by", "stratified")
     if class_names:
         config_fields["class_names"] = expand_class_names(class_names)
         config_fields["background"] = background

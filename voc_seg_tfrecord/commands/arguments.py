@@ -43,7 +43,11 @@ _SHARED: dict[str, dict[str, Any]] = {
         "help": "bands for red, green and blue, such as 3,2,1, of images of more than 8-bit RGB; "
         "the first band is 0; default: the first three, or one in gray",
     },
-    "seed": {"type": int, "default": 0, "help": "seed for assigning ids to splits by ratio (0)"},
+    "seed": {
+        "type": int,
+        "default": 0,
+        "help": "seed for assigning ids to splits by ratio and to folds (0)",
+    },
     "version": {
         "help": "version of the dataset, such as 1.1.0, built beside the others; tfds.load takes "
         "the newest (1.0.0)"
@@ -298,15 +302,23 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
         "--split_by",
         choices=get_args(SplitBy),
         help="assign images to splits by a hash of their ids (hash), or so that numbers are exact "
-        "and each split has each class where possible (stratified); default: hash",
+        "and each split has each class where possible (stratified); default: hash, and stratified "
+        "for --folds",
+    )
+    folders.add_argument(
+        "--folds",
+        type=int,
+        metavar="K",
+        help="for k-fold cross-validation: divide train into K splits of equal size, fold_0, "
+        "fold_1, ..., and leave the other splits as they are",
     )
     folders.add_argument(
         "--group_by",
         metavar="RULE",
         help="keep images in one split if they lie in one folder (folder), have the same text "
         "before the first _ (prefix:_), or give the same match of a regular expression "
-        "(regex:PATTERN), or keep none together (none); needs ratios; default: none, but the build "
-        "asks if ids are numbered in groups and neighbors look alike",
+        "(regex:PATTERN), or keep none together (none); needs ratios or --folds; default: none, "
+        "but the build asks if ids are numbered in groups and neighbors look alike",
     )
     add(folders, "seed")
     folders.add_argument(
@@ -337,6 +349,7 @@ _OPTIONS_PASSED_ON = (
     "missing_image",
     "exif",
     "split_by",
+    "folds",
     "dtype",
     "background",
     "images",

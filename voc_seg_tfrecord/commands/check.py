@@ -15,6 +15,7 @@ from voc_seg_tfrecord.audit import check
 from voc_seg_tfrecord.build_from.tree import FolderPlanner, describe
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.copy_chosen import copy_chosen
+from voc_seg_tfrecord.commands.write_lists import write_lists
 from voc_seg_tfrecord.core import output_files
 from voc_seg_tfrecord.core.errors import ConfigError, counted, several, share_advice
 from voc_seg_tfrecord.core.names import VOID
@@ -62,6 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the table of classes: a row for each value and color of the masks, ? where "
         "its class is not known; nothing else is checked then",
     )
+    parser.add_argument(
+        "--write_lists",
+        metavar="FOLDER",
+        help="write a list of ids for each split into this new folder, with --folds those of each "
+        "round of cross-validation into a folder of its own; nothing else is checked then",
+    )
     group = parser.add_argument_group("back into your tool")
     group.add_argument(
         "--ids",
@@ -78,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-_FILE_OPTIONS = ("html", "csv", "write_classes", "ids", "copy_to")
+_FILE_OPTIONS = ("html", "csv", "write_classes", "write_lists", "ids", "copy_to")
 _CHECK_OPTIONS = ("html", "csv", "decisions", "no_fit")
 """The options that change what is checked, or where that is written."""
 
@@ -90,11 +97,13 @@ def run(args: argparse.Namespace) -> int:
             return copy_chosen(args, root)
         if args.write_classes:
             return _write_classes(args, root)
+        if args.write_lists:
+            return write_lists(args, root)
         return _check(args, root)
 
 
 def _check_options(args: argparse.Namespace) -> None:
-    """Checks that a call does one of three things: check, write the table of classes, or copy."""
+    """Checks that a call does one thing: check, copy, or write the table of classes or lists."""
     arguments.check_not_empty(args, *_FILE_OPTIONS)
     if bool(args.ids) != bool(args.copy_to):
         raise ConfigError(
@@ -104,9 +113,12 @@ def _check_options(args: argparse.Namespace) -> None:
             remedy="give both, or leave both out",
         )
     if args.copy_to:
-        _refuse_options(args, (*_CHECK_OPTIONS, "write_classes"), beside="--copy_to")
+        unused = (*_CHECK_OPTIONS, "write_classes", "write_lists")
+        _refuse_options(args, unused, beside="--copy_to")
     elif args.write_classes:
-        _refuse_options(args, _CHECK_OPTIONS, beside="--write_classes")
+        _refuse_options(args, (*_CHECK_OPTIONS, "write_lists"), beside="--write_classes")
+    elif args.write_lists:
+        _refuse_options(args, _CHECK_OPTIONS, beside="--write_lists")
 
 
 def _refuse_options(args: argparse.Namespace, names: Sequence[str], *, beside: str) -> None:

@@ -23,6 +23,7 @@ from voc_seg_tfrecord.core.config_fields import (
 )
 from voc_seg_tfrecord.core.errors import several
 from voc_seg_tfrecord.core.example import ExampleSpec, Exif, NeededFiles, Task
+from voc_seg_tfrecord.core.folds import divide_train
 from voc_seg_tfrecord.core.grouping import NO_GROUPS, Grouping
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import VOC_CLASSES
@@ -109,9 +110,13 @@ class VocSegConfig(tfds.core.BuilderConfig):
       tile_format: `png` loses nothing; `jpeg` encodes the pixels of tiles again.
       split_by: how ids are assigned to splits by ratio: by a `hash` of each, or `stratified`,
         so that each split has its share of every class.
-      group_by: which ids stay together in splits by ratio; see `grouping.Grouping`. With `none`
-        each id is on its own, and a build does not ask.
-      seed: seed for assigning ids to splits by ratio.
+      folds: into how many folds of equal size the images of train are divided, for k-fold
+        cross-validation: `fold_0`, `fold_1`, ... are splits then, and the others stay. Ids are
+        assigned as `split_by` says; `builder_from_tree` and the command `build` take
+        `stratified` unless it is given.
+      group_by: which ids stay together in splits by ratio and in folds; see
+        `grouping.Grouping`. With `none` each id is on its own, and a build does not ask.
+      seed: seed for assigning ids to splits by ratio, and to folds.
       citation: how the dataset is cited, in BibTeX. Only a release has one by default.
         `description`, a field of TFDS, describes the dataset.
       homepage: address of the dataset's page. Only a release has one by default.
@@ -149,6 +154,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     tile_overlap: int = 0
     tile_format: TileFormat = "png"
     split_by: SplitBy = "hash"
+    folds: int | None = None
     group_by: str = ""
     seed: int = 0
     citation: str | None = None
@@ -173,8 +179,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
             self.version = str(self.version)
         self._unpack_numbers()
         self._take_defaults_of_release()
-        if self.ratios and len(self.ratios) == len(self.splits or {}):
-            self.splits = by_split_name(self.ratios, "option splits")
+        ratios = self.given_ratios
+        if ratios and len(ratios) == len(self.splits or {}):
+            self.splits = by_split_name(ratios, "option splits")
         config_checks.check_release(self)
         self.classes = check_rows(self.classes)
         if self.has_classes:
@@ -291,7 +298,14 @@ class VocSegConfig(tfds.core.BuilderConfig):
 
     @property
     def ratios(self) -> dict[str, float]:
-        """The share of each split; empty if lists or folders make the splits."""
+        """The share of each split, folds included; empty if lists or folders make the splits."""
+        if self.folds is None:
+            return self.given_ratios
+        return divide_train(self.given_ratios, self.folds)
+
+    @property
+    def given_ratios(self) -> dict[str, float]:
+        """The share of each split as it was given, before train is divided into folds."""
         splits = self.splits or {}
         return {split: ratio for split, ratio in splits.items() if not isinstance(ratio, str)}
 

@@ -3,7 +3,7 @@
 A config here is a `VocSegConfig`, whose module imports this one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import re
 from typing import Any
 
@@ -11,13 +11,16 @@ from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.class_entries import is_void_name
 from voc_seg_tfrecord.core.config_fields import SAMPLE, SAMPLE_TREE
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, option_error, several
+from voc_seg_tfrecord.core.folds import TRAIN, find_folds
 from voc_seg_tfrecord.core.layout import LAYOUT_OPTIONS, Naming
 from voc_seg_tfrecord.core.names import INSTANCES, OBJECTS, VOID, unprintable
 from voc_seg_tfrecord.core.ratios import check_ratios
 from voc_seg_tfrecord.core.releases import RELEASES, Release
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.spelling import describe_same_name, find_same_name
 
 _MAX_LISTED_CLASSES = 8
+_VALIDATION = "validation"
 
 
 def check_release(config: Any) -> None:
@@ -214,13 +217,16 @@ def _check_splits(config: Any) -> None:
     splits = config.splits or {}
     for split in splits:
         check_split_name(split, "option splits")
-    ratios = config.ratios
+    if config.folds is not None:
+        _check_folds(config)
+    ratios = config.given_ratios
     if not ratios:
-        _check_is_default(
-            config,
-            ("split_by", "group_by", "seed"),
-            "ratios with it, such as train=0.8,validation=0.2 (option splits)",
-        )
+        if config.folds is None:
+            _check_is_default(
+                config,
+                ("split_by", "group_by", "seed"),
+                "ratios with it, such as train=0.8,validation=0.2 (option splits), or folds",
+            )
         return
     if len(ratios) < len(splits):
         raise option_error("splits", dict(splits), "lists for all splits, or ratios for all")
@@ -229,6 +235,48 @@ def _check_splits(config: Any) -> None:
     if lists:
         expected = "lists or ratios, and not both: with ratios the lists are not read"
         raise option_error("lists", lists, expected)
+
+
+def _check_folds(config: Any) -> None:
+    """Checks that the splits that are given can have folds in the place of train."""
+    if config.release:
+        found = f"{config.folds} for the release {config.release}"
+        expected = "no such option: the splits of a release are fixed"
+        raise option_error("folds", found, expected)
+    if config.splits is not None:
+        check_train_can_be_divided(config.splits, config.folds, "option folds")
+
+
+def check_train_can_be_divided(splits: Iterable[str], folds: int, where: object) -> None:
+    """Checks that splits have a train for folds, and neither a validation nor folds beside it.
+
+    Args:
+      splits: their names.
+      folds: how many folds are wanted.
+      where: what has the splits, for the error.
+
+    Raises:
+      ConfigError: if they do not.
+    """
+    names = list(splits)
+    merged = "put all images to train on into train, such as --splits train=train.txt+val.txt, or "
+    merged += f"{command(splits='train=1')} for all images"
+    if TRAIN not in names:
+        raise ConfigError(
+            where,
+            found=f"{folds} folds, and the splits {several(names)}",
+            expected="a split train, which is divided into folds",
+            remedy=merged,
+        )
+    rivals = [name for name in names if name == _VALIDATION or find_folds([name])]
+    if rivals:
+        raise ConfigError(
+            where,
+            found=f"{folds} folds beside the split {rivals[0]}",
+            expected="no other images for validation, as each fold is used for it in its turn; a "
+            "test split stays as it is",
+            remedy=f"{merged}; or give {rivals[0]} another name, such as test",
+        )
 
 
 def _check_tiles(config: Any) -> None:

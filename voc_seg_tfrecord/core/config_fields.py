@@ -15,6 +15,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.core.bands import RGB, Dtype
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean, option_error
 from voc_seg_tfrecord.core.example import Exif, Task
+from voc_seg_tfrecord.core.folds import MAX_FOLDS, MIN_FOLDS
 from voc_seg_tfrecord.core.scaling import Resizing
 from voc_seg_tfrecord.core.tiling import TileFormat
 
@@ -88,6 +89,10 @@ def _is_whole_number(value: object) -> bool:
 def _is_gray(value: Any) -> bool:
     """Returns whether a value may divide grays of 8 bits in two."""
     return _is_whole_number(value) and 1 <= value <= 255
+
+
+def _is_number_of_folds(value: Any) -> bool:
+    return _is_whole_number(value) and MIN_FOLDS <= value <= MAX_FOLDS
 
 
 def _is_version(value: object) -> bool:
@@ -213,6 +218,7 @@ FIELD_RULES: Mapping[str, FieldRule] = {
     ),
     "tile": FieldRule(_is_none_or(_is_whole_number), _PIXELS),
     "tile_overlap": FieldRule(_is_whole_number, _PIXELS),
+    "folds": FieldRule(_is_none_or(_is_number_of_folds), f"{MIN_FOLDS} to {MAX_FOLDS}"),
     "group_by": FieldRule(_is_text, "folder, prefix:CHARACTERS, regex:PATTERN or none"),
     "seed": FieldRule(_is_whole_number, "a whole number"),
     "missing_mask": _one_of(get_args(MissingMask)),

@@ -9,21 +9,15 @@ import dataclasses
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
-from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.reader import FolderReader
-from voc_seg_tfrecord.folder.splits.by_ratio import POOL, divide_stratified
 from voc_seg_tfrecord.folder.splits.divide import Splits, split_ids
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.mask_checks import NAMES_OF_MASKS
 from voc_seg_tfrecord.folder.splits.missing_masks import MissingMasks
+from voc_seg_tfrecord.folder.splits.pools import ONE_SPLIT, SOURCE_OF_ONE_SPLIT
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-
-_ONE_SPLIT = "train"
-"""The split of all images while splits are not decided."""
-
-_SOURCE_OF_ONE_SPLIT = "all images"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,9 +83,7 @@ def _put_all_in_one_split(
 ) -> PairedSplits:
     """Returns all images that have a mask in one split; no split if there are none."""
     ids = [*evidence.tree.images]
-    one_split = Splits(
-        evidence, {_ONE_SPLIT: ids}, {_ONE_SPLIT: _SOURCE_OF_ONE_SPLIT}, undecided=True
-    )
+    one_split = Splits(evidence, {ONE_SPLIT: ids}, {ONE_SPLIT: SOURCE_OF_ONE_SPLIT}, undecided=True)
     # `_decide_splits` may have found the stated pairs before, for its own splits. A problem that is
     # found twice is kept once; see `Problems.try_step`.
     paired = _with_stated_pairs(one_split, config, problems)
@@ -140,41 +132,4 @@ def _pair_as_stated(division: Splits, config: VocSegConfig) -> StatedPairs:
         texts_of_splits=division.files,
         listed=ids_by_text,
         masks_are_given="masks" in options_of_layout or "mask_name" in options_of_layout,
-    )
-
-
-def divide_pool(
-    division: Splits, config: VocSegConfig, rule: MaskRule, problems: Problems
-) -> Splits:
-    """Divides a pool of all images by their classes, if the splits wait for that.
-
-    If the pool cannot be divided and the plan reads on, all images are in one split.
-
-    Args:
-      division: the splits, or the pool.
-      config: says the ratios.
-      rule: how masks are read.
-      problems: takes the error.
-    """
-    if POOL not in division.ids:
-        return division
-    divided = problems.try_step(_divide_stratified, config, rule, division)
-    if divided is not None:
-        return divided
-    return dataclasses.replace(
-        division,
-        ids={_ONE_SPLIT: division.ids[POOL]},
-        sources={_ONE_SPLIT: _SOURCE_OF_ONE_SPLIT},
-        left_out={_ONE_SPLIT: division.left_out.get(POOL, [])},
-        undecided=True,
-    )
-
-
-def _divide_stratified(config: VocSegConfig, rule: MaskRule, pool: Splits) -> Splits:
-    """Divides the pool of all images, so that each split has its share of every class."""
-    labels = pool.evidence.tree.labels
-    left_out_of_pool = pool.left_out.get(POOL, [])
-    divided = divide_stratified(labels, config, rule, pool.ids[POOL], left_out_of_pool)
-    return dataclasses.replace(
-        pool, ids=divided.ids, sources=divided.sources, left_out=divided.left_out
     )

@@ -33,11 +33,12 @@ from voc_seg_tfrecord.folder.meaning.advice import advise_table
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_meaning_of_labels
 from voc_seg_tfrecord.folder.notes import list_notes
-from voc_seg_tfrecord.folder.paired_splits import choose_splits, divide_pool
+from voc_seg_tfrecord.folder.paired_splits import choose_splits
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.second_masks import check_no_second_masks
 from voc_seg_tfrecord.folder.splits.divide import Splits
+from voc_seg_tfrecord.folder.splits.pools import divide_pool
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs
 from voc_seg_tfrecord.folder.tree.items import Items
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree

@@ -1,4 +1,4 @@
-"""Divides images by ratio, and asks before if some belong together.
+"""Divides images by ratio and into folds, and asks before if some belong together.
 
 Ids say so, as those of frames do, or the looks of a few images. Scores on the other splits would
 say nothing if such images were divided, so the user has to decide.
@@ -44,13 +44,20 @@ def check_groups(
     path_of: Callable[[str], epath.Path],
     config: VocSegConfig,
     where: epath.PathLike,
+    ratios: Mapping[str, float],
 ) -> None:
     """Checks that ratios tear no groups apart, unless the user gave `group_by`.
+
+    Args:
+      ids: the ids that are divided.
+      path_of: returns the image file of an id.
+      config: the user's options.
+      where: the folder, for the error.
+      ratios: the share of each split, or fold.
 
     Raises:
       LayoutError: if ids or images say that some belong together, with the options that answer it.
     """
-    ratios = config.ratios
     if config.group_by or len(ratios) < 2:
         return
     by_ids = propose_groups(ids)
@@ -63,10 +70,10 @@ def check_groups(
     raise LayoutError(
         where,
         found=f"{_describe_groups(proposal, len(ids), is_by_ids=is_by_ids)}{neighbors_look_alike}. "
-        "Ratios would divide them",
+        f"{'Ratios' if config.folds is None else 'Folds'} would divide them",
         expected="images that are almost the same in one split; otherwise the scores on the other "
         "splits say nothing",
-        remedy=_advice(proposal, config),
+        remedy=_advice(proposal, config, ratios),
         kind="images that belong together",
     )
 
@@ -108,10 +115,9 @@ def _describe_groups(proposal: GroupProposal, id_count: int, *, is_by_ids: bool)
     return f"{count} of {id_count} ids are named in {groups}, {example}"
 
 
-def _advice(proposal: GroupProposal, config: VocSegConfig) -> str:
+def _advice(proposal: GroupProposal, config: VocSegConfig, ratios: Mapping[str, float]) -> str:
     """Returns the options that keep each group together, if they can, and the one that does not."""
     divide_anyway = f"if they do not belong together, {_option_and_field({'group_by': NO_GROUPS})}"
-    ratios = config.ratios
     sizes = collections.Counter(proposal.groups.values())
     if len(sizes) < len(ratios):
         return (
@@ -120,7 +126,7 @@ def _advice(proposal: GroupProposal, config: VocSegConfig) -> str:
         )
     fields = {"group_by": proposal.rule}
     note_on_hash = ""
-    if config.split_by == "hash" and _leaves_a_split_empty(proposal, config):
+    if config.split_by == "hash" and _leaves_a_split_empty(proposal, ratios, config.seed):
         fields["split_by"] = "stratified"
         note_on_hash = " (by hash a split would be empty)"
     note_on_largest = ""
@@ -134,9 +140,9 @@ def _advice(proposal: GroupProposal, config: VocSegConfig) -> str:
     )
 
 
-def _leaves_a_split_empty(proposal: GroupProposal, config: VocSegConfig) -> bool:
+def _leaves_a_split_empty(proposal: GroupProposal, ratios: Mapping[str, float], seed: int) -> bool:
     """Says whether a split would have no image if a hash divided the groups."""
-    ids_by_split = assign([*proposal.groups], config.ratios, config.seed, proposal.groups)
+    ids_by_split = assign([*proposal.groups], ratios, seed, proposal.groups)
     return not all(ids_by_split.values())
 
 
@@ -164,10 +170,17 @@ def divide_by_ratio(ids: Collection[str], config: VocSegConfig) -> DividedIds:
     """Divides ids by a hash; those that are to be stratified are one pool, until masks are read."""
     if config.split_by == "stratified":
         return DividedIds({POOL: [*ids]}, {POOL: _ALL_IMAGES})
+    return divide_by_hash(ids, config, config.ratios)
+
+
+def divide_by_hash(
+    ids: Collection[str], config: VocSegConfig, ratios: Mapping[str, float]
+) -> DividedIds:
+    """Divides ids by a hash of each, or of its group."""
     groups = config.grouping.groups(ids) if config.grouping else None
-    ids_by_split = assign(ids, config.ratios, config.seed, groups)
+    ids_by_split = assign(ids, ratios, config.seed, groups)
     sources = {}
-    for split, ratio in config.ratios.items():
+    for split, ratio in ratios.items():
         if ratio >= 1:
             sources[split] = _ALL_IMAGES
         else:
@@ -183,6 +196,7 @@ def divide_stratified(
     labels: Labels,
     config: VocSegConfig,
     rule: MaskRule,
+    ratios: Mapping[str, float],
     ids: Sequence[str],
     left_out: Sequence[str],
 ) -> DividedIds:
@@ -192,13 +206,13 @@ def divide_stratified(
       labels: the masks.
       config: the user's options.
       rule: what the masks mean.
+      ratios: the share of each split, or fold.
       ids: the ids.
       left_out: ids that are left out. A hash says which split would have had them.
 
     Raises:
       ConfigError: if there are fewer images, or groups, than splits.
     """
-    ratios = config.ratios
     groups = config.grouping.groups([*ids, *left_out]) if config.grouping else None
     group_by_id = {image_id: groups[image_id] for image_id in ids} if groups else None
     _check_enough_units(ids, group_by_id, ratios)
@@ -230,10 +244,10 @@ def _check_enough_units(
         units = counted(count, "group")
     if count < len(ratios):
         raise ConfigError(
-            "option splits",
+            "option splits or folds",
             found=f"{len(ratios)} splits for {units}",
             expected="at least one for each split",
-            remedy="change the ratios, or group_by if it is given",
+            remedy="change the ratios or the number of folds, or group_by if it is given",
         )
 
 

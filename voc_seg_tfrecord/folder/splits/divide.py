@@ -6,8 +6,12 @@ import dataclasses
 import itertools
 from typing import cast
 
+from etils import epath
+
 from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.config_checks import check_train_can_be_divided
 from voc_seg_tfrecord.core.errors import ListError
+from voc_seg_tfrecord.core.folds import TRAIN, fold_ratios
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.split_names import parse_split_name
 from voc_seg_tfrecord.folder.question import Problems
@@ -77,7 +81,9 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
     """
     tree = evidence.tree
     if config.ratios:
-        problems.try_step(check_groups, tree.images, tree.image_file, config, tree.root)
+        problems.try_step(
+            check_groups, tree.images, tree.image_file, config, tree.root, config.ratios
+        )
         divided = divide_by_ratio(tree.images, config)
         splits = Splits(evidence, divided.ids, divided.sources)
     elif config.splits is None:
@@ -90,25 +96,48 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
         splits = _splits_of(evidence, ChosenSplits(candidate))
     for split, ids in splits.ids.items():
         if not ids:
-            raise _empty_split_error(splits, split)
+            option = splits.options.get(split)
+            raise empty_split_error(tree.root, split, splits.sources[split], option)
     if not config.overlap:
         skips_missing_images = config.missing_image == "skip"
         problems.try_step(_check_disjoint, splits, skips_missing_images)
+    if config.folds is not None and not config.ratios:
+        _check_folds(splits, config.folds, config, problems)
     return splits
 
 
-def _empty_split_error(splits: Splits, split: str) -> ListError:
-    """Returns the error that a split has no image. Splits by ratio have no options."""
-    option = splits.options.get(split)
+def _check_folds(splits: Splits, folds: int, config: VocSegConfig, problems: Problems) -> None:
+    """Checks that train can be divided into folds, which is done once the masks are known.
+
+    Raises:
+      ConfigError: if there is no train, or a validation beside it.
+    """
+    tree = splits.evidence.tree
+    check_train_can_be_divided(splits.ids, folds, f"{tree.root}, --folds {folds}")
+    ids = [image_id for image_id in splits.ids[TRAIN] if image_id in tree.images]
+    problems.try_step(check_groups, ids, tree.image_file, config, tree.root, fold_ratios(folds))
+
+
+def empty_split_error(
+    root: epath.Path, split: str, source: str, option: str | None = None
+) -> ListError:
+    """Returns the error that a split has no image.
+
+    Args:
+      root: the set.
+      split: the name of the split.
+      source: where it comes from, in words.
+      option: the same as the option `splits` gives it; None for ratios and folds.
+    """
     if option is None:
-        remedy = "change the ratios or the seed, or add images"
+        remedy = "change the ratios, the number of folds or the seed, or add images"
     elif option == REST:
         remedy = "leave this split out, because the other splits have all labeled images"
     else:
         remedy = "leave this split out, or name a list or folder that has images"
     return ListError(
-        f"split {split!r} of {splits.evidence.tree.root}",
-        found=f"no image ({splits.sources[split]})",
+        f"split {split!r} of {root}",
+        found=f"no image ({source})",
         expected="at least one image",
         remedy=remedy,
     )
