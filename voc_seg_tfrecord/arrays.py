@@ -1,11 +1,11 @@
-"""Scaled crops, padding and flips of decoded examples in NumPy, for readers without TensorFlow.
+"""Crops, padding and flips of examples, and stitching of tiles, in NumPy: without TensorFlow.
 
 The counterpart of `voc_seg_tfrecord.pipeline` for examples of `voc_seg_tfrecord.data_source`: map
 these functions in Grain, or call them in a PyTorch `Dataset`. Image, masks and `sample_weight` move
 together. Padding is 0 in images, one-hot masks and weights, and 255, void, in other masks. `labels`
 and `objects` describe the complete image, so they are left out. Other features of two or more axes
 may belong to pixels too, so they are refused. All others are returned unchanged. A size is one
-number for a square, or height and width.
+number for a square, or height and width. `stitch` puts predictions of tiles together.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +15,18 @@ import numpy as np
 
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import FILL, IMAGE, MASKS, WHOLE_IMAGE_FEATURES
+from voc_seg_tfrecord.reading.stitching import stitch, tiles_of
+
+__all__ = [
+    "SAMPLE_WEIGHT",
+    "Size",
+    "center_crop_or_pad",
+    "random_crop_or_pad",
+    "random_flip",
+    "random_scaled_crop",
+    "stitch",
+    "tiles_of",
+]
 
 Size: TypeAlias = int | tuple[int, int]
 

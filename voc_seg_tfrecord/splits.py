@@ -13,7 +13,7 @@ from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING_PATTERN, id_of_file
 from voc_seg_tfrecord.core.named_lists import NamedList, identify
 from voc_seg_tfrecord.core.named_lists import list_ids as ids
 from voc_seg_tfrecord.core.named_lists import named_lists as named
-from voc_seg_tfrecord.core.pascal5i import Fold, pascal5i
+from voc_seg_tfrecord.core.pascal5i import Episode, Fold, pascal5i
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.wanted_ids import IdList, check_present, ids_in
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
@@ -22,6 +22,7 @@ from voc_seg_tfrecord.sources.sbd import read_sbd_ids
 __all__ = [
     "LABELS",
     "CrossValidationRound",
+    "Episode",
     "Fold",
     "NamedList",
     "cross_validation",

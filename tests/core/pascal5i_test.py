@@ -1,3 +1,4 @@
+import collections
 import hashlib
 
 import pytest
@@ -59,3 +60,44 @@ def test_training_images_are_of_trainaug_and_evaluated_ones_of_val(fold):
 def test_another_fold_is_refused(number):
     with pytest.raises(ConfigError, match="expected: 0 to 3"):
         pascal5i(number)
+
+
+@pytest.mark.parametrize(("part", "shots"), [("evaluation", 1), ("evaluation", 5), ("train", 1)])
+def test_an_episode_has_other_images_of_the_class_of_its_query(fold, part, shots):
+    pairs = {*(fold.evaluation if part == "evaluation" else fold.train)}
+    episodes = fold.episodes(shots, 400, seed=1, part=part)
+    assert len(episodes) == 400
+    for episode in episodes:
+        images = {episode.query, *episode.support}
+        assert len(images) == 1 + shots
+        assert {(image_id, episode.label) for image_id in images} <= pairs
+
+
+def test_each_pair_is_a_query_as_often_as_any_other():
+    fold = pascal5i(0)
+    episodes = fold.episodes(count=3 * len(fold.evaluation) - 1)
+    queries = collections.Counter((episode.query, episode.label) for episode in episodes)
+    assert {*queries} == {*fold.evaluation}
+    assert sorted({*queries.values()}) == [2, 3]
+
+
+def test_the_same_seed_gives_the_same_episodes_on_every_machine():
+    fold = pascal5i(1)
+    assert fold.episodes(5, 10, seed=3) == fold.episodes(5, 10, seed=3)
+    assert fold.episodes(5, 10, seed=3) != fold.episodes(5, 10, seed=4)
+    text = repr(fold.episodes(2, 50, seed=0))
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "8fa6a0a049a837d4"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"shots": 0}, "1 or more"),
+        ({"count": 0}, "1 or more"),
+        ({"part": "test"}, "train or evaluation"),
+        ({"shots": 1000}, "images of class"),
+    ],
+)
+def test_episodes_that_cannot_be_drawn_are_refused(options, words):
+    with pytest.raises(ConfigError, match=words):
+        pascal5i(0).episodes(**options)

@@ -174,6 +174,30 @@ def test_it_can_be_saved_and_made_again():
     assert (again.num_classes, again.name) == (5, "voc")
 
 
+LOADING = """
+import sys
+{imports}
+keras.models.load_model(sys.argv[1])
+finders = [type(finder).__name__ for finder in sys.meta_path]
+print("loaded", "_KerasFinder" in finders)
+"""
+ORDERS = {
+    "keras first": "import keras\nfrom voc_seg_tfrecord import evaluation",
+    "evaluation first": "from voc_seg_tfrecord import evaluation\n"
+    "assert 'keras' not in sys.modules\nimport keras",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(ALONE, reason="it needs no backend of its own")
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_saved_network_is_loaded_after_evaluation_was_imported(order, tmp_path):
+    path = tmp_path / "network.keras"
+    compiled().save(path)
+    code = LOADING.format(imports=ORDERS[order])
+    assert run_python("-c", code, path, KERAS_BACKEND="numpy").split() == ["loaded", "False"]
+
+
 @pytest.mark.skipif(BACKEND != "jax", reason="only JAX traces in float32")
 def test_what_jax_traces_is_exact_to_six_digits():
     import jax

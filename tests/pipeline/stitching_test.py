@@ -5,10 +5,12 @@ import pytest
 from support.tiled import SIZES, tree_options, truth, write_tree
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import pipeline
+from voc_seg_tfrecord import arrays, data_source, pipeline
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import TILE
+from voc_seg_tfrecord.core.tiling import Tiling
+from voc_seg_tfrecord.reading import stitching
 
 
 @pytest.fixture(scope="module")
@@ -174,3 +176,72 @@ def test_random_crops_of_tiles_are_those_of_the_tile(tiled):
     reopened = tfds.builder_from_directory(tiled.data_dir)
     batch = next(iter(pipeline.training_batches(reopened, "train", size=12, batch_size=4)))
     assert batch["image"].shape == (4, 12, 12, 3)
+
+
+def make_tiles(width, overlap, size=16):
+    """Returns the tiles of an image of one row of tiles, as examples, and their corners."""
+    tiling = Tiling(size, overlap)
+    tiles = list(tiling.tiles(size, width))
+    examples = []
+    for tile in tiles:
+        example = {"tile/image_id": b"a", "tile/y": tile.top, "tile/x": tile.left}
+        examples.append(example | {"tile/image_height": size, "tile/image_width": width})
+    return tiles, examples
+
+
+@pytest.mark.parametrize("overlap", [4, 5, 8, 15])
+@pytest.mark.parametrize("width", [16, 23, 27, 50])
+def test_blending_is_the_weighted_mean_in_any_order_of_the_tiles(monkeypatch, width, overlap):
+    monkeypatch.setattr(stitching, "tiling_of", lambda _: Tiling(16, overlap))
+    tiles, examples = make_tiles(width, overlap)
+    some = np.random.default_rng(width)
+    parts = [some.normal(size=(16, 16, 2)).astype(np.float32) for _ in tiles]
+    pairs = list(zip(examples, parts, strict=True))
+    ((_, blended),) = arrays.stitch(object(), pairs, overlap="blend")
+    ((_, backwards),) = arrays.stitch(object(), pairs[::-1], overlap="blend")
+    total = np.zeros((16, width, 2))
+    weight = np.zeros((16, width, 1))
+    for number, (tile, part) in enumerate(zip(tiles, parts, strict=True)):
+        for column in range(16):
+            share = 1.0
+            if number > 0:
+                shared = tiles[number - 1].left + 16 - tile.left
+                share = min(share, (column + 1) / (shared + 1))
+            if number + 1 < len(tiles):
+                shared = tile.left + 16 - tiles[number + 1].left
+                share = min(share, (16 - column) / (shared + 1))
+            total[:, tile.left + column] += share * part[:, column]
+            weight[:, tile.left + column] += share
+    np.testing.assert_allclose(blended, total / weight, atol=1e-5)
+    np.testing.assert_allclose(backwards, blended, atol=1e-5)
+
+
+def test_blending_goes_from_one_tile_to_the_next_in_equal_steps(monkeypatch):
+    monkeypatch.setattr(stitching, "tiling_of", lambda _: Tiling(16, 5))
+    _, examples = make_tiles(27, 5)
+    levels = [(example, np.full((16, 16), n, np.float32)) for n, example in enumerate(examples)]
+    ((_, found),) = arrays.stitch(object(), levels, overlap="blend")
+    expected = [*[0] * 11, 1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, *[1] * 11]
+    np.testing.assert_allclose(found, np.tile(expected, (16, 1)), atol=1e-6)
+
+
+def test_equal_scores_are_blended_to_exactly_themselves_and_classes_are_not_blended(monkeypatch):
+    monkeypatch.setattr(stitching, "tiling_of", lambda _: Tiling(16, 5))
+    _, examples = make_tiles(50, 5)
+    for value in (0.1, -np.inf):
+        pairs = [(example, np.full((16, 16), value, np.float32)) for example in examples]
+        ((_, found),) = arrays.stitch(object(), pairs, overlap="blend")
+        assert (found == np.float32(value)).all()
+    pairs = [(example, np.zeros((16, 16), np.uint8)) for example in examples]
+    with pytest.raises(ConfigError, match="'blend' of uint8"):
+        list(arrays.stitch(object(), pairs, overlap="blend"))
+
+
+@pytest.mark.parametrize("overlap", ["average", "blend", "first"])
+def test_examples_of_a_data_source_are_stitched_by_the_name_of_the_dataset(tiled, overlap):
+    source = data_source(tiled.data_path, split="train")
+    pairs = ((example, scores(example["image"])) for example in source)
+    found = dict(arrays.stitch(tiled.data_path, pairs, overlap=overlap))
+    assert sorted(found) == [str(number) for number in range(len(SIZES))]
+    for number in range(len(SIZES)):
+        np.testing.assert_array_equal(found[str(number)], scores(truth(number)[0]))

@@ -95,6 +95,11 @@ def read_without_tensorflow(example: Mapping[str, Any]) -> None:
     assert_type(arrays.find_fill_values(example), dict[str, int])
     assert_type(arrays.parse_size("size", 32), tuple[int, int])
     assert_type(arrays.SAMPLE_WEIGHT, str)
+    size: arrays.Size = (32, 48)
+    assert_type(arrays.random_flip(arrays.center_crop_or_pad(example, size), rng), dict[str, Any])
+    tiles = [(tile, np.zeros((8, 8))) for tile in source]
+    assert_type(next(arrays.stitch("field", tiles, overlap="blend"))[0], str)
+    assert_type(arrays.tiles_of("field", {"a": (8, 8)}), list[str])
 
 
 def select(builder: Builder, root: pathlib.Path) -> None:
@@ -104,6 +109,8 @@ def select(builder: Builder, root: pathlib.Path) -> None:
     assert_type(splits.pascal5i(0), splits.Fold)
     rounds: tuple[splits.CrossValidationRound, ...] = splits.cross_validation("scans")
     assert_type([one.train for one in rounds], list[str])
+    episodes: tuple[splits.Episode, ...] = splits.pascal5i(0).episodes(shots=5)
+    assert_type([episode.support for episode in episodes], list[tuple[str, ...]])
     assert_type(splits.val_outside_sbd_train(root), tuple[str, ...])
     features: tuple[str, ...] = splits.LABELS
     assert_type([str(name) for name in features], list[str])

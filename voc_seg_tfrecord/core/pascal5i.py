@@ -1,8 +1,11 @@
 """PASCAL-5i, the four folds of VOC's classes for few-shot segmentation."""
 
-from collections.abc import Iterable
+import collections
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import functools
+import random
+from typing import Literal, TypeVar, get_args
 
 from voc_seg_tfrecord.core import display, releases
 from voc_seg_tfrecord.core.errors import ConfigError
@@ -10,8 +13,31 @@ from voc_seg_tfrecord.core.errors import ConfigError
 FOLD_COUNT = 4
 CLASSES_PER_FOLD = 5
 
+Item = TypeVar("Item")
+
 Pairs = tuple[tuple[str, int], ...]
 """Image ids, each with the index of one class in the image."""
+
+
+Part = Literal["train", "evaluation"]
+"""The pairs of a fold that episodes are drawn from."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Episode:
+    """One task of few-shot segmentation: segment a class in an image, by the masks of others.
+
+    In all masks of the episode the class is foreground, and everything else but void background.
+
+    Attributes:
+      label: the index of the class.
+      query: the id of the image to segment.
+      support: the ids of the images whose masks are given, each once, the query not among them.
+    """
+
+    label: int
+    query: str
+    support: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +80,76 @@ class Fold:
     def evaluation_ids(self) -> tuple[str, ...]:
         """The ids of the images to evaluate on, ascending, each once."""
         return _ids_of(self.evaluation)
+
+    def episodes(
+        self, shots: int = 1, count: int = 1000, *, seed: int = 0, part: Part = "evaluation"
+    ) -> tuple[Episode, ...]:
+        """Draws episodes; the same arguments give the same ones on every machine.
+
+        Queries are all pairs in a random order, and then all in another one, so that each is a
+        query as often as any other, give or take one. Support images are drawn from those of the
+        query's class. Papers draw in ways of their own: name the seed beside a score.
+
+        Args:
+          shots: how many support images an episode has.
+          count: how many episodes there are.
+          seed: of the draw.
+          part: `evaluation` for the classes of this fold in VOC2012 val, `train` for those of the
+            other folds in trainaug.
+
+        Raises:
+          ConfigError: if a number is below 1, a class has too few images for so many shots, or
+            there is no such part.
+        """
+        if part not in get_args(Part):
+            raise ConfigError("part", found=repr(part), expected="train or evaluation")
+        for name, number in {"shots": shots, "count": count}.items():
+            if number < 1:
+                raise ConfigError(name, found=str(number), expected="1 or more")
+        pairs = self.evaluation if part == "evaluation" else self.train
+        return _draw_episodes(pairs, shots, count, random.Random(seed))
+
+
+def _draw_episodes(pairs: Pairs, shots: int, count: int, rng: random.Random) -> tuple[Episode, ...]:
+    """Draws episodes of which the queries are all pairs in turn; see `Fold.episodes`."""
+    ids_by_class: dict[int, list[str]] = collections.defaultdict(list)
+    for image_id, label in pairs:
+        ids_by_class[label].append(image_id)
+    _check_enough_images(ids_by_class, shots)
+    episodes: list[Episode] = []
+    while len(episodes) < count:
+        missing = count - len(episodes)
+        for image_id, label in _draw(pairs, min(missing, len(pairs)), rng):
+            others = [other for other in ids_by_class[label] if other != image_id]
+            support = _draw(others, shots, rng)
+            episodes.append(Episode(label, image_id, tuple(support)))
+    return tuple(episodes)
+
+
+def _check_enough_images(ids_by_class: Mapping[int, Sequence[str]], shots: int) -> None:
+    smallest = min(ids_by_class, key=lambda label: len(ids_by_class[label]))
+    images = len(ids_by_class[smallest])
+    if shots >= images:
+        raise ConfigError(
+            "shots",
+            found=f"{shots}, and {images} images of class {smallest}",
+            expected=f"at most {images - 1}: the query is not in its own support",
+        )
+
+
+def _draw(items: Sequence[Item], count: int, rng: random.Random) -> list[Item]:
+    """Draws items, each at most once, in random order.
+
+    Python promises that `random()` of a seed stays the same in later versions, and only that, so
+    `sample` and `shuffle` are not used.
+    """
+    remaining = list(items)
+    drawn = []
+    for _ in range(count):
+        number = int(rng.random() * len(remaining))
+        remaining[number], remaining[-1] = remaining[-1], remaining[number]
+        drawn.append(remaining.pop())
+    return drawn
 
 
 def fold_classes(number: int) -> tuple[int, ...]:

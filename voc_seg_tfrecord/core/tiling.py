@@ -22,12 +22,14 @@ class Span:
     Attributes:
       start: where it begins in the image.
       length: how long it is.
-      shared: how many of its first pixels an earlier tile has too.
+      shared: how many of its first pixels the tile before it has too.
+      shared_after: how many of its last pixels the tile after it has too.
     """
 
     start: int
     length: int
     shared: int
+    shared_after: int
 
     @property
     def in_image(self) -> slice:
@@ -157,11 +159,16 @@ class Tiling:
         """
         length = min(self.size, side)
         last_start = max(side - self.size, 0)
+        starts = [*range(0, last_start, self.size - self.overlap), last_start]
         spans = []
-        end = 0
-        for start in (*range(0, last_start, self.size - self.overlap), last_start):
-            spans.append(Span(start, length, shared=end - start))
-            end = start + length
+        for number, start in enumerate(starts):
+            shared = 0
+            if number > 0:
+                shared = starts[number - 1] + length - start
+            shared_after = 0
+            if number + 1 < len(starts):
+                shared_after = start + length - starts[number + 1]
+            spans.append(Span(start, length, shared, shared_after))
         return spans
 
 

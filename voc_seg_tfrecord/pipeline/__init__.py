@@ -43,9 +43,9 @@ from voc_seg_tfrecord.pipeline.geometry import (
 from voc_seg_tfrecord.pipeline.reading import read
 from voc_seg_tfrecord.pipeline.seeds import example_seed
 from voc_seg_tfrecord.pipeline.semi_supervised import labeled_unlabeled_batches
-from voc_seg_tfrecord.pipeline.stitching import stitch, tiles_of
 from voc_seg_tfrecord.pipeline.targets import one_hot, sample_weights
 from voc_seg_tfrecord.pipeline.window import decode
+from voc_seg_tfrecord.reading.stitching import stitch, tiles_of
 
 __all__ = [
     "augment",

@@ -1,10 +1,12 @@
-"""Predictions of tiles, put together to predictions of complete images."""
+"""Puts predictions of tiles together to predictions of complete images, in NumPy.
+
+`voc_seg_tfrecord.arrays` and `voc_seg_tfrecord.pipeline` give `stitch` and `tiles_of` out.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
-import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import (
@@ -15,11 +17,14 @@ from voc_seg_tfrecord.core.names import (
     TILE_X,
     TILE_Y,
 )
-from voc_seg_tfrecord.core.tiling import Tiling
+from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.core.tiling import Span, Tile, Tiling
+from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 from voc_seg_tfrecord.reading.metadata import tiling_of
 
-Overlap = Literal["average", "first"]
-"""What counts where tiles overlap: the mean of all, or the first tile row by row."""
+Overlap = Literal["average", "blend", "first"]
+"""What counts where tiles overlap: the mean of all; a mean in which a tile counts less towards its
+border; or the first tile row by row."""
 
 Predictions = Iterable[tuple[Mapping[str, Any], Any]]
 """Pairs of an example or a batch, and what was predicted for it."""
@@ -29,10 +34,11 @@ _MAX_NAMED = 3
 
 
 def stitch(
-    builder: tfds.core.DatasetBuilder,
+    dataset: BuiltDataset,
     predictions: Predictions,
     *,
     overlap: Overlap | None = None,
+    data_dir: PathLike | None = None,
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Puts predictions of tiles together, in whatever order the tiles come.
 
@@ -41,14 +47,18 @@ def stitch(
     time, whose tiles `tiles_of` names.
 
     Args:
-      builder: of the tiled dataset, from `tfds.builder`.
+      dataset: the tiled dataset: its builder, its name, such as `voc_seg_tfrecord/field`, or the
+        path of its folder.
       predictions: pairs of an example or a batch with the features `tile/...`, as
-        `evaluation_batches` gives them, and what was predicted: scores `[h, w, C]` or classes
-        `[h, w]`, with a batch as first axis if it is one. Padding below and to the right of a
-        tile is cut off.
-      overlap: `average` takes the mean of scores where tiles overlap; `first` takes the first
-        tile, row by row, whatever the order in which they come. By default `average` for
-        floating-point numbers and `first` for integers, of which no mean can be taken.
+        `data_source` and `evaluation_batches` give them, and what was predicted: scores
+        `[h, w, C]` or classes `[h, w]`, with a batch as first axis if it is one. Padding below
+        and to the right of a tile is cut off.
+      overlap: `average` takes the mean of scores where tiles overlap; `blend` takes a weighted
+        mean, in which the weight of a tile falls linearly over the pixels that it shares with a
+        neighbor, so that no seam is seen; `first` takes the first tile, row by row, whatever the
+        order in which they come. By default `average` for floating-point numbers and `first` for
+        integers, of which no mean can be taken.
+      data_dir: the folder of datasets, for a name; TFDS's by default.
 
     Yields:
       The id of an image and what was predicted for it, `[H, W, C]` or `[H, W]` of the same
@@ -59,8 +69,9 @@ def stitch(
         a tile that the image does not have, a score is NaN, or in the end tiles are missing.
     """
     if overlap not in (None, *get_args(Overlap)):
-        raise ConfigError("overlap", found=repr(overlap), expected="average or first")
-    tiling = _tiling(builder)
+        expected = "average, blend or first"
+        raise ConfigError("overlap", found=repr(overlap), expected=expected)
+    tiling = _tiling(dataset, data_dir)
     incomplete: dict[str, _Canvas] = {}
     complete_ids: set[str] = set()
     for example, predicted in _split_batches(predictions):
@@ -94,25 +105,32 @@ def _missing_error(incomplete: Mapping[str, "_Canvas"]) -> ConfigError:
     )
 
 
-def tiles_of(builder: tfds.core.DatasetBuilder, sizes: Mapping[str, tuple[int, int]]) -> list[str]:
+def tiles_of(
+    dataset: BuiltDataset,
+    sizes: Mapping[str, tuple[int, int]],
+    *,
+    data_dir: PathLike | None = None,
+) -> list[str]:
     """Returns the ids of all tiles of images, which `evaluation_batches` takes as a list.
 
     Args:
-      builder: of the tiled dataset.
+      dataset: the tiled dataset; see `stitch`.
       sizes: height and width of each image, by its id.
+      data_dir: the folder of datasets, for a name; TFDS's by default.
 
     Raises:
       ConfigError: if the dataset has no tiles.
     """
-    tiling = _tiling(builder)
+    tiling = _tiling(dataset, data_dir)
     tile_ids = []
     for image_id, (height, width) in sizes.items():
         tile_ids += [tile.name(image_id) for tile in tiling.tiles(height, width)]
     return tile_ids
 
 
-def _tiling(builder: tfds.core.DatasetBuilder) -> Tiling:
+def _tiling(dataset: BuiltDataset, data_dir: PathLike | None) -> Tiling:
     """Returns how a dataset was cut; raises a `ConfigError` if it was not."""
+    builder = as_builder(dataset, data_dir)
     tiling = tiling_of(builder)
     if tiling is None:
         raise ConfigError(
@@ -156,17 +174,18 @@ class _Canvas:
         are_scores = np.issubdtype(predicted.dtype, np.floating)
         if overlap is None:
             overlap = "average" if are_scores else "first"
-        if overlap == "average" and not are_scores:
+        if overlap != "first" and not are_scores:
             raise ConfigError(
                 "overlap",
-                found=f"'average' of {predicted.dtype}",
+                found=f"{overlap!r} of {predicted.dtype}",
                 expected="floating-point scores, or overlap='first' for classes",
                 remedy="stitch the scores, and take .argmax(-1) of the result",
             )
-        # How many tiles have come for each pixel; nobody asks if the first one counts.
-        self._count: np.ndarray | None = None
-        if overlap == "average":
-            self._count = np.zeros((height, width), np.uint16)
+        self._blends = overlap == "blend"
+        # The sum of the weights of all tiles that have come, by pixel; None for `first`.
+        self._weight: np.ndarray | None = None
+        if overlap != "first":
+            self._weight = np.zeros((height, width), np.float32)
 
     def add(self, example: Mapping[str, Any], predicted: np.ndarray) -> None:
         """Adds one tile."""
@@ -189,10 +208,11 @@ class _Canvas:
                 remedy="resize the scores of the network to the size of the tile",
             )
         part = predicted[: tile.height, : tile.width]
-        if self._count is None:
+        if self._weight is None:
             self.result[tile.window][tile.own] = part[tile.own]
         else:
-            _add_to_mean(self.result[tile.window], self._count[tile.window], part)
+            weight = _blending_weight(tile) if self._blends else np.ones(part.shape[:2], np.float32)
+            _add_to_mean(self.result[tile.window], self._weight[tile.window], part, weight)
         if np.issubdtype(part.dtype, np.floating) and np.isnan(self.result[tile.window]).any():
             raise ConfigError(
                 f"stitch, {tile.name(self._image_id)}",
@@ -202,19 +222,38 @@ class _Canvas:
             )
 
 
-def _add_to_mean(mean: np.ndarray, count: np.ndarray, part: np.ndarray) -> None:
+def _blending_weight(tile: Tile) -> np.ndarray:
+    """Returns the weight of each pixel of a tile, float32 `[h, w]`, above 0 and at most 1.
+
+    It is 1 where no other tile is, and falls to the border that the tile shares with a neighbor.
+    The weights of two neighbors are together 1 in each pixel that no third tile has.
+    """
+    return np.outer(_ramp(tile.vertical), _ramp(tile.horizontal)).astype(np.float32)
+
+
+def _ramp(span: Span) -> np.ndarray:
+    """Returns the weights along one side of a tile, float64 `[length]`."""
+    from_start = np.arange(1, span.length + 1) / (span.shared + 1)
+    to_end = np.arange(span.length, 0, -1) / (span.shared_after + 1)
+    return np.minimum(np.minimum(from_start, to_end), 1)
+
+
+def _add_to_mean(
+    mean: np.ndarray, total_weight: np.ndarray, part: np.ndarray, weight: np.ndarray
+) -> None:
     """Adds scores to a running mean in place: the mean of equal numbers is that number exactly.
 
     Args:
       mean: of the scores so far, `[h, w, ...]`.
-      count: how many there are of each pixel, uint16 `[h, w]`; it is increased by 1.
+      total_weight: the weight of these, float32 `[h, w]`; `weight` is added to it.
       part: the scores that are added, `[h, w, ...]`.
+      weight: of the scores that are added, float32 `[h, w]`, above 0.
     """
-    count += 1
+    total_weight += weight
     channel_axes = (1,) * (part.ndim - 2)
-    counts = count.reshape(count.shape + channel_axes).astype(part.dtype)
+    divisor = (total_weight / weight).reshape(weight.shape + channel_axes).astype(part.dtype)
     with np.errstate(invalid="ignore"):  # `_Canvas.add` refuses what is NaN in the end
-        step = (part - mean) / counts
+        step = (part - mean) / divisor
         # The mean of -inf and anything finite is -inf; the difference would be no number.
         stays = np.isinf(mean) & ((part == mean) | np.isfinite(part))
         mean += np.where(stays, 0, step)
