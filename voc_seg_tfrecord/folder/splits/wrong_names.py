@@ -16,6 +16,9 @@ from voc_seg_tfrecord.formats.listed_images import Vocabulary
 
 _MAX_SEARCHED_PATHS = 1000
 
+_MAX_DEPTH = 20
+"""Folders above a file, of which a path is searched for; a line may be a path of thousands."""
+
 
 def describe_wrong_names(text: ListText) -> str:
     """Says which names in a text are not quite those of images; empty if none are."""
@@ -129,8 +132,10 @@ def note_on_paths_of_other_files(text: ListText, tree: VocTree) -> list[str]:
     notes = list[str]()
     for path in itertools.islice(paths, _MAX_SEARCHED_PATHS):
         image_id = text.image_names.get(path)
+        if image_id is None:
+            continue
         file = _find_file(path, posixpath.dirname(text.path), tree)
-        if image_id is None or not file:
+        if not file:
             continue
         image = tree.paths.image(image_id)
         mask = tree.paths.mask(image_id) if image_id in tree.masks else ""
@@ -151,7 +156,7 @@ def _find_file(path: str, folder_of_text: str, tree: VocTree) -> str:
     longest end of it that is a file with its folder counts.
     """
     assert tree.listing
-    parts = [part for part in path.split("/") if part.strip(".")]
+    parts = [part for part in path.split("/") if part.strip(".")][-_MAX_DEPTH - 1 :]
     for first in range(len(parts) - 1):
         for top in (folder_of_text, tree.root_below_given, ""):
             folder = posixpath.join(top, *parts[first:-1])
