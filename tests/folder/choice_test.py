@@ -557,3 +557,11 @@ def test_parts_that_are_said_by_the_ends_of_their_paths_are_the_splits(tmp_path)
     assert_right(plan_of(tmp_path, **said_by(options)), {"train": "abc", "test": "de"})
     write(tmp_path, "f more/images/q/{}.jpg more/masks/q/{}.png")
     refused(tmp_path, "2 folders 'images/q' for the part 'test'", ConfigError, **said_by(options))
+
+
+def test_two_folders_of_one_part_are_refused(tmp_path):
+    for folder in "ab":
+        exports.put_pairs(tmp_path, "12", f"{folder}/{{}}.png", f"{folder}_masks/{{}}.png")
+    options = {"images": "train=a,train=b", "masks": "train=a_masks,train=b_masks"}
+    with pytest.raises(VocSegError, match="two folders for the part 'train'"):
+        plan_of(tmp_path, **options)

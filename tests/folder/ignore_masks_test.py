@@ -264,3 +264,11 @@ def test_ignore_masks_of_no_image_are_noted(tmp_path):
 def test_ignore_masks_need_masks_of_your_own(fields):
     with pytest.raises(ConfigError, match="option ignore_masks"):
         VocSegConfig(name="x", ignore_masks="fov", **fields)
+
+
+def test_ignore_masks_whose_names_fit_in_two_ways_are_refused(tmp_path):
+    flat(tmp_path, ignored=False)
+    for name, image_id in (("1_fov", "1"), ("roi_2", "2")):
+        save(tmp_path, f"fov/{name}.png", field_of_view(image_id) * np.uint8(255))
+    with pytest.raises(VocSegError, match=r"1_fov.png and roi_2.png, whose names fit those"):
+        plan_to_build(tmp_path, name="x", ignore_masks="fov", **VESSELS)

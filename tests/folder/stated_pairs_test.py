@@ -339,3 +339,27 @@ def test_a_text_that_is_a_link_to_nowhere_is_no_traceback(tmp_path, name):
     write(tmp_path, "ab images/{}.png masks/{}.png")
     (tmp_path / name).symlink_to(tmp_path / "nowhere")
     refused(tmp_path, f"{name}: this file cannot be read", VocSegError)
+
+
+@pytest.mark.parametrize("ending", ["jpg", "png"])
+@pytest.mark.parametrize(("mask_of", "is_refused"), [("2143", True), ("1234", False)])
+def test_a_mask_that_several_folders_have_is_refused_if_it_is_not_that_by_name(
+    tmp_path, mask_of, is_refused, ending
+):
+    for folder, contents in (("a", "abcd"), ("b", "efgh")):
+        for image_id, content in zip("1234", contents, strict=True):
+            image = tmp_path / f"images/{folder}/{image_id}.{ending}"
+            image.parent.mkdir(parents=True, exist_ok=True)
+            exports.picture(content).save(image)
+            exports.put_mask(tmp_path, f"masks/{folder}/{image_id}.png", exports.truth(content))
+    rows = ["image,mask"]
+    for folder in "ab":
+        for image_id, mask_id in zip("1234", mask_of, strict=True):
+            rows.append(f"images/{folder}/{image_id}.{ending},{mask_id}.png")
+    (tmp_path / "pairs.csv").write_text("\n".join(rows))
+    if is_refused:
+        with pytest.raises(VocSegError, match=r"pairs\.csv"):
+            plan_of(tmp_path)
+    else:
+        (pairs,) = pairs_of(plan_of(tmp_path)).values()
+        assert len(pairs) == 8

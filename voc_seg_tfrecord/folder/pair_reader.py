@@ -52,7 +52,8 @@ def read_stated_masks(tree: VocTree, text: str, files: NamedFiles) -> Iterator[S
       files: the images and masks of the set.
 
     Raises:
-      LayoutError: if both names of a row may be those of an image and of a mask.
+      LayoutError: if both names of a row may be those of an image and of a mask, or several folders
+        have the mask.
     """
     for table in read_pair_tables(tree.given / text, tree.texts.read):
         columns = find_pair_columns(table, files)
@@ -91,13 +92,25 @@ def _read_rows(
             continue
         paths = files.find_masks(written)
         if len(paths) > 1:
-            continue  # a name that several folders have tells nothing
+            if files.mask_by_name(image_id) in paths:
+                continue  # the row states the mask that the image has by its name
+            raise _mask_of_several_folders_error(tree, text, row[columns.images], written)
         path = paths[0] if paths else ""
         if columns.are_ambiguous and path != files.mask_by_name(image_id):
             raise _ambiguous_names_error(tree, text, row[columns.images], written)
         folder = posixpath.dirname(path or written.replace("\\", "/"))
         is_called_mask = columns.are_called_masks or role_of_path(folder.strip("/")) == "masks"
         yield StatedMask(image_id, written, path, text, is_called_mask)
+
+
+def _mask_of_several_folders_error(tree: VocTree, text: str, image: str, mask: str) -> LayoutError:
+    return LayoutError(
+        tree.given / text,
+        found=f"the mask {mask} of the image {image}, and several folders have such a mask",
+        expected="a mask with its folder, such as masks/train/2.png",
+        remedy="write the folders before the names of masks",
+        kind=STATED_PAIRS,
+    )
 
 
 def _ambiguous_names_error(tree: VocTree, text: str, image: str, mask: str) -> LayoutError:

@@ -195,6 +195,12 @@ def test_yaml_with_some_images_in_two_lists_stops_the_build(tmp_path):
         plan_of(tmp_path)
 
 
+def test_a_list_of_all_images_beside_those_of_splits_in_yaml_changes_no_split(tmp_path):
+    text = "all: [a, b, c, d]\ntrain: [a, b, c]\nval: [d]\n"
+    write(tmp_path, "abcd images/{}.jpg masks/{}.png", ("splits.yaml", text))
+    assert images_of(plan_of(tmp_path)) == {"train": ["a", "b", "c"], "validation": ["d"]}
+
+
 def test_yaml_with_all_images_in_two_lists_makes_no_split_and_is_named(tmp_path):
     text = "train: [a, b, c, d]\nval: [d, c, b, a]\n"
     write(tmp_path, "abcd images/{}.jpg masks/{}.png", ("splits.yaml", text))

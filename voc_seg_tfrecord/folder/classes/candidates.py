@@ -12,6 +12,7 @@ from etils import epath
 from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_files import ClassFile, read_class_files
 from voc_seg_tfrecord.core.errors import LayoutError
+from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.folder.classes.numbering import list_numberings
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders
 from voc_seg_tfrecord.folder.tree.listing import subfolders
@@ -19,6 +20,9 @@ from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.registry import CLASS_FILES
 
 _DEVKIT = "vocdevkit"  # VOC's folder of all releases, in small letters
+
+_VALUES_OF_SEVERAL_CLASSES = (-1, VOID)
+"""Values that a class file may give to several classes: no value, and void."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,9 +147,10 @@ def _unite(root: epath.Path, source: str, files: Sequence[ClassFile]) -> ClassFi
     for file in files:
         for entry in file.entries:
             use = _EntryOfFile(entry, file.source)
-            first_of_value = first_by_value.setdefault(entry.value, use)
-            first_of_name = first_by_name.setdefault(entry.name, use)
-            for first in (first_of_value, first_of_name):
+            firsts = [first_by_name.setdefault(entry.name, use)]
+            if entry.value not in _VALUES_OF_SEVERAL_CLASSES:
+                firsts.append(first_by_value.setdefault(entry.value, use))
+            for first in firsts:
                 if first.entry != entry:
                     raise _splits_contradict_error(root, use, first)
     longest = max(files, key=lambda file: len(file.entries))

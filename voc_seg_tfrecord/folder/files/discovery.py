@@ -251,6 +251,8 @@ def _parts_of_options(given: GivenLayout, pairings: Sequence[Pairing]) -> Layout
             expected="folders of their own for each part",
             remedy="name each folder once",
         )
+    _check_part_names("images", given.image_folders)
+    _check_part_names("masks", given.mask_folders)
     mask_folder_of_part = {each.part: each.path for each in given.mask_folders}
     evidence = FileEvidence(given.listing, pairings, given.options, given.looks)
     parts = []
@@ -263,6 +265,23 @@ def _parts_of_options(given: GivenLayout, pairings: Sequence[Pairing]) -> Layout
         check_masks_of_many_images(given.listing, *pairing.folders, pairing.images.names)
         parts.append(part_of(named.part, pairing))
     return Layout(".", ".", parts=tuple(parts))
+
+
+def _check_part_names(option: str, folders: Sequence[NamedFolder]) -> None:
+    """Checks that each part has one folder.
+
+    Raises:
+      ConfigError: if two folders have the name of one part.
+    """
+    names = [each.part for each in folders]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(
+                f"option {option}",
+                found=f"two folders for the part {name!r}",
+                expected="one folder for each part",
+                remedy="name each part once, such as train_1=A,train_2=B",
+            )
 
 
 def _no_masks_of_part_error(named: NamedFolder) -> ConfigError:

@@ -6,6 +6,7 @@ import posixpath
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, counted
 from voc_seg_tfrecord.core.layout import MASK_ENDINGS
+from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix, affix_around
 from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.files.pairings import few
@@ -162,17 +163,43 @@ def _match_names(
     most = max(map(len, matches))
     best = [match for match in matches if len(match) == most]
     if len(best) > 1:
-        names = [dict(match) for match in best]
-        image_id = next(image_id for image_id in names[0] if image_id in names[1])
-        raise LayoutError(
-            listing.root / folder.path,
-            found=f"2 ignore masks for the image {stem_by_id[image_id]}: {names[0][image_id]} and "
-            f"{names[1][image_id]}",
-            expected="one ignore mask for each image",
-            remedy="take the other files out of the folder",
-            kind=IGNORE_MASKS,
-        )
+        raise _two_fits_error(listing.root / folder.path, stem_by_id, dict(best[0]), dict(best[1]))
     return dict(best[0])
+
+
+def _two_fits_error(
+    folder: PathLike,
+    stem_by_id: Mapping[str, str],
+    names: Mapping[str, str],
+    other_names: Mapping[str, str],
+) -> LayoutError:
+    """Returns the error about ignore masks whose names fit those of images in two ways.
+
+    Args:
+      folder: of the ignore masks.
+      stem_by_id: the images' names without their endings.
+      names: the ignore masks of images by one way.
+      other_names: those by the other.
+    """
+    common_ids = [image_id for image_id in names if image_id in other_names]
+    if common_ids:
+        image_id = common_ids[0]
+        found = (
+            f"2 ignore masks for the image {stem_by_id[image_id]}: {names[image_id]} and "
+            f"{other_names[image_id]}"
+        )
+        remedy = "take the other files out of the folder"
+    else:
+        first, other = next(iter(names.values())), next(iter(other_names.values()))
+        found = f"{first} and {other}, whose names fit those of images in two ways"
+        remedy = "give all ignore masks names of one kind"
+    return LayoutError(
+        folder,
+        found=found,
+        expected="one ignore mask for each image",
+        remedy=remedy,
+        kind=IGNORE_MASKS,
+    )
 
 
 def _list_affixes(folder: _IgnoreFolder, stem_by_id: Mapping[str, str]) -> list[Affix]:

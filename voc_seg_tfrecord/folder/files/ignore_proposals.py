@@ -49,14 +49,14 @@ def _are_fields_of_view(options: Mapping[str, str], given: GivenLayout) -> bool:
     """Says whether a few masks of an alternative all look like fields of view."""
     options_of_masks = {name: options[name] for name in ("masks", "mask_name") if name in options}
     layout = dataclasses.replace(given, options=options_of_masks)
-    sets = [files for files in layout.allowed_sets().masks if files.names]
-    paths = itertools.chain.from_iterable(map(_few_paths, sets))
     try:
+        sets = [files for files in layout.allowed_sets().masks if files.names]
+        paths = itertools.chain.from_iterable(map(_few_paths, sets))
         looks = [
             looks_like_field_of_view(File.read(given.listing.root / path, MaskError))
             for path in paths
         ]
-    except VocSegError:  # one is no ignore mask
+    except VocSegError:  # one is no ignore mask, or the alternative has no folder of masks
         return False
     return bool(looks) and all(looks)
 

@@ -139,7 +139,7 @@ def _have_common_ids(lists: Sequence[ListedImages]) -> bool:
 
 
 def _judge_images_of_several_lists(text: ListText) -> TextVerdict | None:
-    """Judges YAML that names an image in two of its lists.
+    """Judges YAML that names an image in the lists of two splits.
 
     Example: YOLO's `data.yaml` with one folder for train and val, which divides nothing. If the
     lists have only some images in common, nobody knows in which split these are. An id that one
@@ -147,11 +147,10 @@ def _judge_images_of_several_lists(text: ListText) -> TextVerdict | None:
     """
     if not text.has_ending(YAML_ENDINGS):
         return None
-    if not _have_common_ids(text.listed):
-        return None
     lists_of_splits = [entry for entry in text.listed if split_but_for_number(entry.key)]
-    are_all_the_same = len({frozenset(entry.ids) for entry in lists_of_splits}) == 1
-    if are_all_the_same or not _have_common_ids(lists_of_splits):
+    if not _have_common_ids(lists_of_splits):
+        return None
+    if len({frozenset(entry.ids) for entry in lists_of_splits}) == 1:
         return TextVerdict(Use.NO_SPLITS, "names the same images for several splits")
     return TextVerdict(Use.UNCLEAR, "some images in two of its lists")
 

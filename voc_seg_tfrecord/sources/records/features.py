@@ -20,6 +20,9 @@ Value = bytes | int | float
 Record = dict[str, list[Value]]
 """The values of each feature, by its key."""
 
+_JPEG_BEGINNING = b"\xff\xd8\xff"
+_JPEG_END = b"\xff\xd9"
+
 _CHANNELS_OF_IMAGES = (1, 3, 4)
 """Numbers of channels that an image may have; the fourth is alpha, which is dropped."""
 
@@ -347,11 +350,14 @@ def _find_raw_channels(
 ) -> int | None:
     """Returns how many channels bytes have as raw pixels of a size; None if they are none.
 
-    Bytes are raw pixels if there are as many of them as pixels. A PNG of just that many bytes is
-    still a file, because no pixels begin with its signature of 8 bytes by chance. The 3 bytes of a
-    JPEG's signature may well be a pixel, so they do not count.
+    Bytes are raw pixels if there are as many of them as pixels. A PNG or a JPEG of just that many
+    bytes is still a file: no pixels begin with the 8 bytes of a PNG by chance, and none both begin
+    and end as a JPEG does. The first 3 bytes of a JPEG alone may well be a pixel.
     """
-    if not size or size[0] * size[1] > MAX_PIXELS or data.startswith(PNG_SIGNATURE):
+    is_jpeg = data.startswith(_JPEG_BEGINNING) and data.endswith(_JPEG_END)
+    if is_jpeg or data.startswith(PNG_SIGNATURE):
+        return None
+    if not size or size[0] * size[1] > MAX_PIXELS:
         return None
     height, width = size[:2]
     for channels in possible_channels:

@@ -249,6 +249,13 @@ def _layout_as_given(keys: Mapping[str, str], size: tuple[int, ...]) -> RecordLa
             expected=expected,
             remedy="name the feature that holds the image",
         )
+    if "mask" in keys and "label" in keys:
+        raise ConfigError(
+            "--keys",
+            found=f"a mask ({keys['mask']}) and a label of the image ({keys['label']})",
+            expected="one of them: a dataset is for segmentation or for classification",
+            remedy="leave out the other key",
+        )
     keys_of_sizes = [keys[field] for field in ("height", "width", "shape") if field in keys]
     _check_size_is_needed(size, keys_of_sizes)
     return RecordLayout(**keys, size=size)
