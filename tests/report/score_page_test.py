@@ -122,7 +122,7 @@ def test_where_looks_are_not_compared_the_section_says_why(perfect, monkeypatch)
     def damaged(image, *_, **__):
         raise ImageError(image.where, found="no JPEG", expected="an image")
 
-    monkeypatch.setattr(label_errors, "examine", damaged)
+    monkeypatch.setattr(label_errors, "examine_appearances", damaged)
     assert re.search("Regions could not be compared. .*: no JPEG", perfect())
     monkeypatch.setattr(appearance, "is_available", lambda: False)
     text = perfect()
