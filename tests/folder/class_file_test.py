@@ -258,6 +258,15 @@ def test_splits_that_number_classes_in_their_own_way_are_refused(tmp_path):
             plan_to_build(tmp_path, name="mine", **said)
 
 
+def test_two_classes_that_are_void_in_the_files_of_splits_do_not_contradict(tmp_path):
+    roboflow(tmp_path, train=[], valid=[])
+    for split in ("train", "valid"):
+        text = '{"background": 0, "a": 1, "b": 2, "void": 255, "ignore": 255}'
+        exports.put(tmp_path, f"{split}/classes.json", text)
+    plan = plan_to_build(tmp_path, name="mine")
+    assert plan.config.class_names[:3] == ("background", "a", "b")
+
+
 def put_files_of_root_and_split(root, in_root, in_split):
     """Writes the split `train` of one image, and a `class_names.txt` in the root and in `train`."""
     roboflow(root, train=[])

@@ -147,9 +147,10 @@ def _unite(root: epath.Path, source: str, files: Sequence[ClassFile]) -> ClassFi
     for file in files:
         for entry in file.entries:
             use = _EntryOfFile(entry, file.source)
-            firsts = [first_by_name.setdefault(entry.name, use)]
+            firsts: list[_EntryOfFile] = []
             if entry.value not in _VALUES_OF_SEVERAL_CLASSES:
                 firsts.append(first_by_value.setdefault(entry.value, use))
+            firsts.append(first_by_name.setdefault(entry.name, use))
             for first in firsts:
                 if first.entry != entry:
                     raise _splits_contradict_error(root, use, first)
