@@ -7,14 +7,12 @@ from PIL import Image
 import pytest
 from support import exports
 from support.encoding import decoded
-from support.folders import proposed, said_by
+from support.folders import examples_of, proposed, said_by
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, plan_to_build
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.sources.open import own_source
-from voc_seg_tfrecord.writing.examples import make_example
 
 HEIGHT, WIDTH = 40, 48
 VESSELS = {"classes": [[0, "background"], [255, "vessel"]]}
@@ -73,14 +71,10 @@ def flat(root, ids="123", ignored=True) -> None:
 
 def masks_of(root, **said) -> dict[str, np.ndarray]:
     """Returns what a build stores of each mask, by the numbers of the images."""
-    plan = plan_to_build(root, name="x", **said)
-    source = own_source(plan)
     masks = {}
-    for pairs in source.splits.values():
-        for pair in pairs:
-            example = make_example(pair.read(), source.spec)
-            number = pair.filename.rpartition("/")[2].partition(".")[0].partition("_")[0]
-            masks[number] = decoded(example["segmentation_mask"])
+    for name, example in examples_of(root, **said).items():
+        number = name.rpartition("/")[2].partition(".")[0].partition("_")[0]
+        masks[number] = decoded(example["segmentation_mask"])
     return masks
 
 
@@ -155,10 +149,8 @@ def test_ignore_masks_go_with_instances_lists_and_missing_masks(tmp_path):
         save(tmp_path, f"SegmentationObject/{image_id}.png", vessels(image_id))
     (tmp_path / "SegmentationClass/2.png").unlink()
     exports.put(tmp_path, "ImageSets/Segmentation/train.txt", "1\n")
-    plan = plan_to_build(tmp_path, name="x", ignore_masks="fov", instance_mask=True, **VESSELS)
-    source = own_source(plan)
-    (pair,) = source.splits["train"]
-    example = make_example(pair.read(), source.spec)
+    said = {"ignore_masks": "fov", "instance_mask": True, **VESSELS}
+    (example,) = examples_of(tmp_path, **said).values()
     np.testing.assert_array_equal(decoded(example["instance_mask"]), truth("1"))
     exports.put(tmp_path, "ImageSets/Segmentation/train.txt", "1\n2\n")
     masks = masks_of(tmp_path, ignore_masks="fov", missing_mask="background", **VESSELS)

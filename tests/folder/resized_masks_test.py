@@ -5,14 +5,12 @@ from PIL import Image
 import pytest
 from support import exports
 from support.encoding import decoded
-from support.folders import said_by
+from support.folders import examples_of, said_by
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, plan_to_build
+from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.core.scaling import is_scaled
-from voc_seg_tfrecord.sources.open import own_source
-from voc_seg_tfrecord.writing.examples import make_example
 
 NAMES = ["background", "apple", "tree"]
 ORIENTATION = 0x0112
@@ -35,22 +33,17 @@ def put(root, image_id, image_size, mask, orientation=1, folder="SegmentationCla
     exports.put_mask(root, f"{folder}/{image_id}.png", mask)
 
 
-def examples_of(root, **said) -> list[dict]:
-    plan = plan_to_build(root, name="x", class_names=NAMES, **said)
-    source = own_source(plan)
-    examples = []
-    for pairs in source.splits.values():
-        examples += [make_example(pair.read(), source.spec) for pair in pairs]
-    return examples
+def examples_in_order(root, **said) -> list[dict]:
+    return [*examples_of(root, class_names=NAMES, **said).values()]
 
 
 def test_a_mask_of_half_the_size_is_asked_about_and_scaled(tmp_path):
     put(tmp_path, "a", (40, 64), truth("a", 40, 64)[::2, ::2])
     put(tmp_path, "b", (40, 64), truth("b", 40, 64))
     with pytest.raises(VocSegError, match="mask of 32 x 20 pixels") as asked:
-        examples_of(tmp_path)
+        examples_in_order(tmp_path)
     option = str(asked.value).rpartition("say ")[2]
-    examples = examples_of(tmp_path, **said_by(option))
+    examples = examples_in_order(tmp_path, **said_by(option))
     for example, image_id in zip(examples, "ab", strict=True):
         np.testing.assert_array_equal(
             decoded(example["segmentation_mask"]), truth(image_id, 40, 64)
@@ -61,7 +54,7 @@ def test_a_mask_of_half_the_size_is_asked_about_and_scaled(tmp_path):
 def test_a_larger_mask_gives_each_pixel_the_value_in_its_middle(tmp_path, factor):
     large = np.kron(truth("a", 40, 64), np.ones((factor, factor), np.uint8))
     put(tmp_path, "a", (40, 64), large)
-    (example,) = examples_of(tmp_path, resize_masks="nearest")
+    (example,) = examples_in_order(tmp_path, resize_masks="nearest")
     np.testing.assert_array_equal(decoded(example["segmentation_mask"]), truth("a", 40, 64))
 
 
@@ -70,7 +63,7 @@ def test_other_proportions_are_refused_with_and_without_the_option(tmp_path, siz
     put(tmp_path, "a", (40, 64), truth("a", *size))
     for said in ({}, {"resize_masks": "nearest"}):
         with pytest.raises(VocSegError, match="never resize one to fit"):
-            examples_of(tmp_path, **said)
+            examples_in_order(tmp_path, **said)
 
 
 @pytest.mark.parametrize("large", [(751, 1001), (1001, 751), (480, 640), (100, 101), (7, 500)])
@@ -96,11 +89,11 @@ def test_the_proportions_of_a_mask_say_whether_its_image_was_rotated(
     put(tmp_path, "a", (40, 64), small, orientation)
     if orientation == 1 and drawn_on == "shown":
         with pytest.raises(VocSegError, match="mask of 20 x 32 pixels"):
-            examples_of(tmp_path, resize_masks="nearest")
+            examples_in_order(tmp_path, resize_masks="nearest")
         return
     with pytest.raises(VocSegError, match="say --resize_masks nearest"):
-        examples_of(tmp_path)
-    (example,) = examples_of(tmp_path, resize_masks="nearest")
+        examples_in_order(tmp_path)
+    (example,) = examples_in_order(tmp_path, resize_masks="nearest")
     mask = decoded(example["segmentation_mask"])
     assert mask.shape == decoded(example["image"]).shape[:2]
     np.testing.assert_array_equal(mask[::2, ::2], small)
@@ -115,8 +108,8 @@ def test_a_turned_image_of_which_nothing_tells_the_side_is_refused(
 ):
     put(tmp_path, "a", size, truth("a", *mask), orientation)
     with pytest.raises(VocSegError, match="EXIF orientation"):
-        examples_of(tmp_path, resize_masks="nearest")
-    (example,) = examples_of(tmp_path, resize_masks="nearest", exif="ignore")
+        examples_in_order(tmp_path, resize_masks="nearest")
+    (example,) = examples_in_order(tmp_path, resize_masks="nearest", exif="ignore")
     assert decoded(example["segmentation_mask"]).shape == size
 
 
@@ -124,8 +117,8 @@ def test_instance_masks_are_scaled_too(tmp_path):
     put(tmp_path, "a", (40, 64), truth("a", 40, 64))
     exports.put_mask(tmp_path, "SegmentationObject/a.png", truth("b", 10, 16))
     with pytest.raises(VocSegError, match="SegmentationObject"):
-        examples_of(tmp_path, instance_mask=True)
-    (example,) = examples_of(tmp_path, instance_mask=True, resize_masks="nearest")
+        examples_in_order(tmp_path, instance_mask=True)
+    (example,) = examples_in_order(tmp_path, instance_mask=True, resize_masks="nearest")
     large = np.kron(truth("b", 10, 16), np.ones((4, 4), np.uint8))
     np.testing.assert_array_equal(decoded(example["instance_mask"]), large)
 

@@ -10,13 +10,11 @@ from PIL import Image, ImageFilter
 import pytest
 from support import exports
 from support.encoding import decoded
-from support.folders import said_by
+from support.folders import examples_of, said_by
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, plan_to_build
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError, VocSegError
-from voc_seg_tfrecord.sources.open import own_source
-from voc_seg_tfrecord.writing.examples import make_example
 
 IDS = "abcd"
 HEIGHT, WIDTH = 48, 64
@@ -113,13 +111,9 @@ def write(root, draw, pattern, options=None, ids=IDS) -> None:
 
 def masks_of(root, **said) -> dict[str, np.ndarray]:
     """Returns what a build stores of each mask, by the names of the images."""
-    plan = plan_to_build(root, name="x", **said)
-    source = own_source(plan)
     masks = {}
-    for pairs in source.splits.values():
-        for pair in pairs:
-            example = make_example(pair.read(), source.spec)
-            masks[pair.filename.split("/")[-1][0]] = decoded(example["segmentation_mask"])
+    for name, example in examples_of(root, **said).items():
+        masks[name.split("/")[-1][0]] = decoded(example["segmentation_mask"])
     return masks
 
 

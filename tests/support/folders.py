@@ -14,6 +14,8 @@ from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import arguments, cli
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.folder.plan import FolderPlan
+from voc_seg_tfrecord.sources.open import own_source
+from voc_seg_tfrecord.writing.examples import make_example
 
 NAMES = ["background", "apple", "tree"]
 
@@ -21,6 +23,16 @@ NAMES = ["background", "apple", "tree"]
 def plan_of(root: pathlib.Path, **said) -> FolderPlan:
     """Returns the plan of a folder, whose classes are `NAMES` unless others are said."""
     return plan_to_build(root, name="mine", **{"class_names": NAMES, **said})
+
+
+def examples_of(root: pathlib.Path, **said) -> dict[str, dict]:
+    """Returns what a build of a folder stores of each image, by `image/filename`."""
+    source = own_source(plan_to_build(root, name="x", **said))
+    examples = {}
+    for pairs in source.splits.values():
+        for pair in pairs:
+            examples[pair.filename] = make_example(pair.read(), source.spec)
+    return examples
 
 
 def pairs_of(plan: FolderPlan) -> dict[str, dict[pathlib.Path, pathlib.Path]]:

@@ -30,6 +30,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add(parser, "no_fit", "rgb")
 
 
+_SHOWN_BY_OPTION = {"no_fit": "labels that may be wrong", "rgb": "images"}
+"""What the page alone shows, by the option that changes how."""
+
+
+def _check_no_option_of_page(args: argparse.Namespace) -> None:
+    """Refuses options that would do nothing without a page."""
+    for option, shown in _SHOWN_BY_OPTION.items():
+        if getattr(args, option):
+            raise ConfigError(
+                f"--{option}",
+                found="no --out",
+                expected=f"--out: only the page shows {shown}",
+                remedy=f"add --out report.html, or leave --{option} out",
+            )
+
+
 def run(args: argparse.Namespace) -> int:
     if not (args.out or args.card):
         raise ConfigError(
@@ -38,20 +54,8 @@ def run(args: argparse.Namespace) -> int:
             expected="what to write",
             remedy="add --out report.html for the page, or --card FOLDER for the dataset's card",
         )
-    if args.no_fit and not args.out:
-        raise ConfigError(
-            "--no_fit",
-            found="no --out",
-            expected="--out: only the page shows labels that may be wrong",
-            remedy="add --out report.html, or leave --no_fit out",
-        )
-    if args.rgb and not args.out:
-        raise ConfigError(
-            "--rgb",
-            found="no --out",
-            expected="--out: only the page shows images",
-            remedy="add --out report.html, or leave --rgb out",
-        )
+    if not args.out:
+        _check_no_option_of_page(args)
     rgb = arguments.parse_rgb(args.rgb)
     builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
     if args.card and splits:

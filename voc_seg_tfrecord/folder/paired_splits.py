@@ -8,7 +8,7 @@ import collections
 import dataclasses
 
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
+from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.splits.divide import Splits, split_ids
@@ -17,7 +17,6 @@ from voc_seg_tfrecord.folder.splits.mask_checks import NAMES_OF_MASKS
 from voc_seg_tfrecord.folder.splits.missing_masks import MissingMasks
 from voc_seg_tfrecord.folder.splits.pools import ONE_SPLIT, SOURCE_OF_ONE_SPLIT
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
-from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,28 +39,11 @@ def choose_splits(reader: FolderReader, config: VocSegConfig, problems: Problems
     and groups say.
     """
     tree = reader.find_tree(config)
-    _check_masks_can_be_resized(tree, config)
     evidence = problems.try_step(reader.find_split_evidence, config) or SplitEvidence(tree)
     decided = _decide_splits(reader, evidence, config, problems)
     if decided is not None:
         return decided
     return _put_all_in_one_split(reader, evidence, config, problems)
-
-
-def _check_masks_can_be_resized(tree: VocTree, config: VocSegConfig) -> None:
-    """Checks that masks are no polygons if they are to be resized.
-
-    Raises:
-      ConfigError: if they are.
-    """
-    if config.resize_masks is not None and tree.labels.tool:
-        raise ConfigError(
-            "option resize_masks",
-            found=f"{config.resize_masks}, but the masks are drawn from the polygons of "
-            f"{tree.labels.tool}",
-            expected="masks that are files of pixels; polygons are drawn at the size of the image",
-            remedy="leave resize_masks out, or name the folder of masks with --masks",
-        )
 
 
 def _decide_splits(

@@ -103,7 +103,8 @@ class FolderReader:
         """Returns the images and labels, in the folders that the config names if it names any.
 
         Raises:
-          ConfigError: if the folder, or one that the config names, does not exist.
+          ConfigError: if the folder, or one that the config names, does not exist; if polygons are
+            to be read by a threshold or resized.
           LayoutError: if there is no set of images and masks, or more than one.
         """
         if not self.folder.is_dir():
@@ -121,7 +122,9 @@ class FolderReader:
                 if error.kind != NO_MASKS:
                     raise
                 self._trees[options] = self._find_tree_without_pairs(config, error)
-        return self._trees[options]
+        tree = self._trees[options]
+        _check_masks_can_be_resized(tree, config)
+        return tree
 
     def _find_tree_without_pairs(self, config: VocSegConfig, error: LayoutError) -> VocTree:
         """Returns the tree of the folders that a text of pairs names, where names pair nothing.
@@ -196,3 +199,19 @@ class FolderReader:
         if ignore_folders:
             tree = pair_ignore_masks(tree, self.listing, ignore_folders)
         return tree
+
+
+def _check_masks_can_be_resized(tree: VocTree, config: VocSegConfig) -> None:
+    """Checks that masks are no polygons if they are to be resized.
+
+    Raises:
+      ConfigError: if they are.
+    """
+    if config.resize_masks is not None and tree.labels.tool:
+        raise ConfigError(
+            "option resize_masks",
+            found=f"{config.resize_masks}, but the masks are drawn from the polygons of "
+            f"{tree.labels.tool}",
+            expected="masks that are files of pixels; polygons are drawn at the size of the image",
+            remedy="leave resize_masks out, or name the folder of masks with --masks",
+        )

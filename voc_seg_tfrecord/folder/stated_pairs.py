@@ -366,13 +366,8 @@ def _with_masks(tree: VocTree, changed_by_image: Mapping[str, StatedMask]) -> Vo
     for mask_id, name in labels.names.items():
         if mask_id in tree.images or name not in stated_names:
             name_by_id[mask_id] = name
-    name_by_id |= changed_name_by_id
-    names_by_ambiguous_id = {
-        image_id: files
-        for image_id, files in labels.names.names_by_ambiguous_id.items()
-        if image_id not in changed_by_image
-    }
-    names = Names(dict(sorted(name_by_id.items())), names_by_ambiguous_id)
+    unstated = Names(name_by_id, labels.names.names_by_ambiguous_id)
+    names = unstated.with_files(changed_name_by_id)
     return dataclasses.replace(tree, given_labels=dataclasses.replace(labels, names=names))
 
 

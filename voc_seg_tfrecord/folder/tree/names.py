@@ -73,6 +73,16 @@ class Names(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._files)
 
+    def with_files(self, name_by_id: Mapping[str, str]) -> "Names":
+        """Returns these names and others, which replace those of their ids.
+
+        Args:
+          name_by_id: the one name of each id.
+        """
+        ambiguous = self.names_by_ambiguous_id.items()
+        remaining = {image_id: names for image_id, names in ambiguous if image_id not in name_by_id}
+        return Names(dict(sorted({**self._files, **name_by_id}.items())), remaining)
+
     def find_id(self, image_id: str) -> str | None:
         """Returns an id in the Unicode form of its file's name; None if there is no such file."""
         if image_id in self._files:

@@ -50,15 +50,7 @@ class SetFiles:
         """The names of images below their folder, by id."""
         folder = self.root / self.layout.images
         names = index_names(self._find("images"), folder, self.image_endings)
-        if not self.named_images:
-            return names
-        name_by_id = {**names, **self.named_images}
-        names_by_ambiguous_id = {
-            image_id: files
-            for image_id, files in names.names_by_ambiguous_id.items()
-            if image_id not in self.named_images
-        }
-        return Names(dict(sorted(name_by_id.items())), names_by_ambiguous_id)
+        return names.with_files(self.named_images) if self.named_images else names
 
     @functools.cached_property
     def masks(self) -> Names:
