@@ -13,7 +13,7 @@ from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_pat
 from voc_seg_tfrecord.folder.files.paths import common_folder
 from voc_seg_tfrecord.folder.pair_reader import read_pair_tables
 from voc_seg_tfrecord.folder.path_index import PathIndex
-from voc_seg_tfrecord.folder.tree.listing import Listing, ending_of
+from voc_seg_tfrecord.folder.tree.listing import Listing, ending_of, is_at_or_below
 from voc_seg_tfrecord.formats import pair_tables
 from voc_seg_tfrecord.formats.pair_tables import PairTable
 
@@ -87,7 +87,7 @@ def _folders_of(table: PairTable, index: PathIndex) -> StatedFolders | None:
         return None
     image_folder = _folder_of(paths_of_column[image_column])
     mask_folder = _folder_of(masks)
-    if _is_at_or_below(image_folder, mask_folder) or _is_at_or_below(mask_folder, image_folder):
+    if _is_within(image_folder, mask_folder) or _is_within(mask_folder, image_folder):
         return None  # then the folders do not tell images from masks
     return StatedFolders(image_folder, mask_folder)
 
@@ -117,6 +117,6 @@ def _folder_of(paths: Sequence[str]) -> str:
     return common_folder([posixpath.dirname(path) for path in paths])
 
 
-def _is_at_or_below(folder: str, top: str) -> bool:
-    """Says whether a folder is another one, or lies below it."""
-    return not top or folder == top or folder.startswith(f"{top}/")
+def _is_within(folder: str, top: str) -> bool:
+    """Says whether a folder is another one, or lies below it; all lie in the empty one."""
+    return not top or is_at_or_below(folder, top)

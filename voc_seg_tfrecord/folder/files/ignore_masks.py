@@ -10,7 +10,7 @@ from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix, affix_around
 from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.files.pairings import few
-from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.listing import Listing, is_at_or_below
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.pairs import PartFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -86,11 +86,6 @@ def _list_folders(listing: Listing, folders: Sequence[str]) -> list[_IgnoreFolde
             remedy="name the folder of the ignore masks",
         )
     return found
-
-
-def is_at_or_below(path: str, folder: str) -> bool:
-    """Says whether a path is that of a folder, or of one below it."""
-    return path == folder or path.startswith(f"{folder}/")
 
 
 def _stems_by_folder(tree: VocTree) -> dict[str, dict[str, str]]:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 import posixpath
 
+from voc_seg_tfrecord.folder.tree.listing import is_at_or_below
+
 
 def stem(path: str) -> str:
     """Returns the name of a file without its folders and ending."""
@@ -27,7 +29,7 @@ def common_folder_of_files(*paths: str) -> str:
 
 def deepest_above(folder: str, tops: Iterable[str]) -> str | None:
     """Returns the deepest of some folders that has a folder or is it; None if none has it."""
-    above = [top for top in tops if not top or folder == top or folder.startswith(f"{top}/")]
+    above = [top for top in tops if not top or is_at_or_below(folder, top)]
     return max(above, key=len, default=None)
 
 
@@ -36,7 +38,7 @@ def paths_below(paths: Iterable[str], top: str) -> list[str]:
     top = posixpath.normpath(top)
     if top == ".":
         return [*paths]
-    return [path for path in paths if path == top or path.startswith(f"{top}/")]
+    return [path for path in paths if is_at_or_below(path, top)]
 
 
 def count_same_ends(path: Sequence[str], wanted: Sequence[str]) -> int:

@@ -85,7 +85,7 @@ class Listing:
         """Returns the listing without folders, by their paths below the root, and all below."""
         kept: dict[str, Sequence[str]] = {}
         for path, names in self.files_by_folder.items():
-            if not any(path == folder or path.startswith(f"{folder}/") for folder in folders):
+            if not any(is_at_or_below(path, folder) for folder in folders):
                 kept[path] = names
         return dataclasses.replace(self, files_by_folder=kept)
 
@@ -172,6 +172,11 @@ def _is_folder_named_as_picture(path: str, files: Sequence[str]) -> bool:
 
 def _is_picture(name: str) -> bool:
     return ending_of(name) in IMAGE_OR_MASK_ENDINGS
+
+
+def is_at_or_below(path: str, folder: str) -> bool:
+    """Says whether a path is that of a folder, or lies below it: `a/b` below `a`, but not `ab`."""
+    return path == folder or path.startswith(f"{folder}/")
 
 
 def ending_of(name: str) -> str:
