@@ -539,11 +539,10 @@ def test_the_background_that_datumaro_names_fills_missing_masks(apple):
 
 
 def test_the_page_lists_the_rules_as_the_table_has_them():
-    page = (REPOSITORY / "docs" / "guides" / "own-data.md").read_text()
-    _, _, section = page.partition("### Class files")
-    section, _, _ = section.partition("### Names of masks")
-    _, _, table = section.partition("| rule | what it says |\n|---|---|\n")
-    listed = re.findall(r"^\| (.*?) \| (.*?) \|$", table, re.M)
+    page = (REPOSITORY / "docs" / "background" / "folder-rules.md").read_text()
+    _, _, section = page.partition("## Class files\n")
+    _, _, table = section.partition("| rule | meaning |\n|---|---|\n")
+    listed = re.findall(r"^\| (.*?) \| (.*?) \|$", table.partition("\n\n")[0], re.M)
     assert listed == [(rule.name, rule.loses.__doc__.partition("\n")[0]) for rule in RULES]
 
 

@@ -128,8 +128,9 @@ def test_nobody_is_in_a_wrong_split_without_a_word(tmp_path, way, other):
 
 
 def test_the_page_lists_the_rules_in_their_order():
-    page = pathlib.Path(__file__).parents[2] / "docs" / "guides" / "classes-and-splits.md"
-    _, _, rows = page.read_text().partition("| rule | what it says |\n|---|---|\n")
+    page = pathlib.Path(__file__).parents[2] / "docs" / "background" / "folder-rules.md"
+    _, _, section = page.read_text().partition("## Splits\n")
+    _, _, rows = section.partition("| rule | meaning |\n|---|---|\n")
     listed = re.findall(r"^\| (.*) \| (.*) \|$", rows.partition("\n\n")[0], re.M)
     assert listed == [(rule.name, rule.loses.__doc__.partition("\n")[0]) for rule in RULES]
 
