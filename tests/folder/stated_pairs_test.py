@@ -363,3 +363,39 @@ def test_a_mask_that_several_folders_have_is_refused_if_it_is_not_that_by_name(
     else:
         (pairs,) = pairs_of(plan_of(tmp_path)).values()
         assert len(pairs) == 8
+
+
+@pytest.mark.parametrize("ending", ["txt", "json"])
+def test_a_text_of_pairs_among_many_other_texts_is_read(tmp_path, ending):
+    folder(tmp_path)
+    for number in range(501):
+        exports.put(tmp_path, f"notes/{number:04}.{ending}", "{}" if ending == "json" else "clear")
+    content = json.dumps(dict(PAIRS)) if ending == "json" else lines(" ")
+    exports.put(tmp_path, f"notes/z_pairs.{ending}", content)
+    assert masks_of(plan_of(tmp_path)) == MASK_OF
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("images/a.csv", "image,mask\n" + lines(",")),
+        ("images/a.csv", ("image,mask\n" + lines(",")).encode("utf-16")),
+        ("a.txt", lines(" ")),
+        ("b.json", json.dumps(dict(PAIRS))),
+        (
+            "c.csv",
+            "image_id,mask_id\n" + "".join(f"{i},{mask}\n" for i, mask in MASK_OF.items()),
+        ),
+    ],
+)
+def test_a_text_of_pairs_may_have_the_name_of_an_image(tmp_path, text, content):
+    folder(tmp_path, (text, content))
+    assert masks_of(plan_of(tmp_path)) == MASK_OF
+
+
+def test_a_text_with_the_name_of_an_image_that_states_no_pairs_changes_nothing(tmp_path):
+    folder(tmp_path)
+    for image_id, mask in MASK_OF.items():
+        exports.put(tmp_path, f"images/{image_id}.txt", f"0 0.5 0.5 0.1 0.{ord(mask)}\n")
+        exports.put(tmp_path, f"images/{image_id}.json", json.dumps({"file": f"{mask}.png"}))
+    assert masks_of(plan_of(tmp_path)) == dict(zip("abcd", "abcd", strict=True))

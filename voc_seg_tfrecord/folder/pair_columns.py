@@ -3,7 +3,7 @@
 import collections
 from collections.abc import Sequence
 import dataclasses
-import itertools
+import functools
 import math
 import posixpath
 
@@ -14,10 +14,10 @@ from voc_seg_tfrecord.formats.pair_tables import PairTable, names_file
 _MAX_SAMPLED_ROWS = 200
 
 _MIN_DIFFERENT_IDS = 3
-"""Different words in a column, if they are ids; fewer are labels."""
+"""Different words in a column, if they are ids; fewer may be labels."""
 
-_MIN_SHARE_OF_FILES = 0.5
-"""The share of the sampled rows in which a column has to name files."""
+_MIN_SHARE_OF_ROWS = 0.5
+"""The share of the sampled rows in which a column has to name files of a kind."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,147 +39,213 @@ class PairColumns:
 
 
 def find_pair_columns(table: PairTable, files: NamedFiles) -> PairColumns | None:
-    """Finds the columns of images and of masks; None if a table does not have both.
+    """Finds the columns of images and of masks by a sample of rows.
 
     Args:
       table: the rows of a text.
       files: the images and masks of the set.
+
+    Returns:
+      The columns; None if the table does not have both.
     """
-    return _PairColumnsFinder(table, files).find()
+    columns = _sample_columns(table, files)
+    if not _may_have_pairs(columns, files, has_names=table.has_names):
+        return None
+    images = _find_image_column(columns)
+    if images is None:
+        return None
+    masks = _find_mask_column(columns, images, files)
+    if masks is None:
+        return None
+    return PairColumns(
+        images=images.number,
+        masks=masks.number,
+        are_ambiguous=not table.has_names and images.names_both and masks.names_both,
+        are_called_masks=masks.is_called_masks,
+    )
 
 
-class _PairColumnsFinder:
-    """Finds the two columns by a sample of rows.
+class _TextColumn:
+    """A column of a table, by a sample of its cells.
 
     Args:
-      table: the rows of a text.
+      number: its number, from 0.
+      name: what the text calls it; None if the text does not name its columns.
+      cells: the sample.
       files: the images and masks of the set.
+
+    Attributes:
+      number: the same.
+      cells: the same.
     """
 
-    def __init__(self, table: PairTable, files: NamedFiles):
-        self._table = table
+    def __init__(self, number: int, name: str | None, cells: Sequence[str], files: NamedFiles):
+        self.number = number
+        self.cells = cells
+        self._name = name
+        self._role = "" if name is None else role_of_name(name)
         self._files = files
-        self._sample = _sample_rows(table)
 
-    def find(self) -> PairColumns | None:
-        """Finds the columns; see `find_pair_columns`."""
-        has_names_of_files = any(map(names_file, itertools.chain(*self._sample)))
-        if not has_names_of_files and not self._are_words_ids():
-            return None
-        kinds_by_column = [self._kinds_of(n) for n in range(len(self._table.columns))]
-        image_column = _first_column_of_images(kinds_by_column)
-        if image_column is None:
-            return None
-        candidates = self._list_mask_columns(kinds_by_column, image_column)
-        if not candidates:
-            return None
-        agreements = {n: self._count_agreements(image_column, n) for n in candidates}
-        mask_column = max(candidates, key=lambda n: agreements[n])  # the first of several
-        kinds_of_both = kinds_by_column[image_column] & kinds_by_column[mask_column]
-        return PairColumns(
-            images=image_column,
-            masks=mask_column,
-            are_ambiguous=not self._table.has_names and {IMAGE, MASK} <= kinds_of_both,
-            are_called_masks=self._has_mask_role(mask_column),
-        )
+    @property
+    def is_called_masks(self) -> bool:
+        """Whether its name says that it has masks."""
+        return self._role == "masks"
 
-    def _are_words_ids(self) -> bool:
-        """Says whether words without endings are names of files, and no labels such as 1 and -1.
+    @property
+    def names_images(self) -> bool:
+        """Whether its cells name images of the set."""
+        return IMAGE in self._kinds
 
-        The last column counts, because images stand before their masks or labels.
-        """
-        if self._table.has_names:
-            return any(role_of_name(column) == "masks" for column in self._table.columns)
-        words = {row[-1] for row in self._sample}
-        if all(word.isdecimal() for word in words):  # numbers of files differ, labels repeat
-            return len(words) >= max(_MIN_DIFFERENT_IDS, len(self._sample) / 2)
-        if len(words) >= _MIN_DIFFERENT_IDS:
-            return True
-        # A few words may be masks. If they are images, the rows are lists of ids, such as folds.
-        return not any(self._files.is_path_of_image(word) for word in words)
+    @property
+    def names_masks(self) -> bool:
+        """Whether its cells name masks of the set."""
+        return MASK in self._kinds
 
-    def _kinds_of(self, column: int) -> set[str]:
-        """Returns what a column names: images, masks, both if its names may be either, or files."""
-        role_of_column = role_of_name(self._table.columns[column]) if self._table.has_names else ""
-        if role_of_column == "drawn":
-            return set()
-        counts: collections.Counter[str] = collections.Counter()
-        for row in self._sample:
-            counts.update(self._kinds_of_cell(row[column], column, role_of_column))
-        min_count = _MIN_SHARE_OF_FILES * len(self._sample)
-        kinds = {kind for kind, count in counts.items() if count >= min_count}
-        if {IMAGE, MASK} <= kinds and role_of_column == "images":
-            return {IMAGE}
-        if {IMAGE, MASK} <= kinds and role_of_column == "masks":
-            return {MASK}
-        return kinds
+    @property
+    def names_both(self) -> bool:
+        """Whether its cells may name images and may name masks: `1.png`, if both have it."""
+        return self.names_images and self.names_masks
 
-    def _kinds_of_cell(self, cell: str, column: int, role_of_column: str) -> set[str]:
-        """Returns what a cell names.
+    @property
+    def names_more_than_images(self) -> bool:
+        """Whether its cells name masks of the set, or files outside of it."""
+        return bool(self._kinds - {IMAGE})
 
-        In a column with a name, a word names a mask only if this name has `mask` in it. The role of
-        the name is not enough: below `label`, which may be a column of masks, a word may be a
-        class.
-        """
-        has_literal_mask = "mask" in self._table.columns[column]
-        if names_file(cell) or not self._table.has_names or has_literal_mask:
-            return self._files.kinds_of(cell, role_of_column)
-        return {IMAGE} if self._files.is_name_of_image(cell) else set()
+    @property
+    def says_masks(self) -> bool:
+        """Whether its name, or a folder of its files, is called as masks are."""
+        return self.is_called_masks or self._has_mask_folder
 
-    def _list_mask_columns(
-        self, kinds_by_column: Sequence[set[str]], image_column: int
-    ) -> list[int]:
-        """Returns the columns that may have the masks.
-
-        They name masks of the set, and their names or the folders of their files say so. If none
-        does both, one of the two is enough; the first one comes before the second.
-        """
-        columns_of_set: list[int] = []
-        columns_with_words: list[int] = []
-        for column, kinds in enumerate(kinds_by_column):
-            if column == image_column:
-                continue
-            if MASK in kinds:
-                columns_of_set.append(column)
-            names_other_files = bool(kinds - {IMAGE})
-            if names_other_files and self._do_names_say_masks(column):
-                columns_with_words.append(column)
-        both = [column for column in columns_of_set if column in columns_with_words]
-        return both or columns_of_set or columns_with_words
-
-    def _has_mask_role(self, column: int) -> bool:
-        """Says whether the name of a column says that it has masks."""
-        return self._table.has_names and role_of_name(self._table.columns[column]) == "masks"
-
-    def _do_names_say_masks(self, column: int) -> bool:
-        """Says whether the name of a column, or of a folder of its files, says masks."""
-        return self._has_mask_role(column) or self._lies_in_mask_folders(column)
-
-    def _lies_in_mask_folders(self, column: int) -> bool:
-        """Says whether a folder of a column's files is called as masks are."""
-        folders = {posixpath.dirname(row[column].replace("\\", "/")) for row in self._sample}
+    @property
+    def _has_mask_folder(self) -> bool:
+        folders = {posixpath.dirname(cell.replace("\\", "/")) for cell in self.cells}
         return any(role_of_path(folder.strip("/")) == "masks" for folder in folders)
 
-    def _count_agreements(self, image_column: int, mask_column: int) -> int:
-        """Returns in how many rows a column has the masks that the images have by name."""
-        count = 0
-        for row in self._sample:
-            image_id = self._files.find_image(row[image_column])
-            masks = self._files.find_masks(row[mask_column])
-            if image_id is not None and masks == [self._files.mask_by_name(image_id)]:
-                count += 1
-        return count
+    @property
+    def _may_words_be_masks(self) -> bool:
+        """Whether a word without an ending may name a mask.
+
+        It may if the column has no name, or one with `mask` in it. Other names for masks are not
+        enough: below `label`, a word may be a class.
+        """
+        return self._name is None or "mask" in self._name
+
+    @functools.cached_property
+    def _kinds(self) -> set[str]:
+        """What its cells name: `IMAGE`, `MASK`, `FILE`; several, if names may be either.
+
+        If a cell may be an image and may be a mask, the name of the column decides.
+        """
+        if self._role == "drawn":
+            return set()
+        counts: collections.Counter[str] = collections.Counter()
+        for cell in self.cells:
+            counts.update(self._kinds_of_cell(cell))
+        min_count = _MIN_SHARE_OF_ROWS * len(self.cells)
+        kinds = {kind for kind, count in counts.items() if count >= min_count}
+        if not {IMAGE, MASK} <= kinds:
+            return kinds
+        kinds_by_role = {"images": {IMAGE}, "masks": {MASK}}
+        return kinds_by_role.get(self._role, kinds)
+
+    def _kinds_of_cell(self, cell: str) -> set[str]:
+        if names_file(cell) or self._may_words_be_masks:
+            return self._files.kinds_of(cell, self._role)
+        return {IMAGE} if self._files.is_name_of_image(cell) else set()
 
 
-def _first_column_of_images(kinds_by_column: Sequence[set[str]]) -> int | None:
-    """Returns the first column that names images; one that names no masks comes before others."""
-    columns = [n for n, kinds in enumerate(kinds_by_column) if IMAGE in kinds]
-    columns_of_images_alone = [n for n in columns if MASK not in kinds_by_column[n]]
-    candidates = columns_of_images_alone or columns
-    return candidates[0] if candidates else None
-
-
-def _sample_rows(table: PairTable) -> Sequence[Sequence[str]]:
-    """Returns at most `_MAX_SAMPLED_ROWS` rows, which are spread over a table."""
+def _sample_columns(table: PairTable, files: NamedFiles) -> list[_TextColumn]:
+    """Returns the columns, each with at most `_MAX_SAMPLED_ROWS` cells spread over the table."""
     step = max(1, math.ceil(len(table.rows) / _MAX_SAMPLED_ROWS))
-    return table.rows[::step]
+    sampled_rows = table.rows[::step]
+    columns: list[_TextColumn] = []
+    for number, name in enumerate(table.columns):
+        cells = [row[number] for row in sampled_rows]
+        columns.append(_TextColumn(number, name if table.has_names else None, cells, files))
+    return columns
+
+
+def _may_have_pairs(columns: Sequence[_TextColumn], files: NamedFiles, *, has_names: bool) -> bool:
+    """Says whether cells name files, or words that may be ids of images and masks.
+
+    | cells | the names of columns | there may be pairs |
+    | --- | --- | --- |
+    | some are names of files | any | yes |
+    | only words | there are some | if a column is called as masks are |
+    | only words | there are none | if the words of the last column may be ids |
+
+    The last column counts, because images stand before their masks or labels.
+    """
+    for column in columns:
+        if any(map(names_file, column.cells)):
+            return True
+    if has_names:
+        return any(column.is_called_masks for column in columns)
+    return _may_be_ids_of_masks(columns[-1].cells, files)
+
+
+def _may_be_ids_of_masks(cells: Sequence[str], files: NamedFiles) -> bool:
+    """Says whether words without endings may be ids of masks.
+
+    | the words | they may be ids |
+    | --- | --- |
+    | numbers | if at least half of them differ: labels such as 1 and -1 repeat |
+    | three or more different words | yes |
+    | one or two words, none of them an image | yes |
+    | one or two words, one of them an image | no: rows are lists of images, such as folds |
+    """
+    words = set(cells)
+    if all(word.isdecimal() for word in words):
+        return len(words) >= max(_MIN_DIFFERENT_IDS, len(cells) / 2)
+    if len(words) >= _MIN_DIFFERENT_IDS:
+        return True
+    return not any(files.is_path_of_image(word) for word in words)
+
+
+def _find_image_column(columns: Sequence[_TextColumn]) -> _TextColumn | None:
+    """Returns the first column that names images only, or else the first that names images."""
+    columns_of_images = [column for column in columns if column.names_images]
+    for column in columns_of_images:
+        if not column.names_masks:
+            return column
+    return columns_of_images[0] if columns_of_images else None
+
+
+def _find_mask_column(
+    columns: Sequence[_TextColumn], images: _TextColumn, files: NamedFiles
+) -> _TextColumn | None:
+    """Returns the column of masks; None if there is none.
+
+    If several columns may have the masks, it is the first of those that agree with the names of
+    files in most rows.
+    """
+    candidates = _list_mask_columns([column for column in columns if column is not images])
+    return max(
+        candidates, key=lambda column: _count_pairs_by_name(images, column, files), default=None
+    )
+
+
+def _list_mask_columns(columns: Sequence[_TextColumn]) -> list[_TextColumn]:
+    """Returns the columns that may have the masks.
+
+    They name masks of the set, and their names or the folders of their files say masks. If no
+    column does both, one of the two is enough; the first one comes before the second.
+    """
+    columns_of_set = [column for column in columns if column.names_masks]
+    columns_that_say_masks = [
+        column for column in columns if column.names_more_than_images and column.says_masks
+    ]
+    both = [column for column in columns_of_set if column.says_masks]
+    return both or columns_of_set or columns_that_say_masks
+
+
+def _count_pairs_by_name(images: _TextColumn, masks: _TextColumn, files: NamedFiles) -> int:
+    """Returns in how many rows an image has the mask of its row by its name, too."""
+    count = 0
+    for image_cell, mask_cell in zip(images.cells, masks.cells, strict=True):
+        image_id = files.find_image(image_cell)
+        if image_id is None:
+            continue
+        if files.find_masks(mask_cell) == [files.mask_by_name(image_id)]:
+            count += 1
+    return count

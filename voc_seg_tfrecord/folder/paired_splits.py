@@ -40,34 +40,25 @@ def choose_splits(reader: FolderReader, config: VocSegConfig, problems: Problems
     """
     tree = reader.find_tree(config)
     evidence = problems.try_step(reader.find_split_evidence, config) or SplitEvidence(tree)
-    decided = _decide_splits(reader, evidence, config, problems)
-    if decided is not None:
-        return decided
-    return _put_all_in_one_split(reader, evidence, config, problems)
-
-
-def _decide_splits(
-    reader: FolderReader, evidence: SplitEvidence, config: VocSegConfig, problems: Problems
-) -> PairedSplits | None:
-    """Returns the splits by lists, folders or ratios; None if they cannot be decided."""
     division = problems.try_step(split_ids, evidence, config, problems)
-    if division is None:
-        return None
-    paired = _with_stated_pairs(division, config, problems)
-    labeled = problems.try_step(_leave_out, reader, paired.division, config)
-    if labeled is None:
-        return None
-    return dataclasses.replace(paired, division=labeled)
+    if division is not None:
+        paired = _with_stated_pairs(division, config, problems)
+        labeled = problems.try_step(_leave_out, reader, paired.division, config)
+        if labeled is not None:
+            return dataclasses.replace(paired, division=labeled)
+    return _put_all_in_one_split(reader, evidence, config, problems)
 
 
 def _put_all_in_one_split(
     reader: FolderReader, evidence: SplitEvidence, config: VocSegConfig, problems: Problems
 ) -> PairedSplits:
-    """Returns all images that have a mask in one split; no split if there are none."""
+    """Returns all images that have a mask in one split; no split if there are none.
+
+    Stated pairs depend on the splits, because texts that make splits count before others. So they
+    are found for this split, too, if they were found for others.
+    """
     ids = [*evidence.tree.images]
     one_split = Splits(evidence, {ONE_SPLIT: ids}, {ONE_SPLIT: SOURCE_OF_ONE_SPLIT}, undecided=True)
-    # `_decide_splits` may have found the stated pairs before, for its own splits. A problem that is
-    # found twice is kept once; see `Problems.try_step`.
     paired = _with_stated_pairs(one_split, config, problems)
     if ids:
         skipping = dataclasses.replace(config, missing_mask="skip")

@@ -9,6 +9,7 @@ import unicodedata
 
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.folder.files.paths import count_same_ends
+from voc_seg_tfrecord.folder.tree.listing import ending_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,19 +52,30 @@ class PathIndex:
     def find(self, text: str) -> Matches:
         """Returns the files whose paths share the most with a text.
 
-        A path whose last folder is another than the file's means another file.
+        A file counts if the text is the end of its path, if its path is the end of the text, or if
+        both share its name and its folder. A text without the ending of an image or mask stands for
+        files of any ending.
+
+        | text | `set/images/1.png` counts |
+        | --- | --- |
+        | `1.png`, `images/1.png`, `1` | yes: the end of its path |
+        | `/data/set/images/1.png` | yes: its path is the end of the text |
+        | `old/images/1.png` | yes: the same name and folder |
+        | `masks/1.png` | no |
         """
         parts = [part for part in _normalize(text).split("/") if part not in ("", ".", "..")]
         if not parts:
             return Matches()
-        has_ending = posixpath.splitext(parts[-1])[1].lower() in IMAGE_OR_MASK_ENDINGS
+        has_ending = ending_of(parts[-1]) in IMAGE_OR_MASK_ENDINGS
         paths_by_last_part = self._by_name if has_ending else self._by_stem
         shared_by_path: dict[str, int] = {}
         for path in paths_by_last_part.get(parts[-1], ()):
-            own_parts = _normalize(path if has_ending else without_any_ending(path)).split("/")
-            shared = count_same_ends(own_parts, parts)
-            is_one_end_of_other = shared in (len(parts), len(own_parts))
-            if is_one_end_of_other or shared > 1:
+            parts_of_path = _normalize(path if has_ending else without_any_ending(path)).split("/")
+            shared = count_same_ends(parts_of_path, parts)
+            text_is_end_of_path = shared == len(parts)
+            path_is_end_of_text = shared == len(parts_of_path)
+            shares_folder = shared > 1
+            if text_is_end_of_path or path_is_end_of_text or shares_folder:
                 shared_by_path[path] = shared
         most = max(shared_by_path.values(), default=0)
         return Matches([path for path, shared in shared_by_path.items() if shared == most], most)

@@ -6,37 +6,34 @@ A list with lines such as `images/2.png masks/0.png`, a CSV file with the column
 1. A mask of the set is taken, also if its name is that of another image.
 2. A mask outside of the set's folders is taken if the folder or the column is called as masks are,
    unless the user named the masks, or other texts make the splits.
-3. The build stops if two texts, or two rows, state different masks for one image; if a mask is not
-   there and has another name than the image; if a mask is stated for one image and, by its name,
-   belongs to another one for which nothing is stated; if one mask is stated for several images, of
-   which one has its own by name; and if two names in a line may both be those of an image and of a
-   mask.
+3. The build stops if
+
+   - two texts, or two rows, state different masks for one image;
+   - a mask is not there, and has another name than the image;
+   - a mask belongs by its name to another image, for which nothing is stated;
+   - several images get one mask, and one of them has another mask by its name;
+   - two names in a row may both be those of an image and of a mask.
 """
 
 import collections
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 import dataclasses
 import posixpath
 import re
 
 from voc_seg_tfrecord.core.errors import LayoutError, counted
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.folder.files.folder_names import role_of_path
+from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.named_files import NamedFiles
 from voc_seg_tfrecord.folder.pair_reader import (
     STATED_PAIRS,
     StatedMask,
     read_stated_masks,
 )
-from voc_seg_tfrecord.folder.path_index import without_any_ending
+from voc_seg_tfrecord.folder.pair_texts import list_pair_texts
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats import pair_tables
-from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, COMMON_CLASS_FILE_NAMES
-
-_MAX_TEXTS_OF_FOLDER = 500
-"""Texts of a folder that are read for pairs; more are labels of one image each."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,20 +80,12 @@ def pair_as_stated(
     if tree.listing is None or tree.labels.tool:
         return StatedPairs(tree)
     files = NamedFiles(tree, names)
-    statements = _Statements(tree, files)
-    for text in _texts_of(tree):
-        counts_for_pairs = not texts_of_splits or text in texts_of_splits
-        for mask in read_stated_masks(tree, text, files):
-            statements.add(
-                mask,
-                counts_for_pairs=counts_for_pairs,
-                may_be_outside_set=counts_for_pairs and not masks_are_given,
-            )
+    statements = _read_statements(tree, files, texts_of_splits, masks_are_given=masks_are_given)
     stated_by_image = statements.mask_by_image
     notes_on_other_folders = [
         _note_on_other_folder(tree, mask) for mask in statements.first_unused_by_text.values()
     ]
-    changed_by_image = _list_changed(files, stated_by_image)
+    changed_by_image = _find_changed(files, stated_by_image)
     if not changed_by_image:
         return StatedPairs(tree, notes=notes_on_other_folders, image_ids=stated_by_image.keys())
     _check_shared_masks(tree, files, stated_by_image)
@@ -105,15 +94,39 @@ def pair_as_stated(
     texts = sorted({mask.text for mask in changed_by_image.values()})
     notes_on_pairs = [_note_on_pairs(tree, text, changed_by_image) for text in texts]
     return StatedPairs(
-        _with_masks(tree, changed_by_image),
-        texts,
-        [*notes_on_pairs, *notes_on_other_folders],
-        stated_by_image.keys(),
-        _list_replaced_masks(files, stated_by_image, changed_by_image),
+        tree=_with_masks(tree, changed_by_image),
+        texts=texts,
+        notes=[*notes_on_pairs, *notes_on_other_folders],
+        image_ids=stated_by_image.keys(),
+        replaced_masks=_find_replaced_masks(files, stated_by_image, changed_by_image),
     )
 
 
-def _list_changed(
+def _read_statements(
+    tree: VocTree,
+    files: NamedFiles,
+    texts_of_splits: Collection[str],
+    *,
+    masks_are_given: bool,
+) -> "_Statements":
+    """Reads what all texts of a folder state.
+
+    Raises:
+      LayoutError: if it contradicts itself, or a stated mask is not there.
+    """
+    statements = _Statements(tree, files)
+    for text in list_pair_texts(tree):
+        counts_for_pairs = not texts_of_splits or text in texts_of_splits
+        for mask in read_stated_masks(tree, text, files):
+            statements.add(
+                mask,
+                counts_for_pairs=counts_for_pairs,
+                may_be_outside_set=counts_for_pairs and not masks_are_given,
+            )
+    return statements
+
+
+def _find_changed(
     files: NamedFiles, stated_by_image: Mapping[str, StatedMask]
 ) -> dict[str, StatedMask]:
     """Returns the stated masks that images do not have by name."""
@@ -124,7 +137,7 @@ def _list_changed(
     return changed_by_image
 
 
-def _list_replaced_masks(
+def _find_replaced_masks(
     files: NamedFiles,
     stated_by_image: Mapping[str, StatedMask],
     changed_by_image: Mapping[str, StatedMask],
@@ -371,30 +384,10 @@ def _with_masks(tree: VocTree, changed_by_image: Mapping[str, StatedMask]) -> Vo
     return dataclasses.replace(tree, given_labels=dataclasses.replace(labels, names=names))
 
 
-def _texts_of(tree: VocTree) -> Iterator[str]:
-    """Yields the texts that may state pairs: no class files, and no labels of one image."""
-    assert tree.listing
-    stems: set[str] = set()
-    for name in tree.images.values():
-        stems.add(without_any_ending(posixpath.basename(name)))
-    for folder, files in tree.listing.files_by_folder.items():
-        if role_of_path(folder) == "drawn":
-            continue
-        texts = [name for name in files if name.lower().endswith(pair_tables.ENDINGS)]
-        texts_of_many_images = [name for name in texts if without_any_ending(name) not in stems]
-        for name in texts_of_many_images[:_MAX_TEXTS_OF_FOLDER]:
-            path = posixpath.join(folder, name)
-            is_class_file = name in CLASS_FILE_NAMES and name not in COMMON_CLASS_FILE_NAMES
-            if not is_class_file and path not in tree.labels.label_files:
-                yield path
-
-
 def _has_id(written: str, image_id: str) -> bool:
     """Says whether the name of a mask has an image's id in it, and no number goes on around it.
 
     Example: `gt_12.png` has the id `12`, and `gt_120.png` has not.
     """
-    stem_of_image = without_any_ending(posixpath.basename(image_id))
-    stem_of_mask = without_any_ending(posixpath.basename(written.replace("\\", "/")))
-    pattern = rf"(?<![0-9]){re.escape(stem_of_image)}(?![0-9])"
-    return re.search(pattern, stem_of_mask) is not None
+    pattern = rf"(?<![0-9]){re.escape(stem(image_id))}(?![0-9])"
+    return re.search(pattern, stem(written.replace("\\", "/"))) is not None

@@ -60,6 +60,23 @@ def may_name_files(data: bytes) -> bool:
     return has_path or has_two_words or _WORD_FOR_MASKS in text
 
 
+def may_begin_with_rows(data: bytes, ending: str) -> bool:
+    """Says whether the first bytes of a text may be those of rows that name pairs.
+
+    They name two files, or have two rows of words; see `read_tables`.
+
+    Args:
+      data: the first bytes, in any encoding of texts.
+      ending: of its name, in lower case, such as `.csv`.
+    """
+    text = data.replace(b"\0", b"").decode("latin-1")  # UTF-16 has zeros between ASCII characters
+    if len(_FILE_ENDING.findall(text)) >= _CELLS_OF_A_PAIR:
+        return True
+    if ending not in _LINE_ENDINGS:
+        return False
+    return any(len(table.rows) > 1 for table in read_tables(text, ending))
+
+
 def names_file(cell: str) -> bool:
     """Says whether a cell is a path, or has the ending of an image or mask."""
     return "/" in cell or "\\" in cell or _FILE_ENDING.search(cell) is not None

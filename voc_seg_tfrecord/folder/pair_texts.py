@@ -1,0 +1,74 @@
+"""Lists the texts of a folder that may state pairs of images and masks.
+
+A text with the name of an image is likely to be a label of this image, and if a folder has hundreds
+of texts, they are likely to be labels of one image each. Such a text may still be a table of pairs,
+so its first bytes say whether it is read.
+"""
+
+from collections.abc import Iterable
+import functools
+import posixpath
+
+from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core.threads import ordered_map
+from voc_seg_tfrecord.folder.files.folder_names import role_of_path
+from voc_seg_tfrecord.folder.files.paths import stem
+from voc_seg_tfrecord.folder.tree.listing import ending_of
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.formats import pair_tables
+from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, COMMON_CLASS_FILE_NAMES
+
+_MAX_TEXTS_OF_ANY_CONTENT = 500
+"""Texts of a folder that are read whatever they begin with."""
+
+_READ_BYTES = 1 << 16
+"""First bytes of a text that say whether the others are read."""
+
+
+def list_pair_texts(tree: VocTree) -> list[str]:
+    """Returns the paths of the texts that may state pairs, below the given folder.
+
+    Class files and the labels of the set are none, nor are texts in folders of drawings.
+    """
+    assert tree.listing
+    stems_of_images = {stem(name) for name in tree.images.values()}
+    texts: list[str] = []
+    for folder, names in tree.listing.files_by_folder.items():
+        if role_of_path(folder) == "drawn":
+            continue
+        candidates = _list_candidates(tree, folder, names)
+        likely = [path for path in candidates if stem(path) not in stems_of_images]
+        likely = likely[:_MAX_TEXTS_OF_ANY_CONTENT]
+        unlikely = set(candidates) - set(likely)
+        begin_with_pairs = _find_those_that_begin_with_pairs(tree, sorted(unlikely))
+        texts += [path for path in candidates if path in begin_with_pairs or path not in unlikely]
+    return texts
+
+
+def _list_candidates(tree: VocTree, folder: str, names: Iterable[str]) -> list[str]:
+    """Returns the texts in a folder that are neither class files nor labels of the set."""
+    candidates: list[str] = []
+    for name in names:
+        path = posixpath.join(folder, name)
+        is_class_file = name in CLASS_FILE_NAMES and name not in COMMON_CLASS_FILE_NAMES
+        if is_class_file or path in tree.labels.label_files:
+            continue
+        if name.lower().endswith(pair_tables.ENDINGS):
+            candidates.append(path)
+    return candidates
+
+
+def _find_those_that_begin_with_pairs(tree: VocTree, paths: Iterable[str]) -> set[str]:
+    """Returns the texts whose first bytes may be rows of pairs."""
+    begins_with_pairs = functools.partial(_begins_with_pairs, tree)
+    return {path for path, begins in ordered_map(begins_with_pairs, paths) if begins}
+
+
+def _begins_with_pairs(tree: VocTree, path: str) -> bool:
+    """Says whether the first bytes of a text may be rows of pairs; not if they cannot be read."""
+    try:
+        with storage.open_file(tree.given / path) as file:
+            data = file.read(_READ_BYTES)
+    except OSError:
+        return False
+    return pair_tables.may_begin_with_rows(data, ending_of(path))
