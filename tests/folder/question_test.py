@@ -204,3 +204,29 @@ def test_ways_that_nobody_tried_are_not_said_to_fail():
     error = check_alternatives(question, plan_with)
     assert "30 ways to read images. None of the first 24 works, and 6 more were" in error.found
     assert error.remedy == "say by options which folders or files are meant"
+
+
+@pytest.mark.parametrize(
+    ("alternative", "remedy"),
+    [
+        (Alternative("", {"masks": "good"}), "add the options of the line to your command"),
+        (Alternative("x", {}, advice="rename the other files"), "do what the line says"),
+    ],
+)
+def test_the_remedy_of_the_one_way_left_can_be_followed(alternative, remedy):
+    question = QuestionError(
+        "here",
+        [alternative, Alternative("", {"masks": "bad"})],
+        task="read images",
+        expected="one way",
+        kind="several ways",
+    )
+
+    def plan_with(options, **_):
+        """Refuses masks that are bad; the others ask for classes."""
+        kind = NO_CLASS_NAMES if options["masks"] == "good" else "no masks"
+        raise LayoutError("here", found="x", expected="y", remedy="z", kind=kind)
+
+    error = check_alternatives(question, plan_with)
+    assert error.remedy.startswith(f"if it is meant, {remedy}")
+    assert alternative.line in error.found

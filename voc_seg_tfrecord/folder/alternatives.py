@@ -1,12 +1,14 @@
 """Plans each alternative of a question before a user reads it.
 
-A question then has only commands that work, and each line says what its command gives.
+A question then has only commands that work, and each line says what its command gives. If an
+alternative leads to another question, the answers to that are planned, too. If an answer asks once
+more, the alternative counts as possible, and nothing further is planned.
 """
 
 from collections.abc import Mapping, Sequence
 import dataclasses
 import hashlib
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, SplitError, VocSegError, counted
 from voc_seg_tfrecord.folder.plan import FolderPlan
@@ -46,23 +48,21 @@ class _Outcome:
 
     Attributes:
       alternative: the alternative.
+      ends_in: `build`, if a build goes through; `question`, if it asks next what can be answered;
+        `refusal`, if it stops; `by hand`, if the alternative has no options to plan with.
       count: how many images it gives, in words; empty if that is not known.
       digest: tells what is built, so that two alternatives that build the same are found; empty
         if that is not known.
-      error: what stops a build with the options; None if nothing does.
-      next_question: what a build asks next, in words; empty if it asks nothing, or cannot go on.
+      refusal: what stops a build with the options; None if it is possible.
+      next_question: what a build asks next, in words; empty if it does not end in a question.
     """
 
     alternative: Alternative
+    ends_in: Literal["build", "question", "refusal", "by hand"]
     count: str = ""
     digest: str = ""
-    error: VocSegError | None = None
+    refusal: VocSegError | None = None
     next_question: str = ""
-
-    @property
-    def is_possible(self) -> bool:
-        """Whether a build goes through, or asks the next question."""
-        return self.error is None or bool(self.next_question)
 
 
 def check_alternatives(question: QuestionError, plan_with: Planner) -> VocSegError:
@@ -80,7 +80,7 @@ def check_alternatives(question: QuestionError, plan_with: Planner) -> VocSegErr
             break
         tried_count += 1
         outcome = _try_alternative(alternative, plan_with)
-        if not outcome.is_possible:
+        if outcome.ends_in == "refusal":
             refused.append(outcome)
         elif not _builds_same_as_any(outcome, possible):
             possible.append(outcome)
@@ -104,7 +104,9 @@ def _builds_same_as_any(outcome: _Outcome, others: Sequence[_Outcome]) -> bool:
 
     Example: the options `masks=SegmentationClass` and `mask_name={id}.png` of the same files.
     """
-    return outcome.digest != "" and outcome.digest in [other.digest for other in others]
+    if not outcome.digest:
+        return False
+    return outcome.digest in [other.digest for other in others]
 
 
 def _reasons_to_show(refused: Sequence[_Outcome]) -> list[str]:
@@ -115,25 +117,24 @@ def _reasons_to_show(refused: Sequence[_Outcome]) -> list[str]:
     return [
         _explain_refusal(outcome)
         for outcome in refused
-        if not isinstance(outcome.error, QuestionError | ConfigError)
+        if not isinstance(outcome.refusal, QuestionError | ConfigError)
     ]
 
 
 def _try_alternative(alternative: Alternative, plan_with: Planner) -> _Outcome:
     """Plans an alternative.
 
-    | the plan with its options | the alternative is possible | images are counted |
+    | the plan with its options | it ends in | images are counted |
     | --- | --- | --- |
-    | works | yes | yes |
-    | asks another question of which an answer works | yes | in one split if that can be planned |
-    | asks another question of which no answer works | no | no |
-    | asks for classes | yes | if any classes can be planned |
-    | ends in another error | no | no |
-
-    An alternative without options says what to do by hand. It is possible, and nothing is counted.
+    | works | `build` | yes |
+    | asks another question of which an answer works | `question` | in one split if possible |
+    | asks another question of which no answer works | `refusal` | no |
+    | asks for classes | `question` | if any classes can be planned |
+    | ends in another error | `refusal` | no |
+    | there are no options, but words what to do | `by hand` | no |
     """
     if not alternative.options:
-        return _Outcome(alternative)
+        return _Outcome(alternative, "by hand")
     try:
         plan = plan_with(alternative.options)
     except QuestionError as question:
@@ -142,7 +143,7 @@ def _try_alternative(alternative: Alternative, plan_with: Planner) -> _Outcome:
         return _outcome_of_error(alternative, error, plan_with)
     classes = [*plan.config.built_class_names, str(plan.mask_rule)]
     digest = _digest_of_plan(plan, classes)
-    return _Outcome(alternative, _count_in_words(alternative, plan), digest)
+    return _Outcome(alternative, "build", _count_in_words(alternative, plan), digest)
 
 
 def _outcome_of_question(
@@ -150,19 +151,19 @@ def _outcome_of_question(
 ) -> _Outcome:
     """Returns the outcome of an alternative that ends in another question."""
     if not _has_working_answer(question, alternative.options, plan_with):
-        return _Outcome(alternative, error=question)
+        return _Outcome(alternative, "refusal", refusal=question)
     next_question = f"the next question is how to {question.task}"
-    outcome = _Outcome(alternative, error=question, next_question=next_question)
+    outcome = _Outcome(alternative, "question", next_question=next_question)
     # Images are counted in one split, unless the alternative has splits of its own.
     return _with_count(outcome, {**_ONE_SPLIT, **alternative.options}, plan_with)
 
 
 def _outcome_of_error(alternative: Alternative, error: VocSegError, plan_with: Planner) -> _Outcome:
     """Returns the outcome of an alternative that ends in an error, which may ask for classes."""
-    next_question = NEXT_QUESTION_BY_KIND.get(error.kind, "")
-    outcome = _Outcome(alternative, error=error, next_question=next_question)
-    if not next_question:
-        return outcome
+    if error.kind not in NEXT_QUESTION_BY_KIND:
+        return _Outcome(alternative, "refusal", refusal=error)
+    next_question = NEXT_QUESTION_BY_KIND[error.kind]
+    outcome = _Outcome(alternative, "question", next_question=next_question)
     return _with_count(outcome, alternative.options, plan_with)
 
 
@@ -274,7 +275,7 @@ def _explain_refusal(outcome: _Outcome) -> str:
     """Returns why an alternative cannot be taken: `not possible: masks a: a/1.png: no image`."""
     texts = outcome.alternative.option_texts
     options = ", ".join(f"{name} {text}" for name, text in texts.items())
-    return f"not possible: {options}: {_describe_error(outcome.error)}"
+    return f"not possible: {options}: {_describe_error(outcome.refusal)}"
 
 
 def _describe_error(error: VocSegError | None) -> str:
@@ -294,7 +295,9 @@ def _one_way_error(
     """Returns the error about a question of which one alternative works."""
     found = f"one way to {question.task}, and nothing says that it is meant:"
     line = _with_words(outcome, [outcome]).line
-    remedy = "if it is meant, give the options of the line"
+    remedy = "if it is meant, add the options of the line to your command"
+    if outcome.ends_in == "by hand":
+        remedy = "if it is meant, do what the line says"
     if outcome.next_question:
         remedy = f"{remedy}; {outcome.next_question}"
     return _error_of_question(question, [found, line, *map(_explain_refusal, refused)], remedy)
@@ -336,7 +339,7 @@ def _common_error(refused: Sequence[_Outcome]) -> VocSegError | None:
 
     It stops a build whichever alternative is chosen.
     """
-    errors = {str(outcome.error): outcome.error for outcome in refused if outcome.error}
+    errors = {str(outcome.refusal): outcome.refusal for outcome in refused if outcome.refusal}
     if len(errors) != 1:
         return None
     (error,) = errors.values()
