@@ -83,6 +83,14 @@ def test_matlab_files_are_found_where_people_have_them(folder, manual, tmp_path)
     assert builder.info.splits["train"].num_examples == 2
 
 
+@pytest.mark.parametrize("other", ["trainval/VOCdevkit/VOC2010/Annotations", "trainval"])
+def test_a_folder_called_trainval_without_labels_is_not_taken_for_them(other, manual, tmp_path):
+    write_mats(manual, "GroundTruth_trainval_mat")
+    (manual / other).mkdir(parents=True)
+    builder = build(tmp_path / "data", part(60), manual)
+    assert builder.info.splits["train"].num_examples == 2
+
+
 def test_the_59_classes_have_the_numbers_of_the_original_labels():
     numbers = list(releases.CONTEXT_NUMBERS.values())
     assert len(releases.CONTEXT_NUMBERS) == 59

@@ -1,3 +1,4 @@
+import dataclasses
 import hashlib
 
 from etils import epath
@@ -55,3 +56,28 @@ def test_a_split_that_no_archive_has_is_refused_before_any_is_downloaded(tmp_pat
     config = VocSegConfig(name="part", release="2012", strict=False, splits={"test": "test"})
     with pytest.raises(ConfigError, match=r"the split test, which no archive of VOC2012 has"):
         open_trees(RELEASES["2012"], config, Folder(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "filename"),
+    [
+        ("train", "VOCtrainval_06-Nov-2007.tar"),
+        ("trainval", "VOCtrainval_06-Nov-2007.tar"),
+        ("test", "VOCtest_06-Nov-2007.tar"),
+    ],
+)
+def test_a_split_of_the_users_own_needs_the_archive_of_its_list_alone(tmp_path, name, filename):
+    release = RELEASES["2007"]
+    archives = [dataclasses.replace(one, sha256s=ARCHIVE.sha256s) for one in release.archives]
+    config = VocSegConfig(name="part", release="2007", strict=False, splits={"mine": name})
+    (tmp_path / "manual").mkdir()
+    (tmp_path / "manual" / filename).write_bytes(DATA)
+    (tmp_path / "unpacked" / "VOCdevkit" / "VOC2007" / "ImageSets" / "Segmentation").mkdir(
+        parents=True
+    )
+    (tmp_path / "unpacked" / "VOCdevkit" / "VOC2007" / "JPEGImages").mkdir()
+    fetcher = Folder(tmp_path / "manual")
+    fetcher.extract = lambda _: tmp_path / "unpacked"
+    opened = open_trees(dataclasses.replace(release, archives=tuple(archives)), config, fetcher)
+    assert [*opened] == ["mine"]
+    assert [archive["filename"] for archive in fetcher.verified] == [filename]

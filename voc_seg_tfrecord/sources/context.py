@@ -64,8 +64,7 @@ def context_tree(root: epath.PathLike, folder: epath.Path) -> VocTree:
     lists = _LISTS_OF_ALL_TASKS
     if any((root / _LISTS_OF_MMSEGMENTATION / f"{name}.txt").exists() for name in ("train", "val")):
         lists = _LISTS_OF_MMSEGMENTATION
-    ending = ".png" if folder.name == PNGS else ".mat"
-    labels = Labels(folder, index_files(folder, (ending,)), ContextPair)
+    labels = Labels(folder, index_files(folder, (_ending_of_labels(folder),)), ContextPair)
     return VocTree(root, Layout(lists=lists), given_labels=labels)
 
 
@@ -99,7 +98,7 @@ def check_names(labels: epath.Path) -> None:
 
 
 @functools.cache
-def _values() -> np.ndarray:
+def _value_by_number() -> np.ndarray:
     """The value of each of the original numbers, uint8 `[460]`."""
     values = np.zeros(CONTEXT_LABELS + 1, np.uint8)
     for value, number in enumerate(CONTEXT_NUMBERS.values(), 1):
@@ -119,7 +118,7 @@ def _as_png(file: File) -> File:
             expected=f"labels from 1 to {CONTEXT_LABELS}, as LabelMap of Pascal Context has",
             remedy="unpack the archive of Pascal Context again",
         )
-    return File(pillow.encode_png(_values()[numbers]), file.where)
+    return File(pillow.encode_png(_value_by_number()[numbers]), file.where)
 
 
 def open_trees(release: Release, config: VocSegConfig, fetcher: Fetcher) -> dict[str, ReleaseList]:
@@ -185,10 +184,19 @@ def _find_tree(release: Release, fetcher: Fetcher) -> VocTree:
 
 
 def _find_labels(folders: Sequence[epath.Path]) -> epath.Path | None:
-    """Returns the first folder of labels in some folders; PNGs come before MATLAB files."""
+    """Returns the first folder of labels in some folders; PNGs come before MATLAB files.
+
+    A folder of the right name that has no such files is not it: `trainval` may be VOC's own archive
+    unpacked.
+    """
     paths = [folder / PNGS for folder in folders]
     paths += [folder / name for folder in folders for name in MATS]
     for path in paths:
-        if path.is_dir():
+        if path.is_dir() and any(path.glob(f"*{_ending_of_labels(path)}")):
             return path
     return None
+
+
+def _ending_of_labels(folder: epath.Path) -> str:
+    """Returns the ending of the files in a folder of labels, by its name."""
+    return ".png" if folder.name == PNGS else ".mat"

@@ -39,39 +39,55 @@ def open_trees(release: Release, config: VocSegConfig, fetcher: Fetcher) -> dict
         root = find_release(fetcher.manual_dir, release.year)
         if root is not None:
             return _lists_of_unpacked_tree(VocTree(root), release, config)
-    _check_splits_are_in_archives(release, config)
-    trees: dict[str, VocTree] = {}
+    archive_by_split: dict[str, Archive] = {}
+    for split, name in config.split_lists.items():
+        archive = _find_archive_with(release, split, name)
+        if archive is None:
+            raise _absent_split_error(release, config, split)
+        archive_by_split[split] = archive
+    tree_by_archive: dict[Archive, VocTree] = {}
     for archive in release.archives:
-        splits = [split for split in config.split_lists if _may_have_split(archive, split)]
-        if not splits:
-            continue
-        tree = open_archive(release, archive, fetcher)
-        for split in splits:
-            trees.setdefault(split, tree)  # a split of the user's own is in the first archive
-    return {split: ReleaseList(trees[split], name) for split, name in config.split_lists.items()}
+        if archive in archive_by_split.values():
+            tree_by_archive[archive] = open_archive(release, archive, fetcher)
+    lists: dict[str, ReleaseList] = {}
+    for split, name in config.split_lists.items():
+        lists[split] = ReleaseList(tree_by_archive[archive_by_split[split]], name)
+    return lists
 
 
-def _check_splits_are_in_archives(release: Release, config: VocSegConfig) -> None:
-    """Checks that an archive of a release may have each split of a config.
+def _find_archive_with(release: Release, split: str, name: str) -> Archive | None:
+    """Returns the archive of a release that has a split.
 
-    Raises:
-      ConfigError: if none may have one of them.
+    | the split | the archive |
+    | --- | --- |
+    | one of VOC's, such as `test` | that with this split; None if there is none |
+    | the user's own, of a list of VOC's such as `test` | that with this list |
+    | the user's own, of another list | the first one |
+
+    Args:
+      release: the release.
+      split: the split.
+      name: its list.
     """
-    for split in config.split_lists:
-        if not any(_may_have_split(archive, split) for archive in release.archives):
-            raise ConfigError(
-                f"config {config.name!r}, option splits",
-                found=f"the split {split}, which no archive of VOC{release.year} has",
-                expected=f"splits of the archives: {', '.join(release.list_by_split)}; or an "
-                f"unpacked tree in --manual_dir that has the list {config.split_lists[split]}",
-                remedy=f"leave {split} out, or unpack a VOC{release.year} with this list into "
-                "--manual_dir",
-            )
+    for archive in release.archives:
+        if split in archive.splits:
+            return archive
+    if split in VOC_SPLITS:
+        return None
+    for archive in release.archives:
+        if name in [VOC_SPLITS[split_of_archive] for split_of_archive in archive.splits]:
+            return archive
+    return release.archives[0]
 
 
-def _may_have_split(archive: Archive, split: str) -> bool:
-    """Says whether an archive has a split. The user's own splits may be in any archive."""
-    return split in archive.splits or split not in VOC_SPLITS
+def _absent_split_error(release: Release, config: VocSegConfig, split: str) -> ConfigError:
+    return ConfigError(
+        f"config {config.name!r}, option splits",
+        found=f"the split {split}, which no archive of VOC{release.year} has",
+        expected=f"splits of the archives: {', '.join(release.list_by_split)}; or an "
+        f"unpacked tree in --manual_dir that has the list {config.split_lists[split]}",
+        remedy=f"leave {split} out, or unpack a VOC{release.year} with this list into --manual_dir",
+    )
 
 
 def open_archive(release: Release, archive: Archive, fetcher: Fetcher) -> VocTree:
