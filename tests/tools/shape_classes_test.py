@@ -257,3 +257,25 @@ def test_a_class_of_supervisely_that_meta_json_lacks_is_an_error(tmp_path):
     write_supervisely(tmp_path, "road", "tree")
     put_json(tmp_path, "meta.json", {"classes": [{"title": "road"}]})
     assert "'tree', which meta.json lacks" in refused(tmp_path, r"ds/ann/b\.jpg\.json, object 1")
+
+
+@pytest.mark.parametrize("write", [write_labelme, write_via])
+def test_two_lists_of_classes_in_different_orders_are_an_error(tmp_path, write):
+    write(tmp_path, "cat", "dog")
+    exports.put(tmp_path, "a/labels.txt", "cat\ndog\n")
+    exports.put(tmp_path, "b/labels.txt", "dog\ncat\n")
+    words = r"'cat' has the number 1 by a/labels\.txt, and 2 by b/labels\.txt"
+    refused(tmp_path, words)
+    exports.put(tmp_path, "b/labels.txt", "cat\ndog\nbird\n")
+    names = folders.plan_of(tmp_path, class_names=None).config.class_names
+    assert names == ("background", "cat", "dog")
+
+
+def test_a_list_of_classes_beside_the_shapes_comes_before_one_of_another_folder(tmp_path):
+    write_labelme(tmp_path / "b", "cat", "dog")
+    exports.put(tmp_path, "a/labels.txt", "cat\ndog\n")
+    exports.put(tmp_path, "b/labels.txt", "dog\ncat\n")
+    names = folders.plan_of(tmp_path, class_names=None).config.class_names
+    assert names == ("background", "dog", "cat")
+    exports.put(tmp_path, "labels.txt", "cat\ndog\n")
+    refused(tmp_path, "'cat' has the number 1 by labels.txt, and 2 by b/labels.txt")

@@ -3,10 +3,14 @@
 Some tools number the classes in the files of shapes (COCO, CVAT, YOLO), and some in a list beside
 them (Supervisely's `meta.json`, labelme's `labels.txt`). Where there is no list, the labels of the
 shapes are all that is known. Background is value 0, and the classes after it keep their order.
+
+Two names are one class if their `visible_form` is the same. The names as the files have them are
+kept for messages.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
+import functools
 import os
 import posixpath
 
@@ -74,10 +78,15 @@ class _Definitions:
     is_sorted: bool = False
     notes: Sequence[str] = ()
 
-    @property
+    @functools.cached_property
     def names(self) -> list[str]:
         """The names in their order, without blanks at their ends."""
         return [*dict.fromkeys(definition.name.strip() for definition in self.classes)]
+
+    @functools.cached_property
+    def forms(self) -> set[str]:
+        """The names as they look; see `visible_form`."""
+        return {visible_form(name) for name in self.names}
 
 
 def number_shape_classes(
@@ -97,12 +106,12 @@ def number_shape_classes(
       paths: all files in the folder, among them the list of classes, if the tool has one.
 
     Raises:
-      LayoutError: if two classes have one name, a list of classes lacks a label, or there are more
-        classes than a mask can hold.
+      LayoutError: if two classes have one name, a list of classes lacks a label, two lists number
+        the labels differently, or there are more classes than a mask can hold.
     """
     class_list = tool.shapes.class_list if tool.shapes else None
     if class_list:
-        defined = _define_by_list(tool, class_list, first_uses, root, paths)
+        defined = _define_by_list(tool, class_list, sheets, first_uses, root, paths)
     else:
         defined = _define_by_sheets(tool, sheets, first_uses)
     _check_names_differ(defined)
@@ -117,12 +126,10 @@ def number_shape_classes(
     return NumberedClasses(class_file, values, notes)
 
 
-# Where classes are defined.
-
-
 def _define_by_list(
     tool: Tool,
     class_list: ClassList,
+    sheets: Mapping[str, Sheet],
     first_uses: Mapping[str, str],
     root: epath.Path,
     paths: Iterable[str],
@@ -132,25 +139,66 @@ def _define_by_list(
     A list belongs to something else if it has none of the labels, and nothing like them.
 
     Raises:
-      LayoutError: if there are lists, and each lacks a label.
+      LayoutError: if there are lists, and each lacks a label, or two number the labels differently.
     """
     notes = [f"{tool.name} does not number classes, so they are sorted by name."]
+    complete: list[_Definitions] = []
     incomplete: list[_Definitions] = []
     for path in paths:
         if posixpath.basename(path) != class_list.name:
             continue
         listed = _read_list(class_list, root, path)
         if not _find_missing_labels(listed, first_uses):
-            return _with_void_labels(listed, first_uses)
-        if _has_any_label(listed, first_uses):
+            complete.append(_with_void_labels(listed, first_uses))
+        elif _has_any_label(listed, first_uses):
             incomplete.append(listed)
         else:
             notes.append(f"{path} has none of the labels, so it does not number the classes.")
+    if complete:
+        return _choose_list(complete, sheets, first_uses, root)
     if incomplete:
         best = min(incomplete, key=lambda listed: len(_find_missing_labels(listed, first_uses)))
         raise _label_is_missing(tool, best, first_uses)
     in_use = [_Definition(label, where, where) for label, where in sorted(first_uses.items())]
     return _Definitions(in_use, f"{tool.name}'s files", is_sorted=True, notes=notes)
+
+
+def _choose_list(
+    complete: Sequence[_Definitions],
+    sheets: Mapping[str, Sheet],
+    first_uses: Mapping[str, str],
+    root: epath.Path,
+) -> _Definitions:
+    """Returns the first of the lists that have all labels.
+
+    Lists that lie with the shapes, or above all of them, come before others.
+
+    Raises:
+      LayoutError: if another of these lists gives a label another number.
+    """
+    above_shapes = [listed for listed in complete if _lies_above_all(listed.source, sheets)]
+    candidates = above_shapes or complete
+    first = candidates[0]
+    values = _values_of_labels(number_names(first.names, root), first_uses)
+    for other in candidates[1:]:
+        other_values = _values_of_labels(number_names(other.names, root), first_uses)
+        for label, value in values.items():
+            if other_values[label] != value:
+                raise LayoutError(
+                    root,
+                    found=f"two lists of classes that differ: {show_name(label)} has the number "
+                    f"{value} by {first.source}, and {other_values[label]} by {other.source}",
+                    expected="one order of the classes",
+                    remedy="remove the list that is wrong, or give both the same order",
+                    kind=UNUSABLE,
+                )
+    return first
+
+
+def _lies_above_all(file: str, paths: Iterable[str]) -> bool:
+    """Says whether all paths lie in the folder of a file, or below it."""
+    folder = posixpath.dirname(file)
+    return not folder or all(path.startswith(f"{folder}/") for path in paths)
 
 
 def _read_list(class_list: ClassList, root: epath.Path, path: str) -> _Definitions:
@@ -166,29 +214,26 @@ def _read_list(class_list: ClassList, root: epath.Path, path: str) -> _Definitio
 
 def _find_missing_labels(listed: _Definitions, labels: Iterable[str]) -> list[str]:
     """Returns the labels that a list lacks, sorted. A label that means void needs no line."""
-    forms = {visible_form(name) for name in listed.names}
     missing = []
     for label in labels:
-        if visible_form(label) not in forms and not is_void_name(label.strip()):
+        if visible_form(label) not in listed.forms and not is_void_name(label.strip()):
             missing.append(label)
     return sorted(missing)
 
 
 def _has_any_label(listed: _Definitions, labels: Iterable[str]) -> bool:
     """Says whether a list has one of the labels, or a name that a misspelled label may mean."""
-    forms = {visible_form(name) for name in listed.names}
     for label in labels:
-        if visible_form(label) in forms or did_you_mean(label, listed.names):
+        if visible_form(label) in listed.forms or did_you_mean(label, listed.names):
             return True
     return False
 
 
 def _with_void_labels(listed: _Definitions, first_uses: Mapping[str, str]) -> _Definitions:
     """Adds the labels that mean void and that the list lacks."""
-    forms = {visible_form(name) for name in listed.names}
     added = []
     for label, where in sorted(first_uses.items()):
-        if is_void_name(label.strip()) and visible_form(label) not in forms:
+        if is_void_name(label.strip()) and visible_form(label) not in listed.forms:
             added.append(_Definition(label, where, where))
     return dataclasses.replace(listed, classes=[*listed.classes, *added])
 
@@ -243,9 +288,6 @@ def _note_groups(names: Sequence[str]) -> str:
     return f"{', '.join(names)} only group other classes, so they are not classes."
 
 
-# What is checked, numbered and noted.
-
-
 def _check_names_differ(defined: _Definitions) -> None:
     """Checks that no two classes have one name. One class may stand in several files."""
     first_by_form: dict[str, _Definition] = {}
@@ -298,13 +340,13 @@ def _values_of_labels(entries: Sequence[ClassEntry], labels: Iterable[str]) -> d
 
 
 def _note_respelled_labels(defined: _Definitions, first_uses: Mapping[str, str]) -> list[str]:
-    """Names a label that is spelled otherwise than its class."""
-    names = {definition.name for definition in defined.classes}
-    name_of_form = {visible_form(name): name for name in defined.names}
+    """Names a label that is spelled otherwise than its class, be it by a blank at its end."""
+    names_as_written = {definition.name for definition in defined.classes}
+    name_by_form = {visible_form(name): name for name in defined.names}
     notes = []
     for label, where in first_uses.items():
-        if label not in names:
-            name = name_of_form[visible_form(label)]
+        if label not in names_as_written:
+            name = name_by_form[visible_form(label)]
             notes.append(f"The label {show_name(label)} in {where} is read as {name}.")
     if len(notes) > 1:
         return [f"{notes[0]} Likewise {counted(len(notes) - 1, 'more label')}."]
