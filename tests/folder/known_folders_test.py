@@ -760,6 +760,18 @@ def test_copies_of_pairs_count_once_and_copies_with_other_labels_are_asked_about
     refused(tmp_path, "ways to read")  # the same image, other labels
 
 
+@pytest.mark.parametrize("copied", ["images/{}.jpg masks/{}.png", "{}.jpg {}.png"])
+def test_copies_that_have_the_names_of_other_originals_count_once(tmp_path, copied):
+    pairs = put(tmp_path, "images/{}.jpg", "masks/{}.png", range(8))
+    for number, (image, mask) in enumerate([*pairs.items()][5:]):
+        names = [name.format(number) for name in copied.split()]
+        for name, original in zip(names, (image, mask), strict=True):
+            exports.put(tmp_path, f"picked/{name}", original.read_bytes())
+    found, plan = read(tmp_path)
+    assert found == {"train": pairs}
+    assert sum(map(len, plan.unused.values())) == 6
+
+
 def test_tiles_of_two_columns_are_never_a_pair(tmp_path):
     mask = "target/mask_tile_{}.png"
     ids = [f"{n}_{k}" for n in "012" for k in "12"]

@@ -6,8 +6,9 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 - `file_sets`: the files of each folder, sorted by their names, without a look at them.
 - `pairings`: which of these sets may pair; `affix_guesses` has what may stand around ids.
   `candidates` makes one candidate of all folders that lie to each other alike.
-- `choice`: which candidates are taken, by the tables of `rules`, with what `evidence` sees of names
-  and `pixels`. `painted`, `copies` and `companions` (found by `companion_search`) compare files.
+- `choice`: which candidates are taken. Its steps are `choice_by_rules` (the tables of `rules`, with
+  what `evidence` sees of names and `pixels`), `choice_originals` (without `copies`), `companions`
+  (found by `companion_search`) and `choice_leftovers`. `painted` compares images.
 - `layouts`: the layout of the tree. `file_questions` asks where several candidates are left.
 - `image_channels`, `object_masks`, `mask_contents`, `no_masks`: what else a folder may hold, and
   what to do then.

@@ -102,7 +102,7 @@ def affix_around(stem: str, image_id: str, *, may_touch_words: bool) -> Affix | 
     """Returns what a stem has before and behind an id; None if it has the id nowhere.
 
     An id does not begin or end within a number. Unless words may touch it, it does not begin or
-    end within a word either. Example: `lb` before the id 1 of `lb1` if words may touch it.
+    end within a word either. Example: `lb` before the id `x` of `lbx` if words may touch it.
     """
     start = stem.find(image_id)
     while start >= 0:

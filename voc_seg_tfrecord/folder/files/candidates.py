@@ -169,6 +169,14 @@ class PairingCandidate:
                 mask_by_image[image] = FileInSet(pairing.masks, mask)
         return masks
 
+    def shares_images_with(self, other: "PairingCandidate") -> bool:
+        """Says whether both have files of images in common."""
+        return not self.image_sets.isdisjoint(other.image_sets)
+
+    def shares_masks_with(self, other: "PairingCandidate") -> bool:
+        """Says whether both have files of masks in common."""
+        return not self.mask_sets.isdisjoint(other.mask_sets)
+
     def has_all_masks_of(self, other: "PairingCandidate") -> bool:
         """Says whether this has an image for each mask for which the other one has one."""
         return _has_all_files(self.image_of_mask, other.image_of_mask)
@@ -196,6 +204,11 @@ class PairingCandidate:
         """Returns the folders of the masks for a message, likewise."""
         folders = [pairing.masks.folder for pairing in self.pairings]
         return _describe_folders(folders, self.pairings[0].mask_name)
+
+
+def list_pairings(candidates: Iterable[PairingCandidate]) -> list[Pairing]:
+    """Returns the pairings of candidates, in their order."""
+    return [pairing for candidate in candidates for pairing in candidate.pairings]
 
 
 def _is_called_augmented(folder: str) -> bool:

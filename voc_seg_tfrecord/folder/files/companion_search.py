@@ -21,7 +21,7 @@ from voc_seg_tfrecord.folder.tree.listing import Listing
 _MIN_SHARE = 0.6
 """More than this share of a few ids has a file of a kind beside them."""
 _MIN_IDS_IN_WORDS = 3
-"""How many ids have to be sampled to be looked for beside a word without a sign between them."""
+"""How many ids have to be sampled to be looked for within words."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,28 +58,34 @@ class _NameKind:
 
 @dataclasses.dataclass(frozen=True)
 class _PairingIds:
-    """The ids of a pairing, as they stand in names.
+    """The ids of a pairing: what differs between the names of its images.
+
+    Example: 7 and 8 of `scan_7_rgb` and `scan_8_rgb`.
 
     Attributes:
       pairing: the pairing.
-      stem_by_id: the name of the image of each id, without the ending.
+      image_by_id: the image of each id, by its name without the ending.
+      image_affix: what all names of images have around the ids.
+      mask_affix: what all names of masks have around them.
       sampled: a few of the ids, by which kinds of names are found.
       sampled_paths: the paths of the images and masks of these.
     """
 
     pairing: Pairing
-    stem_by_id: Mapping[str, str]
+    image_by_id: Mapping[str, str]
+    image_affix: Affix
+    mask_affix: Affix
     sampled: Sequence[str]
     sampled_paths: Set[str]
 
     def find_affix(self, stem: str, image_id: str) -> Affix | None:
-        """Returns what a name has before and behind an id; None if it does not have the id.
+        """Returns what a file's name has around an id; None if it does not have the id.
 
-        Names have single digits by chance, so fewer than `_MIN_IDS_IN_WORDS` ids are not looked for
-        beside a word without a sign between them.
+        Names have a letter or two by chance, so fewer than `_MIN_IDS_IN_WORDS` ids are not looked
+        for within words.
         """
-        may_touch_words = len(self.sampled) >= _MIN_IDS_IN_WORDS
-        return affix_around(stem, image_id, may_touch_words=may_touch_words)
+        may_be_in_word = len(self.sampled) >= _MIN_IDS_IN_WORDS
+        return affix_around(stem, image_id, may_touch_words=may_be_in_word)
 
 
 def find_companions(listing: Listing, pairing: Pairing) -> Iterator[Companion]:
@@ -90,41 +96,38 @@ def find_companions(listing: Listing, pairing: Pairing) -> Iterator[Companion]:
     """
     ids = _find_ids(pairing)
     for kind, count in _count_kinds(listing, ids).items():
-        if count > _MIN_SHARE * len(ids.sampled):
-            companion = _make_companion(listing, ids, kind)
-            if companion is not None:
-                yield companion
+        around_ids = _AroundIds(kind.affix, ids.image_affix, ids.mask_affix)
+        if count > _MIN_SHARE * len(ids.sampled) and around_ids.may_be_same_ids():
+            yield _make_companion(listing, ids, kind)
 
 
 def _find_ids(pairing: Pairing) -> _PairingIds:
-    """Finds the ids of a pairing: its images' names without what all of them have.
-
-    Example: 7 and 8 of `scan_7_rgb` and `scan_8_rgb`. A name of which nothing is left has no id.
-    """
-    id_by_stem = _id_by_image(pairing)
-    sampled_stems = few([*pairing.pairs])
+    """Finds the ids of a pairing. An image whose name has nothing that differs has no id."""
+    core_by_image = {stem: core_of(stem, pairing.image_affix) for stem in pairing.pairs}
+    around_all_ids = common_affix([*core_by_image.values()])
+    image_by_id: dict[str, str] = {}
+    for image, core in core_by_image.items():
+        image_id = core_of(core, around_all_ids)
+        if image_id:
+            image_by_id[image_id] = image
+    sampled_images = few([*pairing.pairs])
     sampled_paths: set[str] = set()
-    for stem in sampled_stems:
-        sampled_paths.add(pairing.images.path(stem))
-        sampled_paths.add(pairing.masks.path(pairing.pairs[stem]))
+    for image in sampled_images:
+        sampled_paths.add(pairing.images.path(image))
+        sampled_paths.add(pairing.masks.path(pairing.pairs[image]))
     return _PairingIds(
         pairing,
-        stem_by_id={image_id: stem for stem, image_id in id_by_stem.items()},
-        sampled=[id_by_stem[stem] for stem in sampled_stems if stem in id_by_stem],
+        image_by_id,
+        image_affix=_wrap(around_all_ids, pairing.image_affix),
+        mask_affix=_wrap(around_all_ids, pairing.mask_affix),
+        sampled=[image_id for image_id, image in image_by_id.items() if image in sampled_images],
         sampled_paths=sampled_paths,
     )
 
 
-def _id_by_image(pairing: Pairing) -> dict[str, str]:
-    """Returns the id of each image of a pairing that has one, by its name without the ending."""
-    cores = [core_of(stem, pairing.image_affix) for stem in pairing.pairs]
-    affix = common_affix(cores)
-    id_by_stem: dict[str, str] = {}
-    for stem, core in zip(pairing.pairs, cores, strict=True):
-        image_id = core_of(core, affix)
-        if image_id:
-            id_by_stem[stem] = image_id
-    return id_by_stem
+def _wrap(inner: Affix, outer: Affix) -> Affix:
+    """Returns what an affix is together with another one around it."""
+    return Affix(outer.before + inner.before, inner.after + outer.after)
 
 
 def _count_kinds(listing: Listing, ids: _PairingIds) -> Mapping[_NameKind, int]:
@@ -142,71 +145,6 @@ def _count_kinds(listing: Listing, ids: _PairingIds) -> Mapping[_NameKind, int]:
     return counts
 
 
-def _make_companion(listing: Listing, ids: _PairingIds, kind: _NameKind) -> Companion | None:
-    """Returns the files of a kind as images and as masks; None if they have other ids."""
-    pairing = ids.pairing
-    names_in_folder = set(listing.files_by_folder[kind.folder])
-    ids_with_file = [
-        each for each in ids.stem_by_id if kind.stem_of(each) + kind.ending in names_in_folder
-    ]
-    first_id = ids_with_file[0]
-    first_image = ids.stem_by_id[first_id]
-    image_affix = ids.find_affix(first_image, first_id)
-    mask_affix = ids.find_affix(pairing.pairs[first_image], first_id)
-    if image_affix is None or mask_affix is None:
-        return None
-    if not _may_have_ids(kind.affix, image_affix, mask_affix):
-        return None
-    file_of_image = {ids.stem_by_id[each]: kind.stem_of(each) for each in ids_with_file}
-    return Companion(
-        as_images=_as_images(pairing, kind, mask_affix, file_of_image),
-        as_masks=_as_masks(pairing, kind, image_affix, file_of_image),
-    )
-
-
-def _as_images(
-    pairing: Pairing, kind: _NameKind, mask_affix: Affix, file_of_image: Mapping[str, str]
-) -> Pairing:
-    """Returns a pairing with files of a kind in place of its images.
-
-    Args:
-      pairing: the pairing.
-      kind: how the files are named.
-      mask_affix: what the masks' names have around the ids.
-      file_of_image: the file of each image, both by their names without the ending.
-    """
-    own_affix, mask_affix = drop_common_parts(kind.affix, mask_affix)
-    files = _make_set(kind, own_affix, file_of_image.values())
-    mask_of_file = {file: pairing.pairs[image] for image, file in file_of_image.items()}
-    return Pairing(
-        images=files,
-        masks=pairing.masks,
-        image_affix=own_affix,
-        mask_affix=mask_affix,
-        pairs=mask_of_file,
-    )
-
-
-def _as_masks(
-    pairing: Pairing, kind: _NameKind, image_affix: Affix, file_of_image: Mapping[str, str]
-) -> Pairing:
-    """Returns a pairing with files of a kind in place of its masks; see `_as_images`."""
-    image_affix, own_affix = drop_common_parts(image_affix, kind.affix)
-    files = _make_set(kind, own_affix, file_of_image.values())
-    return Pairing(
-        images=pairing.images,
-        masks=files,
-        image_affix=image_affix,
-        mask_affix=own_affix,
-        pairs=file_of_image,
-    )
-
-
-def _make_set(kind: _NameKind, affix: Affix, stems: Iterable[str]) -> FileSet:
-    names = {stem: stem + kind.ending for stem in stems}
-    return FileSet(kind.folder, names, affix, kind.ending.lower())
-
-
 def _names_with(texts: Sequence[str], names: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yields each name that has one of a few texts in it, and the text."""
     # One search of all names takes less than one of each. No name has the character between them.
@@ -220,17 +158,86 @@ def _names_with(texts: Sequence[str], names: Collection[str]) -> Iterator[tuple[
             hit = lines.find(text, name_end)
 
 
-def _may_have_ids(affix: Affix, affix_of_image: Affix, affix_of_mask: Affix) -> bool:
-    """Says whether the numbers around ids are no parts of other ids.
+@dataclasses.dataclass(frozen=True)
+class _AroundIds:
+    """What three kinds of names have around ids that may be the same.
 
-    Example: `1_f2` does not have the id of `1_f0`. Where ids are whole names, a number that all
-    names have is no part of an id: `1_2` and `7_2` may belong to `1` and `7`.
+    Attributes:
+      files: in names of files that may be companions.
+      images: in names of a pairing's images.
+      masks: in names of its masks.
     """
-    numbers = re.findall(r"\d+", " ".join(affix))
-    numbers_of_image = re.findall(r"\d+", " ".join(affix_of_image))
-    if numbers and numbers_of_image and numbers != numbers_of_image:
-        return False
-    if NO_AFFIX in (affix, affix_of_image):
-        return True
-    own_numbers = numbers_alone(affix)
-    return own_numbers in (numbers_alone(affix_of_image), numbers_alone(affix_of_mask))
+
+    files: Affix
+    images: Affix
+    masks: Affix
+
+    def may_be_same_ids(self) -> bool:
+        """Says whether numbers around the ids are evidence of other ids.
+
+        Examples for the id 1:
+
+        | files   | images  | masks   | may be the same ids                                    |
+        |---------|---------|---------|--------------------------------------------------------|
+        | `1_f2`  | `1_f0`  | any     | no: both have numbers, and they differ                 |
+        | `1_2`   | `1`     | any     | yes: ids are whole names, so the 2 is no part of an id |
+        | `1`     | `1_2`   | any     | yes, for the same reason                               |
+        | `a_1_2` | `b_1_2` | any     | yes: images have the same number                       |
+        | `a_1_2` | `b_1`   | `c_1_2` | yes: masks have the same number                        |
+        | `a_1_2` | `b_1`   | `c_1`   | no: the id may be `1_2`                                |
+        """
+        numbers = _numbers_in(self.files)
+        numbers_of_images = _numbers_in(self.images)
+        if numbers and numbers_of_images and numbers != numbers_of_images:
+            return False
+        if self.files == NO_AFFIX or self.images == NO_AFFIX:
+            return True
+        own_numbers = numbers_alone(self.files)
+        return own_numbers in (numbers_alone(self.images), numbers_alone(self.masks))
+
+
+def _numbers_in(affix: Affix) -> list[str]:
+    return re.findall(r"\d+", " ".join(affix))
+
+
+def _make_companion(listing: Listing, ids: _PairingIds, kind: _NameKind) -> Companion:
+    """Returns the files of a kind, as images and as masks of a pairing."""
+    names_in_folder = set(listing.files_by_folder[kind.folder])
+    file_of_image: dict[str, str] = {}
+    for image_id, image in ids.image_by_id.items():
+        file = kind.stem_of(image_id)
+        if file + kind.ending in names_in_folder:
+            file_of_image[image] = file
+    return Companion(
+        as_images=_as_images(ids, kind, file_of_image),
+        as_masks=_as_masks(ids, kind, file_of_image),
+    )
+
+
+def _as_images(ids: _PairingIds, kind: _NameKind, file_of_image: Mapping[str, str]) -> Pairing:
+    """Returns a pairing with files of a kind in place of its images.
+
+    Args:
+      ids: the ids of the pairing.
+      kind: how the files are named.
+      file_of_image: the file of each image, both by their names without the ending.
+    """
+    masks = ids.pairing.masks
+    mask_of_image = ids.pairing.pairs
+    file_affix, mask_affix = drop_common_parts(kind.affix, ids.mask_affix)
+    files = _make_set(kind, file_affix, file_of_image.values())
+    mask_of_file = {file: mask_of_image[image] for image, file in file_of_image.items()}
+    return Pairing(files, masks, file_affix, mask_affix, mask_of_file)
+
+
+def _as_masks(ids: _PairingIds, kind: _NameKind, file_of_image: Mapping[str, str]) -> Pairing:
+    """Returns a pairing with files of a kind in place of its masks; see `_as_images`."""
+    images = ids.pairing.images
+    image_affix, file_affix = drop_common_parts(ids.image_affix, kind.affix)
+    files = _make_set(kind, file_affix, file_of_image.values())
+    return Pairing(images, files, image_affix, file_affix, file_of_image)
+
+
+def _make_set(kind: _NameKind, affix: Affix, stems: Iterable[str]) -> FileSet:
+    names = {stem: stem + kind.ending for stem in stems}
+    return FileSet(kind.folder, names, affix, kind.ending.lower())

@@ -9,15 +9,13 @@ import posixpath
 
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.companion_search import find_companions
-from voc_seg_tfrecord.folder.files.evidence import FileEvidence
+from voc_seg_tfrecord.folder.files.evidence import RANK_BY_ROLE_IN_NAME, FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name
 from voc_seg_tfrecord.folder.files.pairings import Pairing
 
 _MAX_CHOSEN_FOLDERS = 40
 """If more folders are chosen, none is compared with all files."""
-_RANK_BY_ROLE = {"images": 2, "": 1, "masks": 0, "drawn": -1}
-"""How well the role that the name of images says fits them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,11 +42,13 @@ def compare_with_companions(
       chosen: what would be chosen.
       rivals: what is asked about.
       pairings: all pairings of the folder.
-      evidence: what names and pixels say.
+      evidence: what names and pixels tell.
     """
     if evidence.given >= {"images", "masks"} or len(chosen) > _MAX_CHOSEN_FOLDERS:
         return ChosenAndAsked(list(chosen), list(rivals))
-    best_first = sorted(chosen, key=lambda pairing: _image_rank(pairing, evidence), reverse=True)
+    best_first = sorted(
+        chosen, key=lambda pairing: _rank_as_images(pairing, evidence), reverse=True
+    )
     with_photos = [_with_photos(pairing, pairings, evidence) for pairing in best_first]
     if rivals:
         asked = [_with_photos(rival, pairings, evidence) for rival in rivals]
@@ -68,7 +68,7 @@ def _without_masks_in_question(
     masks_asked = [pairing.masks for pairing in asked]
     still_chosen: list[Pairing] = []
     for pairing in chosen:
-        is_in_question = _is_first_in(masks_asked, pairing.masks)
+        is_in_question = _is_one_of(pairing.masks, masks_asked)
         if pairing in asked or not is_in_question:
             still_chosen.append(pairing)
     return still_chosen
@@ -79,7 +79,7 @@ class _ImageRank:
     """How likely files are images, by names. Fields are compared in their order; more is likelier.
 
     Attributes:
-      rank_of_role: what `_RANK_BY_ROLE` has for the role that their names say.
+      rank_of_role: how well the role in their names fits images; see `RANK_BY_ROLE_IN_NAME`.
       is_outside_masks: whether their folder is not called as masks.
     """
 
@@ -87,11 +87,11 @@ class _ImageRank:
     is_outside_masks: bool
 
 
-def _image_rank(pairing: Pairing, evidence: FileEvidence) -> _ImageRank:
+def _rank_as_images(pairing: Pairing, evidence: FileEvidence) -> _ImageRank:
     """Returns how likely the images of a pairing are images, by their names."""
     folder_name = posixpath.basename(pairing.images.folder)
     return _ImageRank(
-        rank_of_role=_RANK_BY_ROLE[evidence.image_role(pairing)],
+        rank_of_role=RANK_BY_ROLE_IN_NAME["images"][evidence.image_role(pairing)],
         is_outside_masks=role_of_name(folder_name) != "masks",
     )
 
@@ -100,12 +100,12 @@ def _with_photos(pairing: Pairing, pairings: Sequence[Pairing], evidence: FileEv
     """Returns a pairing with the photos in place of images in which labels are painted."""
     if evidence.given & {"images", "image_name"}:
         return pairing
-    rank = _image_rank(pairing, evidence)
+    rank = _rank_as_images(pairing, evidence)
     for companion in find_companions(evidence.listing, pairing):
         other = companion.as_images
         if (
-            _image_rank(other, evidence) >= rank
-            and not _is_known(other, pairings)
+            _rank_as_images(other, evidence) >= rank
+            and not _was_compared(other, pairings)
             and not evidence.images_look_like_masks(PairingCandidate((other,)))
             and evidence.is_painted(PairingCandidate((pairing,)), PairingCandidate((other,)))
         ):
@@ -137,17 +137,17 @@ def _mask_rivals_of(
 
     Masks that are chosen for other images are no rivals, if these images rank as high or higher.
     """
-    rank = _image_rank(pairing, evidence)
+    rank = _rank_as_images(pairing, evidence)
     used_masks = []
     for other in chosen:
-        if other != pairing and _image_rank(other, evidence) >= rank:
+        if other != pairing and _rank_as_images(other, evidence) >= rank:
             used_masks.append(other.masks)
     rivals = []
     for companion in find_companions(evidence.listing, pairing):
         other = companion.as_masks
         if (
-            not _is_first_in(used_masks, other.masks)
-            and not _is_known(other, pairings)
+            not _is_one_of(other.masks, used_masks)
+            and not _was_compared(other, pairings)
             and _may_be_masks(other, pairing, evidence)
         ):
             rivals.append(other)
@@ -174,14 +174,22 @@ def _may_be_masks(other: Pairing, pairing: Pairing, evidence: FileEvidence) -> b
     )
 
 
-def _is_known(pairing: Pairing, pairings: Sequence[Pairing]) -> bool:
-    """Says whether the first files of a pairing are in one by which the rules have chosen."""
+def _was_compared(pairing: Pairing, pairings: Sequence[Pairing]) -> bool:
+    """Says whether the rules have already compared the files of a pairing.
+
+    The sets of a folder are kinds of names, so they have all files of a kind or none: the first
+    file tells which set it is.
+
+    Args:
+      pairing: the pairing.
+      pairings: all pairings that the rules have compared.
+    """
     return any(
         other.images.has_first_of(pairing.images) and other.masks.has_first_of(pairing.masks)
         for other in pairings
     )
 
 
-def _is_first_in(sets: Sequence[FileSet], files: FileSet) -> bool:
-    """Says whether the first of some files is in one of several sets."""
+def _is_one_of(files: FileSet, sets: Sequence[FileSet]) -> bool:
+    """Says whether files are one of several sets, as the first of them tells."""
     return any(other.has_first_of(files) for other in sets)

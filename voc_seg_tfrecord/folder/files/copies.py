@@ -194,8 +194,7 @@ class _OriginalsSearch:
             return None
         self._measure_lengths()
         for original in self._by_length.get(self._evidence.length(copy.path), ()):
-            has_own_name_too = copy.stem in original.pairing.pairs
-            if not has_own_name_too and self._are_same(copy, original):
+            if self._are_same(copy, original):
                 return original
         return None
 

@@ -368,7 +368,7 @@ def _tree_of_pairings(
         arranged.layout,
         given.listing,
         excluded_names=patterns_of_others(pairings, choice.chosen),
-        copies=[relative(folder, arranged.root) for folder in choice.copies],
+        copies=[relative(folder, arranged.root) for folder in choice.copied_folders],
         image_endings=given.endings,
         mask_endings=given.mask_endings,
     )
@@ -387,7 +387,7 @@ def _take_only_answer(given: GivenLayout, choice: FileChoice) -> FileChoice:
     if not is_answered(question, given.options):
         raise question
     all_pairings_left = (*choice.chosen, *choice.rivals)
-    return dataclasses.replace(choice, chosen=all_pairings_left, rivals=(), copies=())
+    return dataclasses.replace(choice, chosen=all_pairings_left, rivals=(), copied_folders=())
 
 
 def _tree_of_channels(given: GivenLayout, used_mask_folders: Set[str]) -> VocTree | None:

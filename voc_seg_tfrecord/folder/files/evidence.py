@@ -14,17 +14,11 @@ from voc_seg_tfrecord.folder.files.pairings import Pairing, few
 from voc_seg_tfrecord.folder.files.paths import common_folder
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
-_RANKS = {
-    ("images", "images"): 2,
-    ("masks", "masks"): 2,
-    ("", "images"): 1,
-    ("", "masks"): 1,
-    ("masks", "images"): 0,
-    ("images", "masks"): 0,
-    ("drawn", "images"): -1,
-    ("drawn", "masks"): -1,
+RANK_BY_ROLE_IN_NAME = {
+    "images": {"images": 2, "": 1, "masks": 0, "drawn": -1},
+    "masks": {"masks": 2, "": 1, "images": 0, "drawn": -1},
 }
-"""How well what files are called allows what they may be."""
+"""How well the role in a name fits images, and masks. A name may have no role: the empty text."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +28,7 @@ class _RoleKey:
     Attributes:
       folder: their folder.
       affixes: what their names have around the ids.
-      is_flat: whether they lie in one folder with their other halves.
+      is_flat: whether images and masks lie in one folder.
     """
 
     folder: str
@@ -70,16 +64,16 @@ class FileEvidence:
         self._roles: dict[_RoleKey, str] = {}
         self._looks = looks
 
-    # What names say.
+    # Roles in names.
 
     def role(self, files: FileSet, affix: Affix, *, is_flat: bool = False) -> str:
-        """Returns what names say that files are: `images`, `masks`, `drawn` or nothing.
+        """Returns the role in names of files and folders: `images`, `masks`, `drawn` or empty.
 
         Args:
           files: the files.
-          affix: what their names have around the ids and those of their other halves have not.
-          is_flat: whether they lie in one folder with their other halves, of which its name says
-            nothing, unless it is that of drawings.
+          affix: what their names have around the ids, and those of their other halves do not have.
+          is_flat: whether images and masks lie in one folder. The name of such a folder gives no
+            role, except `drawn`.
         """
         key = _RoleKey(files.folder, (*files.affix, *affix), is_flat)
         if key not in self._roles:
@@ -97,17 +91,19 @@ class FileEvidence:
         return own_role
 
     def image_role(self, pairing: Pairing) -> str:
-        """Returns what names say that the images of a pairing are."""
+        """Returns the role that names give the images of a pairing."""
         return self.role(pairing.images, pairing.image_affix, is_flat=pairing.is_flat)
 
     def mask_role(self, pairing: Pairing) -> str:
-        """Returns what names say that the masks of a pairing are."""
+        """Returns the role that names give the masks of a pairing."""
         return self.role(pairing.masks, pairing.mask_affix, is_flat=pairing.is_flat)
 
     def name_rank(self, candidate: PairingCandidate) -> int:
-        """Returns how well names allow images and masks: 4 if both are called what they are."""
+        """Returns how well roles in names fit images and masks: 4 if both are called so."""
         pairing = candidate.pairings[0]
-        return _RANKS[self.image_role(pairing), "images"] + _RANKS[self.mask_role(pairing), "masks"]
+        rank_of_images = RANK_BY_ROLE_IN_NAME["images"][self.image_role(pairing)]
+        rank_of_masks = RANK_BY_ROLE_IN_NAME["masks"][self.mask_role(pairing)]
+        return rank_of_images + rank_of_masks
 
     def are_called_images(self, candidate: PairingCandidate) -> bool:
         """Says whether the images of a candidate are called images."""
