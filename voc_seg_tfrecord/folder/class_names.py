@@ -28,6 +28,7 @@ from voc_seg_tfrecord.folder.meaning.proposals import (
 from voc_seg_tfrecord.folder.meaning.soft_advice import advise_threshold
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.official import official_note
+from voc_seg_tfrecord.formats.mask_survey import Survey
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
 NO_CLASS_NAMES = "no class names"
@@ -135,10 +136,12 @@ def _list_names(file: ClassFile, rows: Rows) -> Sequence[str]:
 def _rename_entries(file: ClassFile, rows: Rows) -> bool:
     """Says whether rows rename an entry of a class file, by its value or by its position."""
     values = {entry.value for entry in file.entries}
+    values_of_classes = values - {VOID}
     positions = range(len(values))
     for key, _ in rows:
-        is_value = key in values and key != VOID
-        if is_value or key in positions:
+        names_value = key in values_of_classes
+        names_position = key in positions
+        if names_value or names_position:
             return True
     return False
 
@@ -166,17 +169,30 @@ def _no_names_error(
     pixels = list_pixels(survey)
     if pixels:
         found += f". The masks hold\n    {pixels}"
-    remedy = advise_smoothed(survey)
-    if not remedy:
-        advice = advise_table(tree.given, tree.layout, config, named=False)
-        remedy = "; or ".join([*propose_classes(survey, official_note(evidence)), advice])
-    threshold = advise_threshold(tree.labels, survey)
-    if threshold:
-        remedy = f"{threshold}; else {remedy[0].lower()}{remedy[1:]}"
     return LayoutError(
         tree.root,
         found=found,
         expected="a class for each value or color of the masks",
-        remedy=remedy,
+        remedy="; or ".join(_list_remedies(evidence, config, survey)),
         kind=NO_CLASS_NAMES,
     )
+
+
+def _list_remedies(evidence: SplitEvidence, config: VocSegConfig, survey: Survey) -> list[str]:
+    """Returns what a user may do about masks whose classes nothing names, the best first.
+
+    A threshold for soft masks comes before all else. Masks that were smoothed have to be exported
+    again, and for others the names or the table of classes may be given.
+    """
+    tree = evidence.tree
+    remedies: list[str] = []
+    threshold = advise_threshold(tree.labels, survey)
+    if threshold:
+        remedies.append(threshold)
+    smoothed = advise_smoothed(survey)
+    if smoothed:
+        remedies.append(smoothed)
+        return remedies
+    remedies += propose_classes(survey, official_note(evidence))
+    remedies.append(advise_table(tree.given, tree.layout, config, named=False))
+    return remedies

@@ -1,6 +1,6 @@
 """The table of classes that a user fills in: a row for each value and color that masks use."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 import csv
 import dataclasses
 import io
@@ -11,7 +11,11 @@ from etils import epath
 from voc_seg_tfrecord.core.class_rows import UNKNOWN, Key, Rows, color_key
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.folder.classes.choose import choose_class_file, choose_class_file_for_names
+from voc_seg_tfrecord.folder.classes.choose import (
+    ClassFileChoice,
+    choose_class_file,
+    choose_class_file_for_names,
+)
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.files.pixels import sizes_agree
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
@@ -58,7 +62,7 @@ def write_table(opened: OpenFolder) -> WrittenTable:
         _check_sizes(tree, ids)
     survey = tree.labels.survey(ids, all_colors=True)
     if ids and not survey.pixels:
-        content_of_file(tree.labels.file(ids[0]))  # raises
+        _raise_fault_of_mask(tree, ids[0])
     check_number_of_keys(survey)
     namings = _list_namings(opened)
     if not namings:
@@ -67,6 +71,11 @@ def write_table(opened: OpenFolder) -> WrittenTable:
     if decision.taken:
         return _table_of_candidate(survey, decision.taken)
     return _table_to_fill_in(survey, decision.alternatives)
+
+
+def _raise_fault_of_mask(tree: VocTree, image_id: str) -> None:
+    """Reads a mask that the survey could not read, which raises what is wrong with it."""
+    content_of_file(tree.labels.file(image_id))
 
 
 def _ids_that_count(opened: OpenFolder) -> list[str]:
@@ -102,21 +111,35 @@ def _check_sizes(tree: VocTree, ids: Sequence[str]) -> None:
 
 
 def _list_namings(opened: OpenFolder) -> list[ClassNaming]:
-    """Returns the names that the classes may have; none if neither the user nor a file has any."""
+    """Returns the names that the classes may have.
+
+    | the config | class files | the names |
+    | --- | --- | --- |
+    | has no names, because rows are the whole table | any | those of the rows |
+    | has names | none | these names |
+    | has names that stand for values, because none were found | none | none |
+    | either of the last two | one numbering | these names, with the file |
+    | either of the last two | several numberings | those of each numbering |
+    """
     config = opened.config
-    if not config.class_names:  # rows are the whole table
+    if not config.class_names:
         return [ClassNaming(config.table)]
-    do_names_stand_for_values = opened.fault is not None
-    if do_names_stand_for_values:
-        choice = choose_class_file(opened.tree, config, opened.read_table())
-    else:
-        choice = choose_class_file_for_names(opened.tree, config, opened.read_table())
-    files = choice.numberings
-    if len(files) > 1:
-        return list_namings(files, cast(Rows, config.classes), config.background)
+    files = _choose_class_file(opened).numberings
+    if not files and opened.has_names_of_values:
+        return []
+    if not files:
+        return [ClassNaming(config.table)]
     if len(files) == 1:
         return [ClassNaming(config.table, files[0])]
-    return [] if do_names_stand_for_values else [ClassNaming(config.table)]
+    return list_namings(files, cast(Rows, config.classes), config.background)
+
+
+def _choose_class_file(opened: OpenFolder) -> ClassFileChoice:
+    """Chooses the class file by the names of the config, if they were given or found."""
+    table = opened.read_table()
+    if opened.has_names_of_values:
+        return choose_class_file(opened.tree, opened.config, table)
+    return choose_class_file_for_names(opened.tree, opened.config, table)
 
 
 @dataclasses.dataclass
@@ -139,14 +162,17 @@ class _Row:
     palette_color: str = ""
     names_by_candidate: dict[str, str] = dataclasses.field(default_factory=dict)
 
-    def add_names(self, names: Mapping[str, str]) -> None:
-        """Adds the class that each candidate gives a pixel of the row.
+    def add_name(self, candidate: str, name: str) -> None:
+        """Adds the class that a candidate gives a pixel of the row.
 
         It is `?` if the candidate gives another pixel of the row another class.
+
+        Args:
+          candidate: the candidate, in words.
+          name: the class.
         """
-        for candidate, name in names.items():
-            if self.names_by_candidate.setdefault(candidate, name) != name:
-                self.names_by_candidate[candidate] = UNKNOWN
+        if self.names_by_candidate.setdefault(candidate, name) != name:
+            self.names_by_candidate[candidate] = UNKNOWN
 
 
 def _table_of_candidate(survey: Survey, candidate: MeaningCandidate) -> WrittenTable:
@@ -158,15 +184,16 @@ def _table_of_candidate(survey: Survey, candidate: MeaningCandidate) -> WrittenT
 
 
 def _table_to_fill_in(survey: Survey, candidates: Sequence[MeaningCandidate]) -> WrittenTable:
-    """Returns the table with a column of classes for each candidate that the user may choose."""
-    candidate_by_words = {describe_candidate(candidate): candidate for candidate in candidates}
+    """Returns the table with a column of classes for each candidate that the user may choose.
+
+    Candidates whose words are the same have one column, with `?` where their classes differ.
+    """
     rows: dict[Key, _Row] = {}
     for pixel, key in _keys_in_order(survey, by_color=_has_value_of_several_colors(survey)):
-        names = {}
-        for words, candidate in candidate_by_words.items():
-            names[words] = candidate.class_of(pixel) or UNKNOWN
+        names = [candidate.class_of(pixel) or UNKNOWN for candidate in candidates]
         row = _add_to_row(rows, key, pixel, _find_agreed_name(survey, pixel, names), survey)
-        row.add_names(names)
+        for candidate, name in zip(candidates, names, strict=True):
+            row.add_name(describe_candidate(candidate), name)
     return _write_csv(list(rows.values()))
 
 
@@ -201,11 +228,16 @@ def _add_to_row(
     return row
 
 
-def _find_agreed_name(survey: Survey, pixel: StoredPixel, names: Mapping[str, str]) -> str:
+def _find_agreed_name(survey: Survey, pixel: StoredPixel, names: Sequence[str]) -> str:
     """Returns the class of a pixel if all candidates give it the same one, else `?`.
 
     Also `?` if the single candidate is doubtful: 255 may be void or a class, and the colors of
     palettes may contradict the values.
+
+    Args:
+      survey: what the masks use.
+      pixel: the pixel.
+      names: the class that each candidate gives it.
     """
     is_255_ambiguous = survey.binary.masks > survey.void.masks
     if pixel.value == VOID and is_255_ambiguous:
@@ -213,7 +245,7 @@ def _find_agreed_name(survey: Survey, pixel: StoredPixel, names: Mapping[str, st
     has_one_candidate = len(names) == 1
     if pixel.kind == "palette" and has_one_candidate:
         return UNKNOWN
-    different_names = set(names.values())
+    different_names = set(names)
     return different_names.pop() if len(different_names) == 1 else UNKNOWN
 
 

@@ -142,23 +142,34 @@ def _unite(root: epath.Path, source: str, files: Sequence[ClassFile]) -> ClassFi
     Raises:
       LayoutError: if two of them give a class other values or colors, or one value two classes.
     """
+    _check_splits_agree(root, files)
+    longest = max(files, key=lambda file: len(file.entries))
+    missing = set[ClassEntry]()
+    for file in files:
+        missing.update(file.entries)
+    missing.difference_update(longest.entries)
+    entries = (*longest.entries, *sorted(missing, key=lambda entry: entry.value))
+    return dataclasses.replace(longest, source=source, entries=entries)
+
+
+def _check_splits_agree(root: epath.Path, files: Sequence[ClassFile]) -> None:
+    """Checks that the class files of several splits give each class and value one meaning.
+
+    Raises:
+      LayoutError: about the first entry that differs from an earlier one of its value or name.
+    """
     first_by_value: dict[int, _EntryOfFile] = {}
     first_by_name: dict[str, _EntryOfFile] = {}
     for file in files:
         for entry in file.entries:
-            use = _EntryOfFile(entry, file.source)
-            firsts: list[_EntryOfFile] = []
+            entry_of_file = _EntryOfFile(entry, file.source)
             if entry.value not in _VALUES_OF_SEVERAL_CLASSES:
-                firsts.append(first_by_value.setdefault(entry.value, use))
-            firsts.append(first_by_name.setdefault(entry.name, use))
-            for first in firsts:
+                first = first_by_value.setdefault(entry.value, entry_of_file)
                 if first.entry != entry:
-                    raise _splits_contradict_error(root, use, first)
-    longest = max(files, key=lambda file: len(file.entries))
-    all_entries = {first.entry for first in first_by_name.values()}
-    missing = all_entries.difference(longest.entries)
-    entries = (*longest.entries, *sorted(missing, key=lambda entry: entry.value))
-    return dataclasses.replace(longest, source=source, entries=entries)
+                    raise _splits_contradict_error(root, entry_of_file, first)
+            first = first_by_name.setdefault(entry.name, entry_of_file)
+            if first.entry != entry:
+                raise _splits_contradict_error(root, entry_of_file, first)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,11 +181,12 @@ class _EntryOfFile:
 
 
 def _splits_contradict_error(
-    root: epath.Path, use: _EntryOfFile, first: _EntryOfFile
+    root: epath.Path, later: _EntryOfFile, first: _EntryOfFile
 ) -> LayoutError:
     return LayoutError(
-        root / use.source,
-        found=f"{_describe_entry(use.entry)}, and {_describe_entry(first.entry)} in {first.source}",
+        root / later.source,
+        found=f"{_describe_entry(later.entry)}, and {_describe_entry(first.entry)} in "
+        f"{first.source}",
         expected="the same value and color of each class in all splits",
         remedy="export all splits from one project. Only if the masks of all mean the same, keep "
         "the file that is right, and delete the others",

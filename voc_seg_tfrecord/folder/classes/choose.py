@@ -83,10 +83,9 @@ def choose_class_file(
     if tree.labels.class_file:
         return ClassFileChoice((tree.labels.class_file,))
     class_files = find_class_files(tree)
-    if not class_files.files:
-        _check_misnamed(class_files.misnamed)
     notes = _notes_of_search(class_files, table, config)
     if not class_files.files:
+        _check_misnamed(class_files.misnamed)
         return ClassFileChoice(notes=tuple(notes))
     candidates = list_candidates(class_files.files, background)
     return _choose(tree, config, candidates, (), notes)
@@ -180,15 +179,18 @@ def _choose(
     given_names: tuple[str, ...],
     notes: Sequence[str],
 ) -> ClassFileChoice:
-    """Applies the rules, and asks if several files are left."""
+    """Applies the rules, and asks if several files are left.
+
+    One file may be left in several numberings, between which the masks decide later.
+    """
     evidence = ClassFileEvidence(given_names, candidates)
     decision = decide(candidates, RULES, evidence)
-    candidates_left = [decision.taken] if decision.taken else list(decision.alternatives)
-    if len({candidate.source for candidate in candidates_left}) > 1:
-        raise _ask_which_file(tree.given, candidates_left, config)
+    undecided = [decision.taken] if decision.taken else list(decision.alternatives)
+    if len({candidate.source for candidate in undecided}) > 1:
+        raise _ask_which_file(tree.given, undecided, config)
+    numberings_of_file = tuple(candidate.file for candidate in undecided)
     notes = [*notes, *_note_names_in_order(decision)]
-    numberings = tuple(candidate.file for candidate in candidates_left)
-    return ClassFileChoice(numberings, tuple(notes), _describe_lost(decision))
+    return ClassFileChoice(numberings_of_file, tuple(notes), _describe_lost(decision))
 
 
 def _describe_lost(decision: Decision[ClassFileCandidate]) -> tuple[str, ...]:
@@ -197,11 +199,17 @@ def _describe_lost(decision: Decision[ClassFileCandidate]) -> tuple[str, ...]:
     for candidate, reason in decision.lost.items():
         if reason.rule == SAME_NAMES.name:
             continue
-        loser, winner = candidate.source, reason.winner.source
-        if loser == winner:
-            loser, winner = candidate.file.numbering_note, reason.winner.file.numbering_note
-        lines.append(f"{loser.rstrip('.')} lost to {winner.rstrip('.')}: {reason.words}")
+        loser = _name_beside(candidate, reason.winner)
+        winner = _name_beside(reason.winner, candidate)
+        lines.append(f"{loser} lost to {winner}: {reason.words}")
     return tuple(lines)
+
+
+def _name_beside(candidate: ClassFileCandidate, other: ClassFileCandidate) -> str:
+    """Returns what tells a candidate from another one: its file, or else how it is numbered."""
+    if candidate.source != other.source:
+        return candidate.source
+    return candidate.file.numbering_note.rstrip(".")
 
 
 def _note_names_in_order(decision: Decision[ClassFileCandidate]) -> list[str]:

@@ -22,12 +22,13 @@ class FolderTable:
     is_complete: bool = True
 
     def notes(self, config: VocSegConfig) -> list[str]:
-        """Says that the table is not used, if it has more keys than the table of a config."""
+        """Says that the table is not used: a row has no class, or the config lacks keys of it."""
         if not self.is_complete:
             return [f"{TABLE} has rows without a class, so it is not used."]
         keys = {key for key, _ in self.rows}
         keys_of_config = {key for key, _ in config.classes}
-        if keys <= keys_of_config:
+        are_rows_in_config = keys <= keys_of_config
+        if are_rows_in_config:
             return []
         return [f"{TABLE} is not used: --classes {TABLE} reads it."]
 

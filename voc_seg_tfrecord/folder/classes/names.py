@@ -1,5 +1,7 @@
 """From a class file to the names, rows and colors of a config."""
 
+from collections.abc import Mapping
+
 from voc_seg_tfrecord.core.class_entries import (
     IGNORED,
     VOID_NAMES,
@@ -19,11 +21,11 @@ from voc_seg_tfrecord.core.spelling import group_by_case
 
 
 def class_of_entry(entry: ClassEntry, table: ClassTable) -> str | int:
-    """Returns an entry's name, or 255 if it means void and no row says something else."""
-    return VOID if _is_void_without_row(entry, table) else entry.name
+    """Returns an entry's name, or 255 if it means void and no row names it."""
+    return VOID if _is_void_without_row_by_name(entry, table) else entry.name
 
 
-def _is_void_without_row(entry: ClassEntry, table: ClassTable) -> bool:
+def _is_void_without_row_by_name(entry: ClassEntry, table: ClassTable) -> bool:
     """Says whether an entry means void, and no row says what its name becomes."""
     return is_void(entry) and entry.name not in table.class_by_name
 
@@ -37,8 +39,8 @@ def names_from_file(file: ClassFile, rows: Rows = ()) -> tuple[str, ...]:
     names_with_row = {key for key, _ in rows}
     names = []
     for entry in file.entries:
-        has_row = is_void_name(entry.name) and entry.name in names_with_row
-        if has_row or not is_void(entry):
+        is_void_name_with_row = is_void_name(entry.name) and entry.name in names_with_row
+        if is_void_name_with_row or not is_void(entry):
             names.append(entry.name)
     if _ignored_takes_value_0(file) and IGNORED not in names:
         names.insert(0, IGNORED)
@@ -86,22 +88,32 @@ def rows_of_file(file: ClassFile, rows: Rows, background: str) -> Rows:
     """
     table = ClassTable(names_from_file(file, rows), rows, background)
     check_void(file, table)
+    class_by_key = _sort_by_class(_find_class_by_key(file, table), table)
+    for key, name in rows:
+        if not is_name(key):
+            class_by_key[key] = name  # at the position of the file's row, if it has this key
+    return tuple(class_by_key.items())
+
+
+def _find_class_by_key(file: ClassFile, table: ClassTable) -> dict[Key, str]:
+    """Returns the class of each value and color of a file, in the order of its entries."""
     class_by_key: dict[Key, str] = {}
     for entry in file.entries:
-        is_void_class = _is_void_without_row(entry, table)
+        is_void_class = _is_void_without_row_by_name(entry, table)
         target = VOID_CLASS if is_void_class else table.target(entry.name)
         if entry.value >= 0:
             class_by_key[entry.value] = target
         if entry.color:
             class_by_key[color_key(entry.color)] = target
+    return class_by_key
+
+
+def _sort_by_class(class_by_key: Mapping[Key, str], table: ClassTable) -> dict[Key, str]:
+    """Returns values and colors in the order of their classes: those of rows come first."""
     position_by_class: dict[str, int] = {}
     for name in (*table.class_by_name.values(), *class_by_key.values()):
         position_by_class.setdefault(name, len(position_by_class))
-    rows_of_entries = sorted(class_by_key.items(), key=lambda row: position_by_class[row[1]])
-    rows_by_value_or_color = [row for row in rows if not is_name(row[0])]
-    # The user's row replaces that of the file with the same key, at its position.
-    class_by_sorted_key = dict([*rows_of_entries, *rows_by_value_or_color])
-    return tuple(class_by_sorted_key.items())
+    return dict(sorted(class_by_key.items(), key=lambda row: position_by_class[row[1]]))
 
 
 def note_void(file: ClassFile | None, config: VocSegConfig) -> list[str]:
@@ -113,13 +125,13 @@ def note_void(file: ClassFile | None, config: VocSegConfig) -> list[str]:
     table = config.table
     names = []
     for value, name in enumerate(config.class_names):
-        has_row = name in table.class_by_name or value in table.class_by_value
-        if is_void_name(name) and not has_row:
+        has_row_by_name_or_value = name in table.class_by_name or value in table.class_by_value
+        if is_void_name(name) and not has_row_by_name_or_value:
             names.append(name)
     if file:
         check_void(file, table)
         for entry in file.entries:
-            if _is_void_without_row(entry, table) and not is_void_name(entry.name):
+            if _is_void_without_row_by_name(entry, table) and not is_void_name(entry.name):
                 names.append(entry.name)
     return [
         f"{name} means void. So it is no class of the dataset, its pixels are {VOID}, and the "
@@ -148,11 +160,11 @@ def check_void(file: ClassFile, table: ClassTable) -> None:
       ConfigError: if there is such a class without a row.
     """
     for entry in file.entries:
-        if may_be_void(entry) and not _has_row(entry, table):
+        if may_be_void(entry) and not _has_any_row(entry, table):
             raise _may_be_void_error(file, entry)
 
 
-def _has_row(entry: ClassEntry, table: ClassTable) -> bool:
+def _has_any_row(entry: ClassEntry, table: ClassTable) -> bool:
     """Says whether the user gave a class to an entry, by its value, color or name."""
     if entry.value in table.class_by_value or entry.color in table.class_by_color:
         return True

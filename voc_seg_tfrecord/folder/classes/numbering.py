@@ -32,6 +32,17 @@ NAMES_OF_VALUE_0 = ("unlabeled", "unlabelled", "other", "none", "void", "ignore"
 def list_numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
     """Returns a class file in each way in which it may be numbered, the most usual one first.
 
+    The first row that fits a file counts:
+
+    | the file | its numberings |
+    | --- | --- |
+    | gives values | as it is |
+    | has `__ignore__` first, and its tool lists the background | that skipped; that as value 0 |
+    | has a background, or another class of value 0 | as it is |
+    | its tool omits the background | with background before all names; without |
+    | has one name | with background before it |
+    | any other | without background; with background before all names |
+
     At most one of them has `is_preferred_numbering`: it is taken if the masks fit several.
 
     Args:
@@ -40,14 +51,15 @@ def list_numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
     """
     if not all(entry.by_place for entry in file.entries):
         return [file]
-    if _may_skip_ignored(file):
-        return _list_numberings_of_ignored(file)
+    omits_background = _numbering_of_tool(file) == NumberingOfNames.OMITS_BACKGROUND
+    if _has_ignored_first(file) and not omits_background:
+        return [_without_ignored(file), _with_ignored(file)]
     if _has_background(file, background):
         return [file]
-    if _omits_background(file):
+    if omits_background:
         return _list_numberings_of_objects(file)
     if len(file.entries) == 1:
-        return [_with_background(file)]  # a list of one name omits the background
+        return [_with_background(file)]
     return _list_numberings_of_lines(file)
 
 
@@ -76,18 +88,9 @@ def _numbering_of_tool(file: ClassFile) -> NumberingOfNames:
     return NumberingOfNames.UNKNOWN if file_format is None else file_format.numbering
 
 
-def _may_skip_ignored(file: ClassFile) -> bool:
-    """Says whether a file has `__ignore__` in its first line, which its tool may skip.
-
-    It takes value 0 if the tool's format omits the background.
-    """
-    has_ignored_first = len(file.entries) > 1 and file.entries[0].name == IGNORED
-    return has_ignored_first and not _omits_background(file)
-
-
-def _list_numberings_of_ignored(file: ClassFile) -> list[ClassFile]:
-    """Returns both numberings: with `__ignore__` skipped, and with `__ignore__` as value 0."""
-    return [_without_ignored(file), _with_ignored(file)]
+def _has_ignored_first(file: ClassFile) -> bool:
+    """Says whether a file has `__ignore__` in its first line, and more lines."""
+    return len(file.entries) > 1 and file.entries[0].name == IGNORED
 
 
 def _without_ignored(file: ClassFile) -> ClassFile:
@@ -102,7 +105,7 @@ def _without_ignored(file: ClassFile) -> ClassFile:
         file,
         entries=(dataclasses.replace(ignored, value=VOID), *moved),
         numbering_note="" if _always_skips_ignored(file) else note,
-        is_preferred_numbering=_mostly_skips_ignored(file),
+        is_preferred_numbering=_prefers_skipping_ignored(file),
     )
 
 
@@ -115,8 +118,8 @@ def _with_ignored(file: ClassFile) -> ClassFile:
     return dataclasses.replace(file, numbering_note=note)
 
 
-def _mostly_skips_ignored(file: ClassFile) -> bool:
-    """Says whether the tool that wrote a file mostly skips `__ignore__`."""
+def _prefers_skipping_ignored(file: ClassFile) -> bool:
+    """Says whether the tool that wrote a file skips `__ignore__` always, or mostly."""
     if _always_skips_ignored(file):
         return True
     if not file.has_names_alone:
@@ -145,11 +148,6 @@ def _has_background(file: ClassFile, background: str) -> bool:
         return True
     colors = [entry.color for entry in file.entries]
     return _BLACK in colors
-
-
-def _omits_background(file: ClassFile) -> bool:
-    """Says whether a tool wrote a file in which background is not listed."""
-    return _numbering_of_tool(file) == NumberingOfNames.OMITS_BACKGROUND
 
 
 def _list_numberings_of_objects(file: ClassFile) -> list[ClassFile]:

@@ -28,7 +28,7 @@ class ClassFileEvidence:
 def names_are_in_another_order(
     candidate: ClassFileCandidate, other: ClassFileCandidate, evidence: ClassFileEvidence
 ) -> str | None:
-    """A class file loses to one that has your names in your order, if the two contradict.
+    """Of two class files that contradict, the one with your names in your order wins.
 
     Example: `class_names.txt` has background, a, b, `_classes.csv` has background, b, a, and you
     say `--class_names background,b,a`.
@@ -52,16 +52,15 @@ def contradicts_another_file(
     """
     if candidate.source != other.source:
         return None
-    contradicting_files = _find_contradicting_files(candidate, evidence)
-    if contradicting_files and not _find_contradicting_files(other, evidence):
-        return f"{contradicting_files[0]} numbers the classes so"
+    files_against = _find_files_against(candidate, evidence)
+    if files_against and not _find_files_against(other, evidence):
+        # No file is against `other`, so the first of these agrees with it.
+        return f"{files_against[0]} numbers the classes so"
     return None
 
 
-def _find_contradicting_files(
-    candidate: ClassFileCandidate, evidence: ClassFileEvidence
-) -> list[str]:
-    """Returns the other files of which no numbering agrees with a candidate."""
+def _find_files_against(candidate: ClassFileCandidate, evidence: ClassFileEvidence) -> list[str]:
+    """Returns the files none of whose numberings agrees with a candidate."""
     agreeing_files = {candidate.source}
     for other in evidence.candidates:
         if not find_difference(candidate.file, other.file):
@@ -118,7 +117,8 @@ def find_difference(file: ClassFile, other: ClassFile) -> str:
 
     They agree if one only says more, such as colors. Entries that mean void do not count.
     """
-    entries, other_entries = _classes_by_name(file), _classes_by_name(other)
+    entries = _classes_by_name(file)
+    other_entries = _classes_by_name(other)
     for name in entries:
         if name not in other_entries:
             return f"{name!r} is in {file.source} and not in {other.source}"

@@ -291,7 +291,7 @@ def advise_smoothed(survey: Survey) -> str:
     if ends < MIN_SHARE_OF_0_AND_255 * sum(pixels_by_value.values()):
         return ""
     return (
-        f"Export the masks again: they hold {len(pixels_by_value)} values, and four of five pixels "
+        f"export the masks again: they hold {len(pixels_by_value)} values, and four of five pixels "
         "are 0 or 255, so the masks were smoothed, or saved with loss. If each value is a class, "
         "give the names with --class_names"
     )
