@@ -258,6 +258,16 @@ def test_an_id_whose_mask_has_a_name_that_looks_the_same_is_not_left_out(tree):
     assert (plan.splits, plan.left_out) == ({"train": ["a", "caf\u00e9"]}, {})
 
 
+def test_a_mask_in_another_unicode_form_goes_to_the_split_that_has_its_image(tmp_path):
+    for name in ("train/a", "train/b", "val/caf\u00e9", "val/d"):
+        exports.put_image(tmp_path, f"images/{name}.jpg")
+    for name in ("a", "b", "cafe\u0301", "d"):
+        exports.put_mask(tmp_path, f"masks/{name}.png", exports.truth("a"))
+    plan = plan_of(tmp_path)
+    assert {split: len(ids) for split, ids in plan.splits.items()} == {"train": 2, "validation": 2}
+    assert not plan.unused
+
+
 @pytest.mark.parametrize("missing_mask", ["skip", "error"])
 def test_another_folder_that_has_the_masks_is_named(tree, missing_mask):
     exports.put(tree, f"{LISTS}/train.txt", "a\nb\n")

@@ -251,3 +251,13 @@ def test_a_threshold_is_a_gray(threshold):
 def test_a_threshold_needs_masks_of_your_own(fields):
     with pytest.raises(ConfigError, match="option threshold"):
         VocSegConfig(name="x", threshold=128, **fields)
+
+
+def test_another_folder_that_has_the_soft_masks_is_named(tmp_path):
+    write(tmp_path, soft, "SegmentationClass/{}.png", ids="ab")
+    write(tmp_path, soft, "SegmentationClassAug/{}.png", ids="abcd")
+    exports.put(tmp_path, "ImageSets/Segmentation/train.txt", "a\nb\nc\n")
+    said = {"masks": "SegmentationClass", "threshold": 128, **CRACKS}
+    notes = plan_to_build(tmp_path, name="x", **said).notes
+    told = "SegmentationClassAug has masks for 1 of the 1 listed images that have none in"
+    assert told in " ".join(notes)

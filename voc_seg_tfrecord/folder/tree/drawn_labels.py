@@ -82,14 +82,15 @@ class DrawnPair(Pair):
       shapes: what is drawn; None if the mask was drawn already, and no object mask is needed.
       values: the value of each label in the mask.
       exif: what an EXIF orientation means, where the file does not say the image's size.
-      drawn_mask: the mask as a PNG in base64, if it was drawn already; read if there are no shapes.
+      drawn_png: the mask as a PNG in base64, if it was drawn already. It is the mask if there are
+        no shapes.
       embedded_by: the tool whose file of the shapes holds the image too; empty if none does.
     """
 
     shapes: Annotation | None = None
     values: Mapping[str, int] = dataclasses.field(default_factory=dict)
     exif: str = "auto"
-    drawn_mask: str = ""
+    drawn_png: str = ""
     embedded_by: str = ""
 
     def read(self) -> RawExample:
@@ -98,9 +99,9 @@ class DrawnPair(Pair):
         where = f"{self.mask}, image {self.filename}"
         objects = None
         if self.shapes is None:
-            mask = base64.b64decode(self.drawn_mask)
+            mask = base64.b64decode(self.drawn_png)
         else:
-            drawn = self.draw(self.find_size(image))
+            drawn = self.draw(self.shapes, image)
             mask = png_encoder.encode(drawn.mask, runs=True)
             if drawn.objects is not None:
                 objects = File(png_encoder.encode(drawn.objects, runs=True), where)
@@ -114,32 +115,36 @@ class DrawnPair(Pair):
             ignored=self._read_ignored(),
         )
 
-    def draw(self, size: tuple[int, int]) -> DrawnMask:
-        """Draws the masks of a pair with shapes."""
-        assert self.shapes
-        return draw(self.shapes, self.values, size, objects=self.instances is not None)
-
-    def find_size(self, image: File | None = None) -> tuple[int, int]:
-        """Returns height and width of the masks: the size that the shapes state, or the image's.
+    def draw(self, shapes: Annotation, image: File | None = None) -> DrawnMask:
+        """Draws the masks.
 
         Args:
+          shapes: what is drawn.
           image: the image, if it was read already. Otherwise it is read only if it is needed.
+
+        Raises:
+          VocSegError: if the shapes cannot be drawn; see `_find_size`.
+        """
+        size = self._find_size(shapes, image)
+        return draw(shapes, self.values, size, objects=self.instances is not None)
+
+    def _find_size(self, shapes: Annotation, image: File | None) -> tuple[int, int]:
+        """Returns height and width of the masks: the size that the shapes state, or the image's.
 
         Raises:
           VocSegError: if the image has another size than the shapes state, or it is not known
             whether the image was rotated when they were drawn.
         """
-        assert self.shapes
-        stated_size = self.shapes.size
+        stated_size = shapes.size
         if stated_size is not None and math.prod(stated_size) <= _MAX_PIXELS_BELIEVED:
             return stated_size
         image = image or self._read_image()
         if stated_size is None:
-            return self._size_as_shown(image)
-        self._check_size(image, stated_size)
+            return self._size_as_shown(shapes, image)
+        self._check_size(shapes, image, stated_size)
         return stated_size
 
-    def _check_size(self, image: File, stated_size: tuple[int, int]) -> None:
+    def _check_size(self, shapes: Annotation, image: File, stated_size: tuple[int, int]) -> None:
         """Checks that an image has the sides that its shapes state.
 
         They may be swapped: the tool may have shown the image rotated, and states that size.
@@ -147,29 +152,27 @@ class DrawnPair(Pair):
         Raises:
           VocSegError: if it has others.
         """
-        assert self.shapes
         height, width = _read_size(image)
         if sorted(stated_size) != sorted((height, width)):
             stated_height, stated_width = stated_size
             raise wrong(
-                self.shapes.where,
+                shapes.where,
                 f"{stated_width} x {stated_height} pixels for the image {self.filename}",
                 f"{width} x {height}, as the image has",
             )
 
-    def _size_as_shown(self, image: File) -> tuple[int, int]:
+    def _size_as_shown(self, shapes: Annotation, image: File) -> tuple[int, int]:
         """Returns height and width of an image, as the tool showed it.
 
         Raises:
           VocSegError: if the image has an EXIF orientation, and nothing says what it means.
         """
-        assert self.shapes
         size = _read_size(image)
         if self.exif == "ignore" or not pillow.is_turned(image):
             return size
         if self.exif == "auto":
             raise wrong(
-                self.shapes.where,
+                shapes.where,
                 f"no size of the image {self.filename}, which has an EXIF orientation",
                 "polygons that show whether the image was rotated when they were drawn",
                 "say --exif apply if the tool showed it rotated, or --exif ignore",
@@ -180,7 +183,7 @@ class DrawnPair(Pair):
     def size(self) -> int:
         """Returns how many bytes the image and its shapes have together."""
         holder = self.mask if self.embedded_by and self.mask else self.image
-        return storage.size(holder) + len(self.drawn_mask)
+        return storage.size(holder) + len(self.drawn_png)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the pair as plain data, for `from_json` on a worker."""
@@ -226,13 +229,14 @@ class _SurveyedDrawing:
     counts: Mapping[str, int]
 
 
-def _draw_mask(pair: DrawnPair) -> _SurveyedDrawing | None:
-    """Returns the mask of a pair.
+def _try_draw_mask(pair: DrawnPair) -> _SurveyedDrawing | None:
+    """Returns the mask of a pair that was not drawn before.
 
     It is None if its shapes cannot be drawn: whoever reads the pair says what is wrong.
     """
+    assert pair.shapes
     try:
-        drawn = pair.draw(pair.find_size())
+        drawn = pair.draw(pair.shapes)
     except ConfigError:  # about what is not installed
         raise
     except VocSegError:
@@ -287,7 +291,7 @@ class DrawnLabels(Labels):
             shapes=self.shapes[image_id] if needs_shapes else None,
             values=self.values,
             exif=self.exif,
-            drawn_mask=drawing.png if drawing else "",
+            drawn_png=drawing.png if drawing else "",
             embedded_by=self.tool if image_id in self.embedded else "",
         )
 
@@ -326,7 +330,7 @@ class DrawnLabels(Labels):
                 self._undrawable_ids.add(image_id)
             else:
                 pairs.append(self._pair_of_mask(image_id))
-        for pair, drawing in ordered_map(_draw_mask, pairs, count=len(pairs)):
+        for pair, drawing in ordered_map(_try_draw_mask, pairs, count=len(pairs)):
             if drawing is None:
                 self._undrawable_ids.add(pair.id)
             else:

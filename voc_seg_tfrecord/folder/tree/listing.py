@@ -205,7 +205,8 @@ class _Walk:
     """Lists all folders at and below a root, each once, wherever links lead.
 
     All folders that no link leads to are listed before the first link is followed. So a folder has
-    its own path, and a link to it is left out.
+    its own path, and a link to it is left out. After a link was followed, a folder in it may be
+    met that was listed before, by its own path or by another link. It is left out, too.
 
     Args:
       root: the folder.
@@ -235,9 +236,9 @@ class _Walk:
             target = _real_path(self._root / link)
             if target in self._seen_real_paths or self._is_ancestor(target):
                 self.links_left_out[link] = target
-                continue
-            self._seen_real_paths.add(target)
-            self._list_tree(_Folder(link, target))
+            else:
+                self._seen_real_paths.add(target)
+                self._list_tree(_Folder(link, target))
 
     def _is_ancestor(self, target: str) -> bool:
         """Says whether the root is, or lies below, a folder that a link leads to."""
@@ -265,7 +266,7 @@ class _Walk:
             elif entry.is_link:
                 self._pending_links.append(path)
             elif real_path in self._seen_real_paths:
-                self.links_left_out[path] = real_path  # it lies in a linked folder
+                self.links_left_out[path] = real_path
             else:
                 self._seen_real_paths.add(real_path)
                 new_folders.append(_Folder(path, real_path))

@@ -41,11 +41,11 @@ class TreePaths:
 
     def image(self, image_id: str) -> str:
         """Returns the path of an id's image below the given folder: `VOC2012/JPEGImages/a.jpg`."""
-        return _join(self._image_folder, self._tree.images[image_id])
+        return join_paths(self._image_folder, self._tree.images[image_id])
 
     def mask(self, image_id: str) -> str:
         """Returns the path of an id's mask, or of its shapes, below the given folder."""
-        return _join(self._mask_folder, self._tree.masks[image_id])
+        return join_paths(self._mask_folder, self._tree.masks[image_id])
 
     def record_id(self, image_id: str) -> str:
         """Returns the id that the dataset has for an id: the image's name without its ending.
@@ -63,17 +63,19 @@ class TreePaths:
 
     @functools.cached_property
     def _image_folder(self) -> str:
-        return self._below_given(self._tree.layout.images)
+        return path_below_given(self._tree, self._tree.layout.images)
 
     @functools.cached_property
     def _mask_folder(self) -> str:
-        return self._below_given(self._tree.layout.masks)
-
-    def _below_given(self, folder: str) -> str:
-        return posixpath.normpath(posixpath.join(self._tree.root_below_given, folder))
+        return path_below_given(self._tree, self._tree.layout.masks)
 
 
-def _join(folder: str, name: str) -> str:
+def path_below_given(tree: NamedFilesOfTree, path: str) -> str:
+    """Returns the path below the given folder of what lies below the root of a tree."""
+    return posixpath.normpath(posixpath.join(tree.root_below_given, path))
+
+
+def join_paths(folder: str, name: str) -> str:
     """Returns the path of a file by its name below a folder, in its shortest form.
 
     Only a name with `./` or `../` has a shorter form. Such names are rare, and the form takes more

@@ -1,10 +1,10 @@
 """Finds the images and masks in the folders of a set, and the id of each."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import posixpath
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from etils import epath
 
@@ -58,7 +58,7 @@ class SetFiles:
         return self.find_masks_with_endings(self.mask_endings)
 
     def find_masks_with_endings(self, endings: Sequence[str]) -> Names:
-        """Returns the names of files that lie and are named as masks do, by id.
+        """Returns the names of files in the folder of masks that fit its pattern, by id.
 
         Args:
           endings: what they end with, in lower case, such as `.jpg`; in order of preference.
@@ -76,81 +76,76 @@ class SetFiles:
     def _find(self, role: FileRole) -> Iterator[FileWithId]:
         """Yields the images or the masks of the set.
 
-        A file whose name fits an excluded pattern is neither, as `a_overlay.png` beside `a.png`,
-        unless an image and a mask share the name; see `_find_shared_excluded`.
+        | the name of a file | another file of its role has its id | it is yielded |
+        | --- | --- | --- |
+        | fits no excluded pattern | either | yes |
+        | fits an excluded pattern | yes | no |
+        | fits one, and an image and a mask share the id | no | yes |
+        | fits one, and only an image or a mask has the id | no | no |
+
+        Example: with `{id}_overlay` excluded, `a_overlay.png` beside `a.png` is left out.
+        `images/a_overlay.png` and `masks/a_overlay.png` are the image and the mask of an id
+        `a_overlay`.
         """
-        found_ids = set[str]()
-        for file in self._find_in_parts(role, self._excluded_namings):
-            found_ids.add(file.id)
-            yield file
-        if self._excluded_namings:
-            yield from self._find_shared_excluded(role, found_ids)
+        files = [*self._list_all(role)]
+        ids_by_other_names = {file.id for file in files if not file.is_excluded}
+        for file in files:
+            if file.is_excluded and file.id in ids_by_other_names:
+                continue
+            if file.is_excluded and not self._is_shared(file.id):
+                continue
+            yield FileWithId(file.id, file.name)
 
-    def _find_shared_excluded(self, role: FileRole, found_ids: Set[str]) -> Iterator[FileWithId]:
-        """Yields the files whose names are excluded, and which an image and a mask share.
-
-        Example: `images/a_overlay.png` and `masks/a_overlay.png` are the image and the mask of an
-        id `a_overlay`, unless another file has that id.
-
-        Args:
-          role: which files.
-          found_ids: the ids of the files whose names are not excluded.
-        """
-        for file in self._find_in_parts(role, ()):
-            if file.id in self._ids_in_both and file.id not in found_ids:
-                yield file
+    def _is_shared(self, image_id: str) -> bool:
+        """Says whether an image and a mask have an id, whether their names are excluded or not."""
+        return image_id in self._all_images and image_id in self._all_masks
 
     @functools.cached_property
-    def _ids_in_both(self) -> set[str]:
-        """The ids that an image and a mask have, whether their names are excluded or not."""
-        mask_ids = {file.id for file in self._find_in_parts("masks", ())}
-        return self._image_ids & mask_ids
+    def _all_images(self) -> Names:
+        """All images, whether their names are excluded or not."""
+        return Names({file.id: file.name for file in self._list_all("images")})
 
     @functools.cached_property
-    def _image_ids(self) -> set[str]:
-        """The ids of all images, whether their names are excluded or not."""
-        return {file.id for file in self._find_in_parts("images", ())}
+    def _all_masks(self) -> Names:
+        """All masks, likewise."""
+        return Names({file.id: file.name for file in self._list_all("masks")})
 
-    def _find_in_parts(self, role: FileRole, excluded: Collection[Naming]) -> Iterator[FileWithId]:
+    def _list_all(self, role: FileRole) -> Iterator["_FileOfRole"]:
         """Yields the files of all parts, with their ids in the set and their names below it.
 
         If the set has several parts, the id begins with the part's name: `train/a`.
-
-        Args:
-          role: which files.
-          excluded: the patterns of names to leave out.
         """
         for part in self.layout.folders():
             if not part.name:
-                yield from self._find_in_part(part, role, excluded)
+                yield from self._list_part(part, role)
                 continue
             folder = _folder_of(part, role)
-            for file in self._find_in_part(part, role, excluded):
+            for file in self._list_part(part, role):
                 if role == "masks" and self._is_mask_of_other_part(part, file.id):
                     continue
-                yield FileWithId(f"{part.name}/{file.id}", _join_below(folder, file.name))
+                name = _join_below(folder, file.name)
+                yield _FileOfRole(f"{part.name}/{file.id}", name, file.is_excluded)
 
-    def _find_in_part(
-        self, part: Part, role: FileRole, excluded: Collection[Naming]
-    ) -> Iterator[FileWithId]:
+    def _list_part(self, part: Part, role: FileRole) -> Iterator["_FileOfRole"]:
         """Yields the files of one part, with their ids in it and their names in its folder."""
         folder = _folder_of(part, role)
         naming = _naming_of(part, role)
-        namings_of_others = [other for other in excluded if other != naming]
-        if part.images == part.masks:
-            naming_of_other_role = _naming_of(part, "masks" if role == "images" else "images")
-            if naming_of_other_role.narrowness > naming.narrowness:
-                # It gives more of a name, so a file that fits both belongs to the other role.
-                namings_of_others.append(naming_of_other_role)
+        naming_of_other_role = _naming_of(part, "masks" if role == "images" else "images")
+        # In a common folder the narrower pattern wins: a file that fits both has the other role.
+        may_be_of_other_role = (
+            part.images == part.masks and naming_of_other_role.narrowness > naming.narrowness
+        )
+        excluded_namings = [other for other in self._excluded_namings if other != naming]
         is_deep = naming.names_folders or self.layout.belongs_with_its_subfolders(folder)
         for name in self._list_below(folder, deep=is_deep):
             if self.copies and self._is_in_copy(folder, name):
                 continue
-            if any(other.id_of(name) for other in namings_of_others):
+            if may_be_of_other_role and naming_of_other_role.id_of(name):
                 continue
             image_id = naming.id_of(name)
             if image_id:
-                yield FileWithId(image_id, name)
+                is_excluded = any(excluded.id_of(name) for excluded in excluded_namings)
+                yield _FileOfRole(image_id, name, is_excluded)
 
     def _list_below(self, folder: str, *, deep: bool) -> Iterable[str]:
         """Returns the names of the files in a folder of the set."""
@@ -169,7 +164,7 @@ class SetFiles:
         sharing_parts = self._parts_by_mask_folder[part.masks]
         if len(sharing_parts) == 1:
             return False
-        owners = [name for name in sharing_parts if f"{name}/{mask_id}" in self._image_ids]
+        owners = [name for name in sharing_parts if f"{name}/{mask_id}" in self._all_images]
         return part.name not in (owners or sharing_parts[:1])
 
     @functools.cached_property
@@ -179,6 +174,20 @@ class SetFiles:
         for part in self.layout.parts:
             names.setdefault(part.masks, []).append(part.name)
         return names
+
+
+class _FileOfRole(NamedTuple):
+    """A file that is an image or a mask by its folder and name.
+
+    Attributes:
+      id: its id.
+      name: its name, below a folder.
+      is_excluded: whether its name fits an excluded pattern.
+    """
+
+    id: str
+    name: str
+    is_excluded: bool
 
 
 def _join_below(folder: str, name: str) -> str:

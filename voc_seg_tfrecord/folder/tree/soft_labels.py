@@ -39,7 +39,7 @@ def with_threshold(tree: VocTree, threshold: int) -> VocTree:
             expected="masks that are files of pixels",
             remedy="leave threshold out, or name the folder of masks with --masks",
         )
-    soft = SoftLabels(labels.folder, labels.names, SoftPair, threshold=threshold)
+    soft = SoftLabels(labels.folder, labels.names, threshold=threshold)
     return dataclasses.replace(tree, given_labels=soft)
 
 
@@ -85,9 +85,14 @@ class SoftLabels(Labels):
             ids, self._path_of, self._read, self._content_by_id, all_colors=all_colors
         )
         if ids and found.damaged == found.examined:
-            self.file(next(iter(ids)))  # raises
+            self._raise_first_fault(ids)
         self._check_threshold(ids)
         return found
+
+    def _raise_first_fault(self, ids: Collection[str]) -> None:
+        """Reads the first of masks of which none could be read, which raises what is wrong."""
+        first_id = next(iter(ids))
+        self.file(first_id)
 
     def file(self, image_id: str) -> File:
         """Returns the mask of an id that has one, with the values 0 and 255."""

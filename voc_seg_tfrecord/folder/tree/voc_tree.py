@@ -67,7 +67,8 @@ class VocTree:
       given_files: see `set_files`, which always has them. The images and masks as the files step
         has found them; None if they lie in the folders of the layout under their ids.
       given_labels: see `labels`, which always has them. The labels, if they are not just the masks
-        of `set_files`: shapes, masks in other formats, or masks that a text states for images.
+        of `set_files`: shapes, masks that are read in another way (soft, of MATLAB), or masks that
+        a text states for images.
       ignored: the ignore masks, if the user named their folder.
       channels: how many files an image has, of which each is a channel; see `Pair`.
       reasons: why each other set of files that may have been meant was not taken, in words.
@@ -144,9 +145,9 @@ class VocTree:
     def find_masks_in(self, folder: str) -> Names:
         """Returns the names of masks in another folder of the tree, by id.
 
-        Labels that were given do not depend on the folder, so they are returned as they are.
+        Shapes do not depend on the folder, so those of the tree are returned.
         """
-        if self.given_labels is not None:
+        if self.labels.tool:
             return self.masks
         return self.set_files.with_mask_folder(folder).masks
 
@@ -161,16 +162,17 @@ class VocTree:
         same folders.
         """
         del image_id
-        if parts not in self._files_by_parts:
-            self._files_by_parts[parts] = self._find_files_by_part(parts)
-        return dict(self._files_by_parts[parts])
+        if parts not in self._located_parts:
+            self._located_parts[parts] = self._locate_parts(parts)
+        return dict(self._located_parts[parts])
 
     @functools.cached_property
-    def _files_by_parts(self) -> dict[NeededFiles, dict[str, PartFiles]]:
-        """What `files_by_part` has found so far."""
+    def _located_parts(self) -> dict[NeededFiles, dict[str, PartFiles]]:
+        """What `_locate_parts` returned, by its argument."""
         return {}
 
-    def _find_files_by_part(self, parts: NeededFiles) -> dict[str, PartFiles]:
+    def _locate_parts(self, parts: NeededFiles) -> dict[str, PartFiles]:
+        """Returns where each part lies in the folders of the layout, by its name in `Pair`."""
         are_masks_needed = not parts.background
         files = {"image": PartFiles(self.root / self.layout.images, self.images)}
         if parts.masks:
@@ -300,7 +302,8 @@ class VocTree:
     def find_missing(self, parts: NeededFiles, list_names: Sequence[str] = ()) -> MissingParts:
         """Returns the folders and lists that are missing; see `check_complete`.
 
-        A release may override it.
+        A release may override it. It is not about one id, so it does not call `files_by_part`,
+        which may depend on the id in a release.
         """
         lists = [self.list_path(name) for name in list_names]
-        return find_missing(self.root, self._find_files_by_part(parts), lists)
+        return find_missing(self.root, self._locate_parts(parts), lists)
