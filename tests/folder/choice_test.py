@@ -242,7 +242,7 @@ def test_what_is_no_set_beyond_doubt_is_refused(tmp_path, sets, words):
 def test_masks_of_test_images_that_are_not_there_stand_in_the_account(tmp_path, sets):
     plan = plan_of(write(tmp_path, *sets))
     assert_right(plan, TWO)
-    assert [folder for folder, _ in plan.unused] in (["test/masks"], ["masks/test"])
+    assert [group.folder for group in plan.unused] in (["test/masks"], ["masks/test"])
 
 
 @pytest.mark.parametrize(

@@ -520,7 +520,7 @@ def test_every_file_of_a_folder_is_used_or_stands_in_the_account(tmp_path, seed)
     used = {file for pairs in found.values() for pair in pairs.items() for file in pair}
     used |= {pathlib.Path(plan.tree.root / plan.class_file.source)} if plan.class_file else set()
     account = [
-        made.root / folder / name for (folder, _), names in plan.unused.items() for name in names
+        made.root / group.folder / name for group, names in plan.unused.items() for name in names
     ]
     assert len(account) == len(set(account))
     assert used | set(account) == there

@@ -102,4 +102,4 @@ def write(root: pathlib.Path, *sets: str | tuple[str, str]) -> pathlib.Path:
 
 def unused_of(plan: FolderPlan) -> dict[tuple[str, str], Sequence[str]]:
     """Returns the names of the unused files, by their folder and by what they are, in words."""
-    return {(folder, str(kind)): names for (folder, kind), names in plan.unused.items()}
+    return {(group.folder, str(group.kind)): names for group, names in plan.unused.items()}

@@ -214,8 +214,13 @@ def _rename_folder(finding: Finding, naming: FolderNaming) -> Finding:
 
 def _unused_files(plan: FolderPlan) -> list[dict[str, Any]]:
     rows = []
-    for (folder, kind), names in plan.unused.items():
-        row = {"folder": folder, "kind": str(kind), "count": len(names), "files": list(names)}
+    for group, names in plan.unused.items():
+        row = {
+            "folder": group.folder,
+            "kind": str(group.kind),
+            "count": len(names),
+            "files": list(names),
+        }
         rows.append(row)
     return rows
 

@@ -7,15 +7,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import dataclasses
 import functools
 import posixpath
-import re
 
-from voc_seg_tfrecord.core.errors import LayoutError, counted
-from voc_seg_tfrecord.core.layout import ENDINGS_BY_ROLE, ID, IMAGE_OR_MASK_ENDINGS
-from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.core.errors import counted
+from voc_seg_tfrecord.core.layout import ENDINGS_BY_ROLE, IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.folder.path_index import without_any_ending
 from voc_seg_tfrecord.folder.tree.listing import ending_of
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.pairs import channel_paths
+from voc_seg_tfrecord.folder.tree.paths import join_paths, path_below_given
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
@@ -31,9 +30,6 @@ _NAME_OF_ENDING = {
     ".txt": "text",
 }
 """What files are whose endings do not say it themselves."""
-
-_MIN_NUMBERED_IMAGES = 3
-_LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,11 +57,22 @@ class UnusedKind:
 
 _MASK_WITHOUT_IMAGE = UnusedKind("mask", "without an image")
 
-Account = Mapping[tuple[str, UnusedKind], Sequence[str]]
-"""The names of unused files, by their folder below the given one and by their kind.
 
-The folder is empty for the given one.
-"""
+@dataclasses.dataclass(frozen=True)
+class UnusedGroup:
+    """The unused files of one kind in one folder.
+
+    Attributes:
+      folder: the folder below the given one; empty for the given one.
+      kind: what the files are.
+    """
+
+    folder: str
+    kind: UnusedKind
+
+
+Account = Mapping[UnusedGroup, Sequence[str]]
+"""The names of the unused files of each group."""
 
 
 def list_unused_files(
@@ -90,26 +97,29 @@ def list_unused_files(
     if tree.listing is None:
         return {}
     files = _sort_by_use(tree, used_ids, instances=instances)
-    files.kind_by_unused_path.update(dict.fromkeys(replaced_masks, _MASK_WITHOUT_IMAGE))
     known_names = _KnownNames(tree)
-    used_paths = files.used_paths | {_path_below_given(tree, name) for name in read}
-    account: dict[tuple[str, UnusedKind], list[str]] = {}
+    used_paths = files.used_paths | {path_below_given(tree, name) for name in read}
+
+    def find_kind(path: str) -> UnusedKind | None:
+        """Returns what an unused file is; None if it does not count."""
+        if path in ids_in_texts:
+            return UnusedKind("id", "of images", id_count=ids_in_texts[path])
+        if path in replaced_masks:
+            return _MASK_WITHOUT_IMAGE
+        if path in files.kind_by_unused_path:
+            return files.kind_by_unused_path[path]
+        return known_names.kind_of(path)
+
+    account: dict[UnusedGroup, list[str]] = {}
     for folder, names_in_folder in tree.listing.files_by_folder.items():
         for name in names_in_folder:
             path = f"{folder}/{name}" if folder else name
             if path in used_paths:
                 continue
-            kind = files.kind_by_unused_path.get(path) or known_names.kind_of(path)
-            if path in ids_in_texts:
-                kind = UnusedKind("id", "of images", id_count=ids_in_texts[path])
+            kind = find_kind(path)
             if kind is not None:
-                account.setdefault((folder, kind), []).append(name)
+                account.setdefault(UnusedGroup(folder, kind), []).append(name)
     return account
-
-
-def _path_below_given(tree: VocTree, name: str) -> str:
-    """Returns the path below the given folder of what lies below the tree."""
-    return posixpath.normpath(posixpath.join(tree.root_below_given, name))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,23 +146,18 @@ class _TreePart:
             return UnusedKind(self.noun, "in no split")
         return UnusedKind(self.noun, f"without {self.counterpart}")
 
-    def path_of(self, name: str) -> str:
-        """Returns the path of a file below the given folder."""
-        name = posixpath.normpath(name) if "./" in name else name
-        return name if self.folder == "." else f"{self.folder}/{name}"
-
 
 def _list_parts(tree: VocTree, *, instances: bool) -> list[_TreePart]:
     """Returns the parts of a tree that a build reads."""
     layout = tree.layout
-    image_folder = _path_below_given(tree, layout.images)
-    mask_folder = _path_below_given(tree, layout.masks)
+    image_folder = path_below_given(tree, layout.images)
+    mask_folder = path_below_given(tree, layout.masks)
     parts = [
         _TreePart("image", image_folder, tree.images, tree.masks, "a mask"),
         _TreePart("mask", mask_folder, tree.masks, tree.images, "an image"),
     ]
     if instances:
-        folder = _path_below_given(tree, layout.instances)
+        folder = path_below_given(tree, layout.instances)
         parts.append(_TreePart("instance mask", folder, tree.instances, tree.images, "an image"))
     return parts
 
@@ -177,7 +182,7 @@ def _sort_by_use(tree: VocTree, used_ids: Collection[str], *, instances: bool) -
     for part in _list_parts(tree, instances=instances):
         used_ids_of_part = part.names.find_ids(used_ids)
         for image_id, name in part.names.items():
-            path = part.path_of(name)
+            path = join_paths(part.folder, name)
             if image_id not in used_ids_of_part:
                 kind_by_unused_path.setdefault(path, part.unused_kind(image_id))
                 continue
@@ -198,8 +203,8 @@ class _KnownNames:
 
     def __init__(self, tree: VocTree):
         self._tree = tree
-        self._mask_folder = _path_below_given(tree, tree.layout.masks)
-        self._instance_folder = _path_below_given(tree, tree.layout.instances)
+        self._mask_folder = path_below_given(tree, tree.layout.masks)
+        self._instance_folder = path_below_given(tree, tree.layout.instances)
 
     @functools.cached_property
     def _image_stems(self) -> set[str]:
@@ -250,67 +255,16 @@ def describe(account: Account) -> list[str]:
     """
     lines: list[str] = []
     file_counts: list[int] = []
-    for (folder, kind), names in account.items():
-        if kind.id_count:
-            lines += [f"{posixpath.join(folder, name)}, {kind}" for name in names]
+    for group, names in account.items():
+        if group.kind.id_count:
+            lines += [f"{posixpath.join(group.folder, name)}, {group.kind}" for name in names]
             file_counts += [1] * len(names)
         else:
-            files = kind.describe_files(len(names))
-            lines.append(f"{folder or '.'}, {files}, such as {names[0]}")
+            files = group.kind.describe_files(len(names))
+            lines.append(f"{group.folder or '.'}, {files}, such as {names[0]}")
             file_counts.append(len(names))
     shown = lines[:_MAX_LINES]
     unshown_count = sum(file_counts[_MAX_LINES:])
     if unshown_count:
         shown.append(f"{unshown_count:,} more files; --json lists all")
     return shown
-
-
-def check_numbers(tree: VocTree) -> None:
-    """Checks that masks are not numbered from 1 while images are numbered from 0, or the like.
-
-    By their names all of them but one would be pairs, and each image would get another's mask.
-
-    Raises:
-      LayoutError: if they are numbered so.
-    """
-    images_alone = tree.images.keys() - tree.masks.keys()
-    masks_alone = tree.masks.keys() - tree.images.keys()
-    no_name_fits = len(images_alone) == len(tree.images)
-    if not images_alone or not masks_alone or no_name_fits:
-        return
-    image_numbers = _numbers_by_pattern(tree.images)
-    mask_numbers = _numbers_by_pattern(tree.masks)
-    for pattern in sorted(image_numbers.keys() & mask_numbers.keys()):
-        images = sorted(image_numbers[pattern])
-        masks = sorted(mask_numbers[pattern])
-        if not _is_shifted(images, masks):
-            continue
-        options = command(**tree.layout.options(tree.root_below_given))
-        raise LayoutError(
-            tree.given,
-            found=f"images {pattern} with the numbers {images[0]} to {images[-1]}, and as many "
-            f"masks with {masks[0]} to {masks[-1]}, so each may get another's",
-            expected="the same numbers for an image and its mask",
-            remedy="rename the masks. If the names are right, and one image and one mask are "
-            f"missing: {options}",
-            kind="names of masks",
-        )
-
-
-def _numbers_by_pattern(ids: Iterable[str]) -> dict[str, list[int]]:
-    """Returns the last number of each id, by the id with `{id}` in place of the number."""
-    numbers: dict[str, list[int]] = {}
-    for image_id in ids:
-        match = _LAST_NUMBER.fullmatch(image_id)
-        if match:
-            before, number, after = match.groups()
-            numbers.setdefault(f"{before}{ID}{after}", []).append(int(number))
-    return numbers
-
-
-def _is_shifted(images: Sequence[int], masks: Sequence[int]) -> bool:
-    """Says whether sorted numbers of masks are those of images plus the same number."""
-    if len(images) != len(masks) or len(images) < _MIN_NUMBERED_IMAGES:
-        return False
-    shifts = {mask - image for image, mask in zip(images, masks, strict=True)}
-    return len(shifts) == 1 and 0 not in shifts

@@ -21,7 +21,7 @@ from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.mask_rule import MaskRule
-from voc_seg_tfrecord.folder.account import Account, check_numbers, list_unused_files
+from voc_seg_tfrecord.folder.account import Account, list_unused_files
 from voc_seg_tfrecord.folder.class_names import FoundClasses, find_classes
 from voc_seg_tfrecord.folder.classes.choose import (
     ClassFileChoice,
@@ -37,6 +37,7 @@ from voc_seg_tfrecord.folder.paired_splits import choose_splits
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.second_masks import check_no_second_masks
+from voc_seg_tfrecord.folder.shifted_numbers import check_no_shifted_numbers
 from voc_seg_tfrecord.folder.splits.divide import Splits
 from voc_seg_tfrecord.folder.splits.pools import divide_pool
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs
@@ -151,6 +152,28 @@ class FolderPlan:
         return changed_fields(self.config)
 
 
+@dataclasses.dataclass(frozen=True)
+class _SourceOfClasses:
+    """Where the classes of a config come from.
+
+    | the config | the table | the class file | the fault |
+    | --- | --- | --- | --- |
+    | was complete | None: nobody looked for it | None | None |
+    | has the user's classes | as read | None: it is looked for by the names | None |
+    | has the classes of the folder | as read | that of the names, or an empty choice | None |
+    | has names that stand for values | as read | an empty choice | why there are no classes |
+
+    Attributes:
+      table: the folder's table of classes.
+      class_file: the class file.
+      fault: see `FolderPlan`.
+    """
+
+    table: FolderTable | None = None
+    class_file: ClassFileChoice | None = None
+    fault: VocSegError | None = None
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OpenFolder:
     """A folder of which files, splits, pairs and classes are known.
@@ -160,29 +183,28 @@ class OpenFolder:
       division: the splits; their evidence has the tree.
       stated: the pairs that texts state.
       problems: what stops a build.
-      table: the folder's table of classes, if it was read.
-      class_file: the class file, if the names were taken from it; None if it is still looked for.
-      fault: see `FolderPlan`.
+      source_of_classes: where the classes of the config come from.
     """
 
     config: VocSegConfig
     division: Splits
     stated: StatedPairs
     problems: Problems
-    table: FolderTable | None = None
-    class_file: ClassFileChoice | None = None
-    fault: VocSegError | None = None
+    source_of_classes: _SourceOfClasses = _SourceOfClasses()
 
     @property
     def tree(self) -> VocTree:
         """The images and labels."""
         return self.division.evidence.tree
 
+    @property
+    def has_names_of_values(self) -> bool:
+        """Whether the names of the config stand for values, because no classes were found."""
+        return self.source_of_classes.fault is not None
+
     def read_table(self) -> FolderTable:
         """Returns the folder's table of classes, which is read if it was not before."""
-        if self.table is not None:
-            return self.table
-        return read_folder_table(self.tree)
+        return self.source_of_classes.table or read_folder_table(self.tree)
 
 
 def plan_folder(
@@ -246,15 +268,14 @@ def _with_bands_and_classes(opened: OpenFolder, options: ClassOptions) -> OpenFo
             fields["classes"] = rows
         if fields:
             config = config.with_findings(**fields)
-        return dataclasses.replace(opened, table=table, config=config)
+        source = _SourceOfClasses(table)
+        return dataclasses.replace(opened, config=config, source_of_classes=source)
     classes = _find_classes(opened, table, rows, options.background)
     fields |= classes.fields
     return dataclasses.replace(
         opened,
-        table=table,
         config=config.with_findings(**fields),
-        class_file=classes.choice,
-        fault=classes.fault,
+        source_of_classes=_SourceOfClasses(table, classes.choice, classes.fault),
     )
 
 
@@ -298,7 +319,7 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
     problems = opened.problems
     class_file = problems.try_step(_choose_class_file, opened)
     reading = _decide_mask_rule(opened, class_file, rule)
-    # Notes are about what decides. Dividing by classes may look at more masks.
+    # Before dividing: that surveys more masks if it is by classes, and notes do not count these.
     notes = list_notes(config, opened.division, class_file, reading.meaning)
     division = divide_pool(opened.division, config, reading.rule, problems)
     undecided = set[str]()
@@ -328,7 +349,7 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
         undecided=frozenset(undecided),
         class_file_reasons=class_file.reasons if class_file else (),
         replaced_masks=opened.stated.replaced_masks,
-        fault=opened.fault,
+        fault=opened.source_of_classes.fault,
     )
 
 
@@ -361,12 +382,12 @@ def _decide_mask_rule(
         return _MaskReading(given_rule)
     if class_file is None:
         meaning = None
-    elif opened.fault is None:
+    elif opened.has_names_of_values:
+        meaning = _choose_meaning_of_values(opened.config, opened.division)
+    else:
         meaning = opened.problems.try_step(
             _choose_meaning, opened.config, class_file.file, opened.division
         )
-    else:
-        meaning = _choose_meaning_of_values(opened.config, opened.division)
     if meaning is None:
         return _MaskReading(ANY_VALUE, is_undecided=True)
     return _MaskReading(meaning.rule, meaning)
@@ -377,11 +398,11 @@ def _check_unused_files(opened: OpenFolder, division: Splits, unused: Account) -
     problems = opened.problems
     options_of_layout = opened.config.layout or {}
     if "masks" not in options_of_layout:
-        problems.try_step(check_numbers, opened.tree)
+        problems.try_step(check_no_shifted_numbers, opened.tree)
     if "mask_name" not in options_of_layout:
         paths = []
-        for (folder, _), names in unused.items():
-            paths += [posixpath.join(folder, name) for name in names]
+        for group, names in unused.items():
+            paths += [posixpath.join(group.folder, name) for name in names]
         paired_by_name = division.used - opened.stated.image_ids
         problems.try_step(check_no_second_masks, opened.tree, paired_by_name, paths)
 
@@ -389,8 +410,8 @@ def _check_unused_files(opened: OpenFolder, division: Splits, unused: Account) -
 def _choose_class_file(opened: OpenFolder) -> ClassFileChoice:
     """Returns the class file, which is looked for unless its names were just taken from it."""
     config = opened.config
-    if opened.class_file is not None:
-        choice = opened.class_file
+    if opened.source_of_classes.class_file is not None:
+        choice = opened.source_of_classes.class_file
     elif config.class_names:
         choice = choose_class_file_for_names(opened.tree, config, opened.read_table())
     else:

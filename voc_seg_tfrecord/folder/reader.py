@@ -71,6 +71,12 @@ class _FileOptions:
 class FolderReader:
     """Reads one folder. What was listed and looked at for one config is not read again for another.
 
+    `find_tree` takes the first of these that there is:
+
+    1. The images and masks that the names of folders and files pair, within the user's options.
+    2. The folders that a text of pairs names, if the user named no folders or patterns.
+    3. The question which of several masks of an image are meant, or the error of the first step.
+
     Args:
       folder: the folder that a tool exported, or one above it.
     """
@@ -85,10 +91,14 @@ class FolderReader:
         """All files at and below the folder."""
         return Listing.of(self.folder)
 
+    def _ignore_layout(self, listing: Listing, options: _FileOptions) -> GivenLayout:
+        """Returns the layout of ignore masks that the user named, in some files of the folder."""
+        named = {"ignore_masks": options.ignore_masks}
+        return GivenLayout(listing, named, MASK_ENDINGS, self._looks)
+
     def _find_ignore_folders(self, options: _FileOptions) -> list[str]:
         """Returns the folders of ignore masks that the user named."""
-        named = {"ignore_masks": options.ignore_masks}
-        return GivenLayout(self.listing, named, MASK_ENDINGS, self._looks).ignore_folders()
+        return self._ignore_layout(self.listing, options).ignore_folders()
 
     def _listing_of_set(self, options: _FileOptions) -> Listing:
         """Returns all files but ignore masks, which are neither images nor masks."""
@@ -117,23 +127,23 @@ class FolderReader:
         options = _FileOptions.of(config)
         if options not in self._trees:
             try:
-                self._trees[options] = self._find_tree(options)
+                self._trees[options] = self._find_tree_by_names(options)
             except LayoutError as error:
                 if error.kind != NO_MASKS:
                     raise
-                self._trees[options] = self._find_tree_without_pairs(config, error)
+                self._trees[options] = self._find_tree_without_names(config, error)
         tree = self._trees[options]
         _check_masks_can_be_resized(tree, config)
         return tree
 
-    def _find_tree_without_pairs(self, config: VocSegConfig, error: LayoutError) -> VocTree:
+    def _find_tree_without_names(self, config: VocSegConfig, error: LayoutError) -> VocTree:
         """Returns the tree of the folders that a text of pairs names, where names pair nothing.
 
         Raises:
           LayoutError: if there is no such text: the question which masks are meant, or else the
             error that names pair nothing.
         """
-        tree = self._find_stated_tree(_FileOptions.of(config))
+        tree = self._find_tree_by_texts(_FileOptions.of(config))
         if tree is not None:
             return tree
         question = self.find_question_of_masks(config)
@@ -165,19 +175,22 @@ class FolderReader:
             return None
 
         def find_with(mask_name: str) -> VocTree:
-            return self._find_tree(options.with_layout({**layout, "mask_name": mask_name}))
+            return self._find_tree_by_names(options.with_layout({**layout, "mask_name": mask_name}))
 
         return ask_which_masks(self._listing_of_set(options), find_with)
 
-    def _find_stated_tree(self, options: _FileOptions) -> VocTree | None:
+    def _find_tree_by_texts(self, options: _FileOptions) -> VocTree | None:
         """Returns the tree of the folders that a text of pairs names; None if there is none."""
-        folders = None if options.layout else find_stated_folders(self._listing_of_set(options))
+        if options.layout:
+            return None
+        folders = find_stated_folders(self._listing_of_set(options))
         if folders is None:
             return None
         layout = {"images": folders.images, "masks": folders.masks}
-        return self._find_tree(options.with_layout(layout))
+        return self._find_tree_by_names(options.with_layout(layout))
 
-    def _find_tree(self, options: _FileOptions) -> VocTree:
+    def _find_tree_by_names(self, options: _FileOptions) -> VocTree:
+        """Returns the images and labels that the names of folders and files pair."""
         listing = self._listing_of_set(options)
         try:
             tree = discovery.find_tree(
@@ -189,10 +202,7 @@ class FolderReader:
                 soft_masks=options.threshold is not None,
             )
         except QuestionError as question:
-            named = {"ignore_masks": options.ignore_masks}
-            raise add_ignore_masks(
-                question, GivenLayout(listing, named, MASK_ENDINGS, self._looks)
-            ) from None
+            raise add_ignore_masks(question, self._ignore_layout(listing, options)) from None
         if options.threshold is not None:
             tree = with_threshold(tree, options.threshold)
         ignore_folders = self._find_ignore_folders(options)

@@ -118,10 +118,10 @@ def _find_second_masks(
         name = stem(path)
         if role_of_name(name) == "drawn":
             continue
-        for core, rest in parts_at_token_ends(name):
-            image_id = names.find_image(folder, core)
-            if image_id is not None and not names.has_ids_with(rest):
-                second_masks.append(SecondMask(image_id, path, _shape(rest)))
+        for name_of_image, rest in parts_at_token_ends(name):
+            image_id = names.find_image(folder, name_of_image)
+            if image_id is not None and not names.is_between_names(rest):
+                second_masks.append(SecondMask(image_id, path, _rest_pattern(rest)))
                 break
     return second_masks
 
@@ -159,43 +159,43 @@ class _NamesInUse:
 
     def __init__(self, tree: VocTree, used: Collection[str]):
         self._id_by_folder_and_stem: dict[tuple[str, str], str] = {}
-        self._cores: set[str] = set()
+        self._names: set[str] = set()
         for image_id in tree.images:
             if image_id not in used or image_id not in tree.masks:
                 continue
-            core = posixpath.basename(image_id)
-            self._cores.add(core)
+            name_of_id = posixpath.basename(image_id)
+            self._names.add(name_of_id)
             image = tree.paths.image(image_id)
             mask = tree.paths.mask(image_id)
             for path in (image, mask):
                 folder = posixpath.dirname(path)
-                for name in (core, stem(image), stem(mask)):
+                for name in (name_of_id, stem(image), stem(mask)):
                     self._id_by_folder_and_stem[folder, name] = image_id
 
-    def find_image(self, folder: str, core: str) -> str | None:
+    def find_image(self, folder: str, name: str) -> str | None:
         """Returns the image of a name whose image or mask lies in a folder."""
-        return self._id_by_folder_and_stem.get((folder, core))
+        return self._id_by_folder_and_stem.get((folder, name))
 
-    def has_ids_with(self, rest: str) -> bool:
-        """Says whether an image in use is called as another one is, with the same rest.
+    def is_between_names(self, rest: str) -> bool:
+        """Says whether the names of two images in use differ by a rest.
 
         Example: with `a` and `a_2` in use, `b_2.png` is the mask of an image `b_2` that is not
         there, and no second mask of `b`.
         """
-        return _shape(rest) in self._shapes_of_rests
+        return _rest_pattern(rest) in self._patterns_between_names
 
     @functools.cached_property
-    def _shapes_of_rests(self) -> set[str]:
+    def _patterns_between_names(self) -> set[str]:
         """What images in use have around the name of another one, whatever the numbers are."""
-        shapes: set[str] = set()
-        for core in self._cores:
-            for inner_core, rest in parts_at_token_ends(core):
-                if inner_core in self._cores:
-                    shapes.add(_shape(rest))
-        return shapes
+        patterns: set[str] = set()
+        for name in self._names:
+            for shorter_name, rest in parts_at_token_ends(name):
+                if shorter_name in self._names:
+                    patterns.add(_rest_pattern(rest))
+        return patterns
 
 
-def _shape(rest: str) -> str:
+def _rest_pattern(rest: str) -> str:
     """Returns what is around an id, whatever its numbers are."""
     return _NUMBER.sub("0", rest)
 

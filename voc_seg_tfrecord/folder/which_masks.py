@@ -15,7 +15,7 @@ from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.files.pixels import looks_like_mask
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.second_masks import MERGE_MASKS, ONE_MASK, SEVERAL_MASKS
-from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.listing import Listing, ending_of
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 _MAX_MASKS = 8
@@ -109,7 +109,7 @@ def _patterns_of(mask_name: str, image_stem: str) -> list[str]:
     """
     mask_stem, ending = posixpath.splitext(mask_name)
     affixes = _list_affixes(mask_stem, image_stem)
-    # The id at one end of the name comes first, because `_masks_by_image` found the mask so.
+    # The mask was found by an image's name at one end of its own, so that comes before the middle.
     affixes_with_id_at_end = [affix for affix in affixes if not affix.before or not affix.behind]
     patterns = [
         f"{affix.before}{ID}{affix.behind}{ending}" for affix in affixes_with_id_at_end or affixes
@@ -144,7 +144,13 @@ def _list_affixes(mask_stem: str, image_stem: str) -> list[_Affixes]:
 
 
 def _find_images_with_masks(listing: Listing) -> Iterator[_ImageWithMasks]:
-    """Yields images that have several masks by their names, or by their folders."""
+    """Yields images that have several masks by their names, or by their folders.
+
+    | folder | folder of masks | the masks of an image are |
+    | --- | --- | --- |
+    | `a.jpg`, `b.jpg` | `a_1.png`, `a_2.png` | those with its name and a word more |
+    | `photo.jpg` alone | `1.png`, `2.png`, in another folder | all, if no name fits |
+    """
     pictures_by_folder = _list_pictures(listing)
     for folder, pictures in pictures_by_folder.items():
         images = [name for name in pictures if name.lower().endswith(IMAGE_ENDINGS)]
@@ -154,18 +160,16 @@ def _find_images_with_masks(listing: Listing) -> Iterator[_ImageWithMasks]:
             for image, masks_of_image in masks_by_image.items():
                 if len(masks_of_image) > 1:
                     yield _join_paths(folder, image, mask_folder, masks_of_image)
-            is_beside = mask_folder != folder
-            if is_beside and not masks_by_image and len(images) == 1 and len(masks) > 1:
-                yield _join_paths(folder, images[0], mask_folder, masks)  # masks of this image
+            are_masks_of_one_image = len(images) == 1 and mask_folder != folder
+            if are_masks_of_one_image and not masks_by_image and len(masks) > 1:
+                yield _join_paths(folder, images[0], mask_folder, masks)
 
 
 def _list_pictures(listing: Listing) -> dict[str, list[str]]:
     """Returns the names of the pictures in each folder that is not called as drawings are."""
     pictures_by_folder: dict[str, list[str]] = {}
     for folder, files in listing.files_by_folder.items():
-        pictures = [
-            name for name in files if posixpath.splitext(name)[1].lower() in IMAGE_OR_MASK_ENDINGS
-        ]
+        pictures = [name for name in files if ending_of(name) in IMAGE_OR_MASK_ENDINGS]
         if pictures and role_of_path(folder) != "drawn":
             pictures_by_folder[folder] = pictures
     return pictures_by_folder
@@ -200,8 +204,7 @@ def _masks_by_image(
     image_by_stem = {stem(name): name for name in images}
     masks_by_image: dict[str, list[str]] = collections.defaultdict(list)
     for mask in masks:
-        ending = posixpath.splitext(mask)[1].lower()
-        if ending not in MASK_ENDINGS or role_of_name(stem(mask)) == "drawn":
+        if ending_of(mask) not in MASK_ENDINGS or role_of_name(stem(mask)) == "drawn":
             continue
         image = _find_image(mask, image_by_stem, are_in_one_folder=are_in_one_folder)
         if image is not None:
@@ -213,11 +216,12 @@ def _find_image(
     mask: str, image_by_stem: Mapping[str, str], *, are_in_one_folder: bool
 ) -> str | None:
     """Returns the image whose name a mask has, with a word more; None if there is none."""
-    for core, _ in parts_at_token_ends(stem(mask)):
-        if core not in image_by_stem:
+    for name_of_image, _ in parts_at_token_ends(stem(mask)):
+        if name_of_image not in image_by_stem:
             continue
-        is_the_mask_itself = are_in_one_folder and image_by_stem[core] == mask
+        image = image_by_stem[name_of_image]
+        is_the_mask_itself = are_in_one_folder and image == mask
         if not is_the_mask_itself:
-            return image_by_stem[core]
+            return image
     match = find_infix(mask, image_by_stem.keys())
     return image_by_stem[match.image_stem] if match else None
