@@ -15,8 +15,10 @@ import measuring
 from measuring import Way
 import peers
 import pytest
+from support import pictures
 
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.formats import pillow
 
 PAGE = f"before\n{measuring.BEGIN}old{measuring.END}\nafter\n"
 
@@ -139,3 +141,15 @@ def test_ids_of_a_large_tree_share_files(tmp_path):
     assert len({image.read_bytes() for image in images}) == 2
     ids = [*ids_of(root, "train"), *ids_of(root, "val")]
     assert sorted(ids) == sorted(image.stem for image in images)
+
+
+def test_planted_copies_are_found_by_kind(tmp_path, capsys):
+    for seed in range(3):
+        pixels = pictures.draw_photo(seed)
+        (tmp_path / f"{seed}.png").write_bytes(pillow.encode_png(pixels))
+    importlib.import_module("leaks").main([str(tmp_path), "--drawn", "2", "--max_copied", "2"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("| kind | images | no signs | JPEG 75 |")
+    recalls = lines[2].split(" | ")[3:12]
+    assert (lines[2].split(" | ")[:3], recalls) == ([f"| {tmp_path.name}", "3", "0"], ["1.000"] * 9)
+    assert lines[-1] == "0 of 36 pairs of files are found; the first:"

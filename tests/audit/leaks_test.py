@@ -54,24 +54,26 @@ def test_the_same_bytes_under_another_name_are_found():
     assert found.is_leak
 
 
-def test_images_that_look_alike_are_told_and_are_no_leak():
-    looks = np.random.default_rng(0).integers(0, 256, (3, 16, 18), np.uint8)
-    train = leaks.Side("train", "train", {"a": "1", "b": "2"}, {"a": looks[0], "b": looks[1]})
-    nearly = np.clip(looks[1], 1, 254)
-    val = leaks.Side("val", "evaluation", {"c": "3", "d": "1"}, {"c": nearly, "d": looks[0]})
+def test_images_of_one_picture_are_told_and_are_no_leak():
+    signs = np.random.default_rng(0).integers(0, 256, (3, 32), np.uint8)
+    train = leaks.Side("train", "train", {"a": "1", "b": "2"}, {"a": signs[0], "b": signs[1]})
+    nearly = signs[1] ^ np.eye(1, 32, 9, np.uint8)[0]
+    val = leaks.Side("val", "evaluation", {"c": "3", "d": "1"}, {"c": nearly, "d": signs[0]})
     found = leaks.find_overlap(train, val)
-    assert found.look_alike_pairs == (("b", "c"),)
+    assert found.similar_pairs == (leaks.SimilarPair("b", "c", "same picture", "upright", 1),)
     assert found.example_count == 1  # those with the same bytes
-    assert leaks.find_overlap(train, side("val", {"c": "3"})).look_alike_pairs == ()
+    assert leaks.find_overlap(train, side("val", {"c": "3"})).similar_pairs == ()
 
 
-def test_the_looks_of_built_images_are_compared(sample):
+def test_the_pictures_of_built_images_are_compared(sample):
     builder = open_built(str(sample.data_dir))
     (first,) = leaks.read_splits(builder, ["train"])
     copied = {f"copy of {i}": sha256[::-1] for i, sha256 in first.sha256_by_id.items()}
-    looks = {f"copy of {i}": look for i, look in first.brightness_by_id.items()}
-    found = leaks.find_overlap(first, leaks.Side("val", "evaluation", copied, looks))
-    assert {(i, f"copy of {i}") for i in first.brightness_by_id} <= set(found.look_alike_pairs)
+    signs = {f"copy of {i}": signs for i, signs in first.signs_by_id.items()}
+    found = leaks.find_overlap(first, leaks.Side("val", "evaluation", copied, signs))
+    pairs = {(pair.first_id, pair.second_id) for pair in found.similar_pairs}
+    assert signs
+    assert pairs == {(i, f"copy of {i}") for i in first.signs_by_id}
 
 
 def test_two_own_images_that_only_share_a_name_are_no_leak():

@@ -12,8 +12,8 @@ IMAGE = File(pillow.encode_png(np.zeros((4, 4, 3), np.uint8)), "a.png")
 
 def examined(mask):
     found = evidence.examine(IMAGE, mask, image_id="a", split="train", measure_fit=False)
-    arrays = found.brightness.tolist(), found.mask_sample.tolist()
-    return dataclasses.replace(found, brightness=None, mask_sample=None), arrays
+    arrays = found.signs, found.mask_sample.tolist()
+    return dataclasses.replace(found, signs=None, mask_sample=None), arrays
 
 
 def drawn(rng, kind):

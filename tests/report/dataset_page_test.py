@@ -297,8 +297,8 @@ def test_an_image_in_two_splits_and_one_that_only_looks_alike_are_found(tmp_path
     assert "train and validation share 1 example." in text
     assert "<bdi>0 = 3</bdi>" in text
     assert text.count('<div class="couple">') == 2
-    assert "Images that look alike in two splits." in text
-    assert "1 (train) and 4 (validation): they look alike, though their files differ" in text
+    assert "Same picture in two splits." in text
+    assert "1 (train) and 4 (validation): the same picture, in files that differ" in text
 
 
 def test_a_damaged_record_is_a_finding_and_the_rest_is_counted(sample, tmp_path):

@@ -150,7 +150,9 @@ def examine(builder: Builder, root: pathlib.Path) -> None:
     ]
     assert_type(sides, list[leaks.Side])
     assert_type(leaks.compare(sides, sides), list[leaks.Overlap])
-    assert_type(leaks.find_overlap(*sides[:2]).is_leak, bool)
+    overlap = leaks.find_overlap(*sides[:2])
+    assert_type(overlap.is_leak, bool)
+    assert_type(overlap.similar_pairs, tuple[leaks.SimilarPair, ...])
     assert_type(leaks.voc2012_id("a"), str)
 
 

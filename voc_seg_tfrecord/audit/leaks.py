@@ -1,4 +1,4 @@
-"""Finds what two datasets, splits or id lists share, by id and by the bytes of the images.
+"""Finds what two datasets, splits or id lists share: ids, bytes of images, and pictures.
 
 An example of the second side is in the first if one of these rules holds:
 
@@ -8,10 +8,11 @@ An example of the second side is in the first if one of these rules holds:
     yes, an id of VOC    different             the id names one photo, which was encoded again
 
 Other ids with different bytes, such as `0001` in two folders, name different images. Images that
-look alike are reported and not counted.
+show the same picture in files that differ, or neighbors, are reported and not counted; see
+`quality.near_duplicates`.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 import dataclasses
 import hashlib
 import itertools
@@ -29,6 +30,7 @@ from voc_seg_tfrecord.core.id_lists import parse_ids
 from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE
 from voc_seg_tfrecord.core.storage import PathLike, is_bucket
+from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS, SIGN_BYTES
 from voc_seg_tfrecord.quality import near_duplicates
 from voc_seg_tfrecord.quality.evidence import examine
 from voc_seg_tfrecord.reading import records
@@ -50,8 +52,8 @@ class Side:
       name: for the report.
       role: `TRAIN`, `EVALUATION`, or empty if it is unknown.
       sha256_by_id: the SHA-256 of each image file; empty text if only the id is known.
-      brightness_by_id: each decoded image as a small gray picture, uint8 `[16, 18]`; empty if
-        there are no images to compare. See `quality.near_duplicates`.
+      signs_by_id: the signs of each image that has some, uint8 `[32]`; empty if there are no
+        images to compare. See `formats.picture_signs`.
       source: the dataset's folder or the list's file, which tells apart two sides of one name;
         empty for a list of the package.
     """
@@ -59,7 +61,7 @@ class Side:
     name: str
     role: str
     sha256_by_id: Mapping[str, str]
-    brightness_by_id: Mapping[str, np.ndarray] = dataclasses.field(
+    signs_by_id: Mapping[str, np.ndarray] = dataclasses.field(
         default_factory=dict, repr=False, compare=False
     )
     source: str = ""
@@ -67,6 +69,26 @@ class Side:
     def __repr__(self) -> str:
         images = counted(len(self.sha256_by_id), "image")
         return display.brief_line(self, self.name, images, self.role)
+
+
+@dataclasses.dataclass(frozen=True)
+class SimilarPair:
+    """Two images, one of each side, that show the same picture or a neighbor in other bytes.
+
+    Attributes:
+      first_id: the image of the first side.
+      second_id: the image of the second side.
+      level: `near_duplicates.SAME_PICTURE` or `near_duplicates.SAME_PICTURE_OR_NEIGHBOR`.
+      transformation: what turns the first image into the second, a name in
+        `picture_signs.ORIENTATIONS`.
+      different_bits: how many of 255 signs differ.
+    """
+
+    first_id: str
+    second_id: str
+    level: str
+    transformation: str
+    different_bits: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,8 +103,8 @@ class Overlap:
       differing_ids: those of `shared_ids` whose image files differ between the sides.
       example_ids: the examples of the second side that are in the first, by the rules at the top
         of this module; ids in VOC2012's form, ascending.
-      look_alike_pairs: pairs of ids, one of each side, whose images look alike, though their
-        files differ.
+      similar_pairs: each image of either side with the image of the other that is nearest to it,
+        if these show the same picture or neighbors, though their files differ; the nearest first.
     """
 
     first: Side
@@ -91,7 +113,7 @@ class Overlap:
     same_file_pairs: tuple[tuple[str, str], ...]
     differing_ids: tuple[str, ...]
     example_ids: tuple[str, ...]
-    look_alike_pairs: tuple[tuple[str, str], ...] = ()
+    similar_pairs: tuple[SimilarPair, ...] = ()
 
     def __repr__(self) -> str:
         examples = counted(self.example_count, "example")
@@ -169,13 +191,13 @@ def read_splits(
     sides = []
     for split in splits:
         sha256_by_id = {}
-        brightness_by_id = {}
+        signs_by_id = {}
         for image in records.scan(builder, split, _read_image, progress=progress):
             sha256_by_id[image.id] = image.sha256
-            if image.brightness is not None:
-                brightness_by_id[image.id] = image.brightness
+            if image.signs is not None:
+                signs_by_id[image.id] = image.signs
         name = f"{builder.info.full_name}@{split}"
-        sides.append(Side(name, guess_role(split), sha256_by_id, brightness_by_id, source))
+        sides.append(Side(name, guess_role(split), sha256_by_id, signs_by_id, source))
     return sides
 
 
@@ -193,12 +215,12 @@ class _ReadImage:
     Attributes:
       id: the record's id.
       sha256: of the image file's bytes.
-      brightness: the image as a small gray picture, uint8 `[16, 18]`; None if it cannot be decoded.
+      signs: of the image, uint8 `[32]`; None if it has too little structure, or cannot be decoded.
     """
 
     id: str
     sha256: str
-    brightness: np.ndarray | None
+    signs: np.ndarray | None
 
 
 def _read_image(record: Record) -> _ReadImage:
@@ -207,7 +229,7 @@ def _read_image(record: Record) -> _ReadImage:
         evidence = examine(image, None, image_id=record.id, split="", measure_fit=False)
     except ImageError:  # `verify` names what is wrong with it
         return _ReadImage(record.id, hashlib.sha256(image.data).hexdigest(), None)
-    return _ReadImage(evidence.id, evidence.image_sha256, evidence.brightness)
+    return _ReadImage(evidence.id, evidence.image_sha256, evidence.signs)
 
 
 def find_overlap(first: Side, second: Side) -> Overlap:
@@ -231,7 +253,7 @@ def find_overlap(first: Side, second: Side) -> Overlap:
         same_file_pairs=tuple(same_file_pairs),
         differing_ids=tuple(differing_ids),
         example_ids=_list_examples(shared_ids, ids_of_other_images, same_file_pairs),
-        look_alike_pairs=tuple(_pair_look_alikes(first, second)),
+        similar_pairs=tuple(_pair_similar_images(first, second)),
     )
 
 
@@ -294,21 +316,26 @@ def _list_examples(
     return tuple(sorted(ids_in_both))
 
 
-def _pair_look_alikes(first: Side, second: Side) -> Iterator[tuple[str, str]]:
-    """Yields ids of images that look alike, one of each side, whose files differ."""
-    if not first.brightness_by_id or not second.brightness_by_id:
-        return
-    ids = [*first.brightness_by_id, *second.brightness_by_id]
-    pictures = np.array([*first.brightness_by_id.values(), *second.brightness_by_id.values()])
-    first_count = len(first.brightness_by_id)
-    # The pairs are of all images together, those within one side too.
-    for one, other in near_duplicates.find_pairs(pictures):
-        is_across_sides = one < first_count <= other
-        if not is_across_sides:
+def _pair_similar_images(first: Side, second: Side) -> list[SimilarPair]:
+    """Returns pairs of images that show the same picture or neighbors, whose files differ."""
+    first_ids = list(first.signs_by_id)
+    second_ids = list(second.signs_by_id)
+    matches = near_duplicates.find_nearest(_signs_of(first), _signs_of(second))
+    pairs = []
+    for first_number, second_number, bits, orientation in matches.as_rows():
+        first_id = first_ids[first_number]
+        second_id = second_ids[second_number]
+        if first.sha256_by_id[first_id] == second.sha256_by_id[second_id]:
             continue
-        first_id, second_id = ids[one], ids[other]
-        if first.sha256_by_id[first_id] != second.sha256_by_id[second_id]:
-            yield first_id, second_id
+        level = near_duplicates.level_of(bits)
+        transformation = ORIENTATIONS[orientation].name
+        pairs.append(SimilarPair(first_id, second_id, level, transformation, bits))
+    return sorted(pairs, key=lambda pair: pair.different_bits)
+
+
+def _signs_of(side: Side) -> np.ndarray:
+    """Returns the signs of the images of a side, uint8 `[N, 32]`."""
+    return np.array([*side.signs_by_id.values()], np.uint8).reshape(-1, SIGN_BYTES)
 
 
 def compare(firsts: Iterable[Side], seconds: Iterable[Side]) -> list[Overlap]:

@@ -1,4 +1,4 @@
-"""Finds images that two datasets, splits or id lists share, by their ids and by their bytes.
+"""Finds images that two datasets, splits or id lists share: by ids, bytes and what they show.
 
 VOC2012 has renamed the images of VOC2007, which is taken into account. Exits with 1 if a
 training split and an evaluation split share images.
@@ -15,6 +15,8 @@ from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import releases
 from voc_seg_tfrecord.core.errors import ConfigError, SourceError, did_you_mean, several
 from voc_seg_tfrecord.core.named_lists import named_lists
+from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS
+from voc_seg_tfrecord.quality import near_duplicates
 from voc_seg_tfrecord.reading.dataset import open_splits
 from voc_seg_tfrecord.sources import sbd
 
@@ -178,7 +180,7 @@ def _as_dict(overlap: "Overlap") -> dict[str, Any]:
         "ids": list(overlap.shared_ids),
         "images": [list(pair) for pair in overlap.same_file_pairs],
         "unlike": list(overlap.differing_ids),
-        "alike": [list(pair) for pair in overlap.look_alike_pairs],
+        "pictures": [dataclasses.asdict(pair) for pair in overlap.similar_pairs],
     }
 
 
@@ -193,17 +195,32 @@ def _side_as_dict(side: "Side") -> dict[str, Any]:
 
 def _print(overlap: "Overlap") -> None:
     print(f"{_titles(overlap)}:")
-    if not overlap.shared_ids and not overlap.same_file_pairs and not overlap.look_alike_pairs:
+    if not overlap.shared_ids and not overlap.same_file_pairs and not overlap.similar_pairs:
         print("  nothing in common")
         return
     _print_items("ids in common", overlap.shared_ids)
     same_files = [a if a == b else f"{a} = {b}" for a, b in overlap.same_file_pairs]
     _print_items("images in common, byte for byte", same_files)
     _print_items("of these ids with other bytes", overlap.differing_ids)
-    look_alikes = [f"{a} ~ {b}" for a, b in overlap.look_alike_pairs]
-    _print_items("images look alike", look_alikes)
+    same_pictures = _describe_pairs(overlap, near_duplicates.SAME_PICTURE)
+    _print_items("images show the same picture, in other bytes", same_pictures)
+    neighbors = _describe_pairs(overlap, near_duplicates.SAME_PICTURE_OR_NEIGHBOR)
+    _print_items("images show the same picture or a neighbor", neighbors)
     verdict = "  <- LEAK" if overlap.is_leak else ""
     print(f"  {overlap.example_count} examples of the second are in the first{verdict}")
+
+
+def _describe_pairs(overlap: "Overlap", level: str) -> list[str]:
+    """Returns a text for each pair of images of a level: `a ~ b`, or `a ~ b (mirrored)`."""
+    texts = []
+    for pair in overlap.similar_pairs:
+        if pair.level != level:
+            continue
+        text = f"{pair.first_id} ~ {pair.second_id}"
+        if pair.transformation != ORIENTATIONS[0].name:
+            text += f" ({pair.transformation})"
+        texts.append(text)
+    return texts
 
 
 def _titles(overlap: "Overlap") -> str:

@@ -4,6 +4,6 @@
 returns each `finding.Finding`. For the measurements, `regions` finds the connected regions of a
 mask, `fit` measures how well its borders lie on the edges of its image, and `appearance` what its
 regions look like. For the comparison, `misfits` finds masks that do not fit their images,
-`mislabeled_regions` regions that look like another class, and `near_duplicates` images that look
-alike.
+`mislabeled_regions` regions that look like another class, and `near_duplicates` images that show
+the same picture.
 """

@@ -11,9 +11,9 @@ import numpy as np
 
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.formats import images, stills
+from voc_seg_tfrecord.formats import images, picture_signs, stills
 from voc_seg_tfrecord.formats.value_counts import run_ends
-from voc_seg_tfrecord.quality import appearance, fit, near_duplicates
+from voc_seg_tfrecord.quality import appearance, fit
 from voc_seg_tfrecord.quality.appearance import RegionAppearance
 from voc_seg_tfrecord.quality.fit import Fit
 from voc_seg_tfrecord.quality.regions import Region, RegionTable, find_regions, join_tables
@@ -35,7 +35,8 @@ class Evidence:
       id: the image id.
       split: the split of the image; empty if the splits are not decided.
       image_sha256: the hash of the image file.
-      brightness: the image reduced for `near_duplicates`, uint8 `[16, 18]`.
+      signs: the signs of the image, uint8 `[32]`; None if it has too little structure. See
+        `picture_signs`.
       size: height and width of the mask.
       labels: the classes in the mask without void, ascending.
       has_void: whether the mask has void.
@@ -55,7 +56,7 @@ class Evidence:
     id: str
     split: str
     image_sha256: str
-    brightness: np.ndarray
+    signs: np.ndarray | None
     size: tuple[int, int] = (0, 0)
     labels: tuple[int, ...] = ()
     has_void: bool = False
@@ -103,13 +104,13 @@ def examine(
     measured_mask = mask if measure_fit else None
     still = decoded or images.decode(image, side=_side_to_decode(measured_mask))
     del decoded  # it may be large
-    appearances: tuple[RegionAppearance, ...] = ()
+    evidence = _examine_image(image, still, image_id, split)
     mask_fit = None
     if measured_mask is not None and still.full_size == measured_mask.shape:
         appearances = _measure_appearances_if_available(still, measured_mask, objects)
+        evidence = dataclasses.replace(evidence, appearances=appearances)
         still = still.resized(*fit.reduced_size(measured_mask.shape))
         mask_fit = fit.measure(still.rgb(), measured_mask)
-    evidence = _examine_image(image, still, image_id, split, appearances)
     if mask is None:
         return evidence
     return _add_mask(evidence, mask, mask_fit)
@@ -126,34 +127,27 @@ def examine_appearances(
       ImageError: if the image cannot be decoded.
     """
     still = images.decode(image, side=_side_to_decode(mask))
-    appearances: tuple[RegionAppearance, ...] = ()
-    if still.full_size == mask.shape:
-        appearances = _measure_appearances_if_available(still, mask, objects)
-    return _examine_image(image, still, image_id, split, appearances)
+    evidence = _examine_image(image, still, image_id, split)
+    if still.full_size != mask.shape:
+        return evidence
+    appearances = _measure_appearances_if_available(still, mask, objects)
+    return dataclasses.replace(evidence, appearances=appearances)
 
 
-def _examine_image(
-    image: File,
-    still: stills.Still,
-    image_id: str,
-    split: str,
-    appearances: tuple[RegionAppearance, ...],
-) -> Evidence:
-    """Returns the evidence of an example without that of its mask, but for what regions look like.
+def _examine_image(image: File, still: stills.Still, image_id: str, split: str) -> Evidence:
+    """Returns the evidence of an example without that of its mask.
 
     Args:
       image: the image as it is stored.
       still: the image, decoded.
       image_id: the image id.
       split: the split; empty if the splits are not decided.
-      appearances: what its regions look like.
     """
     return Evidence(
         id=image_id,
         split=split,
         image_sha256=hashlib.sha256(image.data).hexdigest(),
-        brightness=still.gray(near_duplicates.HEIGHT, near_duplicates.WIDTH),
-        appearances=appearances,
+        signs=picture_signs.compute_signs(still),
     )
 
 
@@ -168,11 +162,10 @@ def _measure_appearances_if_available(
 
 def _side_to_decode(measured_mask: np.ndarray | None) -> int:
     """Returns how many pixels the shorter side of the decoded image needs."""
-    for_duplicates = 4 * near_duplicates.WIDTH
     if measured_mask is None:
-        return for_duplicates
+        return picture_signs.MIN_SIDE_PX
     for_appearances = min(fit.reduced_size(measured_mask.shape, appearance.SIDE_PX))
-    return max(for_duplicates, for_appearances)
+    return max(picture_signs.MIN_SIDE_PX, for_appearances)
 
 
 def measure_appearances(

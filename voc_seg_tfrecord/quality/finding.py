@@ -25,14 +25,20 @@ SAME_IMAGE_IN_TWO_SPLITS = "same image in two splits"
 SAME_IMAGE_OTHER_MASK = "same image, other mask"
 """The kind of a finding about images that are one file, whose masks differ."""
 
-SIMILAR_IMAGES = "images that look alike"
-"""The kind of a finding about near-duplicates in one split."""
+SAME_PICTURE = "same picture twice"
+"""The kind of a finding about images of one split that show the same picture in two files."""
 
-SIMILAR_IMAGES_IN_TWO_SPLITS = "images that look alike in two splits"
-"""The kind of a finding about near-duplicates in two splits."""
+SAME_PICTURE_IN_TWO_SPLITS = "same picture in two splits"
+"""The kind of a finding about images of two splits that show the same picture in two files."""
 
-SIMILAR_IMAGE_OTHER_MASK = "image that looks alike, other mask"
-"""The kind of a finding about near-duplicates whose masks differ."""
+NEIGHBORS = "same picture or neighbor"
+"""The kind of a finding about images of one split that may be frames of one film."""
+
+NEIGHBORS_IN_TWO_SPLITS = "same picture or neighbor in two splits"
+"""The kind of a finding about images of two splits that may be frames of one film."""
+
+SAME_PICTURE_OTHER_MASK = "same picture, other mask"
+"""The kind of a finding about two files of the same picture, whose masks differ."""
 
 MISLABELED_REGION = "region that looks like another class"
 """The kind of a finding about a region that looks like another class."""

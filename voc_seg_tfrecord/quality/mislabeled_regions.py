@@ -92,7 +92,7 @@ def compare_regions(
     Args:
       regions: those of each image, as `appearance.measure_regions` returns them.
       ids: the id of each image; ids may say that images belong together.
-      near_duplicates: numbers of images that look alike, and so belong together.
+      near_duplicates: groups of numbers of images that show the same picture or a neighbor.
     """
     regions_of_class = _count_regions(regions)
     rare_classes = {c: n for c, n in regions_of_class.items() if n < MIN_REGIONS_OF_CLASS}

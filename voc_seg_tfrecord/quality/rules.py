@@ -15,19 +15,22 @@ import numpy as np
 
 from voc_seg_tfrecord.core.errors import counted, several
 from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.formats.picture_signs import SIGN_BYTES
 from voc_seg_tfrecord.quality import appearance, near_duplicates
 from voc_seg_tfrecord.quality.evidence import Evidence
 from voc_seg_tfrecord.quality.finding import (
     ALL_MASKS,
     IGNORED,
     MISLABELED_REGION,
+    NEIGHBORS,
+    NEIGHBORS_IN_TWO_SPLITS,
     NOTE,
     SAME_IMAGE,
     SAME_IMAGE_IN_TWO_SPLITS,
     SAME_IMAGE_OTHER_MASK,
-    SIMILAR_IMAGE_OTHER_MASK,
-    SIMILAR_IMAGES,
-    SIMILAR_IMAGES_IN_TWO_SPLITS,
+    SAME_PICTURE,
+    SAME_PICTURE_IN_TWO_SPLITS,
+    SAME_PICTURE_OTHER_MASK,
     ComparedRegion,
     Correction,
     Finding,
@@ -88,18 +91,24 @@ class LabeledSet:
 
     @functools.cached_property
     def near_duplicates(self) -> NearDuplicates:
-        """The examples whose images look alike, though their files differ."""
-        first_of_file = [numbers[0] for numbers in self._numbers_by_hash]
-        shape = (-1, near_duplicates.HEIGHT, near_duplicates.WIDTH)
-        brightness = [self.examples[number].brightness for number in first_of_file]
-        duplicates = near_duplicates.find_pairs_and_groups(
-            np.array(brightness, np.uint8).reshape(shape), _MAX_COMPARED_PAIRS
-        )
-        pairs = [
-            (first_of_file[first], first_of_file[second]) for first, second in duplicates.pairs
-        ]
-        groups = [[first_of_file[number] for number in numbers] for numbers in duplicates.groups]
-        return NearDuplicates(pairs, groups)
+        """The examples that show the same picture or a neighbor, though their files differ.
+
+        Of the examples whose images are one file, the first stands for all.
+        """
+        signs_of_number = {}
+        for first_of_file, *_ in self._numbers_by_hash:
+            signs = self.examples[first_of_file].signs
+            if signs is not None:
+                signs_of_number[first_of_file] = signs
+        signs = np.array([*signs_of_number.values()], np.uint8).reshape(-1, SIGN_BYTES)
+        duplicates = near_duplicates.find_near_duplicates(signs, _MAX_COMPARED_PAIRS)
+        return duplicates.renumbered([*signs_of_number])
+
+    @property
+    def groups_of_pictures(self) -> Sequence[Sequence[int]]:
+        """Groups of examples that belong together by their files or by what their images show."""
+        duplicates = self.near_duplicates
+        return [*self.same_images, *duplicates.same_pictures, *duplicates.neighbors]
 
     @functools.cached_property
     def _numbers_by_hash(self) -> list[list[int]]:
@@ -231,7 +240,7 @@ def _find_mislabeled_regions(labeled_set: LabeledSet) -> RegionFindings:
     comparison = compare_regions(
         [example.appearances for example in examples],
         [example.id for example in examples],
-        [*labeled_set.same_images, *labeled_set.near_duplicates.groups],
+        labeled_set.groups_of_pictures,
     )
 
     def as_compared(name: str, number: RegionNumber) -> ComparedRegion:
@@ -507,7 +516,7 @@ def _find_contradicting_masks(labeled_set: LabeledSet) -> Iterator[Finding]:
     same_pairs = [
         (first, number) for first, *others in labeled_set.same_images for number in others
     ]
-    for first, second in [*same_pairs, *labeled_set.near_duplicates.pairs]:
+    for first, second in [*same_pairs, *labeled_set.near_duplicates.same_upright_pairs]:
         finding = _compare_masks(labeled_set.examples[first], labeled_set.examples[second])
         if finding is not None:
             yield finding
@@ -540,9 +549,9 @@ def _compare_masks(first: Evidence, second: Evidence) -> Finding | None:
     return _about_other_mask(
         first,
         second,
-        SIMILAR_IMAGE_OTHER_MASK,
-        images="the images look alike",
-        detail=f"looks like {_name_with_split(first)}, whose mask differs",
+        SAME_PICTURE_OTHER_MASK,
+        images="the images show the same picture",
+        detail=f"the same picture as {_name_with_split(first)}, whose mask differs",
         score=0.4,
         remedy="check whether they are one photo; if so, keep the mask that is right",
     )
@@ -570,7 +579,7 @@ def _is_foreground_in_either(first: np.ndarray, second: np.ndarray) -> np.ndarra
 def _has_moved(first: Fit, second: Fit, differs: np.ndarray) -> bool:
     """Says whether the edges of two images differ where their masks do.
 
-    Frames of one film look alike too; in them, the labeled object has moved.
+    Frames of one film may show the same picture too; in them, the labeled object has moved.
 
     Args:
       first: how the mask fits the first image.
@@ -608,7 +617,7 @@ def _about_other_mask(
 
 
 def _find_copies(labeled_set: LabeledSet) -> Iterator[Finding]:
-    """Yields groups of images that are the same file, and groups that look alike."""
+    """Yields groups of images that are the same file, the same picture, or neighbors."""
     for numbers in labeled_set.same_images:
         yield _about_copies(
             [labeled_set.examples[number] for number in numbers],
@@ -616,12 +625,19 @@ def _find_copies(labeled_set: LabeledSet) -> Iterator[Finding]:
             kind_in_two_splits=SAME_IMAGE_IN_TWO_SPLITS,
             reason="same bytes",
         )
-    for numbers in labeled_set.near_duplicates.groups:
+    for numbers in labeled_set.near_duplicates.same_pictures:
         yield _about_copies(
             [labeled_set.examples[number] for number in numbers],
-            kind_in_one_split=SIMILAR_IMAGES,
-            kind_in_two_splits=SIMILAR_IMAGES_IN_TWO_SPLITS,
-            reason="they look alike, though their files differ",
+            kind_in_one_split=SAME_PICTURE,
+            kind_in_two_splits=SAME_PICTURE_IN_TWO_SPLITS,
+            reason="the same picture, in files that differ",
+        )
+    for numbers in labeled_set.near_duplicates.neighbors:
+        yield _about_copies(
+            [labeled_set.examples[number] for number in numbers],
+            kind_in_one_split=NEIGHBORS,
+            kind_in_two_splits=NEIGHBORS_IN_TWO_SPLITS,
+            reason="the same picture, or neighbors such as frames of one film",
         )
 
 

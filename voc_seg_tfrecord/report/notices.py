@@ -10,11 +10,13 @@ from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.quality.finding import (
     ALL_MASKS,
+    NEIGHBORS,
+    NEIGHBORS_IN_TWO_SPLITS,
     NOTE,
     SAME_IMAGE,
     SAME_IMAGE_IN_TWO_SPLITS,
-    SIMILAR_IMAGES,
-    SIMILAR_IMAGES_IN_TWO_SPLITS,
+    SAME_PICTURE,
+    SAME_PICTURE_IN_TWO_SPLITS,
     Finding,
 )
 from voc_seg_tfrecord.report.gather import SplitFacts
@@ -22,9 +24,12 @@ from voc_seg_tfrecord.report.gather import SplitFacts
 _MAX_ITEMS_PER_NOTICE = 10
 
 _TEXT_OF_KIND = {
-    SIMILAR_IMAGES_IN_TWO_SPLITS: "Images in two splits look alike, though their files differ. "
-    "They may be copies that were scaled or encoded again, or frames of one film.",
-    SIMILAR_IMAGES: "Images of one split look alike, though their files differ.",
+    SAME_PICTURE_IN_TWO_SPLITS: "Images in two splits show the same picture, though their files "
+    "differ. They were scaled, encoded again, mirrored or turned.",
+    NEIGHBORS_IN_TWO_SPLITS: "Images in two splits show the same picture or are neighbors, such as "
+    "frames of one film.",
+    SAME_PICTURE: "Images of one split show the same picture, though their files differ.",
+    NEIGHBORS: "Images of one split show the same picture or are neighbors.",
     SAME_IMAGE: "Images of one split are the same file.",
 }
 """One text for all findings of a kind. Kinds without a row show their messages only."""

@@ -9,8 +9,9 @@ import numpy as np
 
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.quality.finding import (
+    NEIGHBORS_IN_TWO_SPLITS,
     SAME_IMAGE_IN_TWO_SPLITS,
-    SIMILAR_IMAGES_IN_TWO_SPLITS,
+    SAME_PICTURE_IN_TWO_SPLITS,
     Finding,
 )
 from voc_seg_tfrecord.quality.regions import Box
@@ -82,7 +83,7 @@ class PageSelection:
       rare: the least common classes, the least common first.
       largest: objects, the largest share of the image first.
       smallest: objects, the fewest pixels first.
-      pairs: two images that are the same, or look alike, in two splits.
+      pairs: two images in two splits that are the same, show the same picture, or are neighbors.
       problems: records with problems.
       suspects: records whose labels may be wrong, the most suspicious first.
     """
@@ -221,9 +222,10 @@ def _fewest_pixels_first(shown: ShownObject) -> tuple[int, RecordPlace, int, int
 def _choose_pairs(
     places_of_ids: _PlacesOfIds, label_errors: Sequence[Finding]
 ) -> list[tuple[RecordPlace, RecordPlace]]:
-    """Returns two images of each group in two splits: first of the same, then of similar ones."""
+    """Returns two images of each group in two splits: of the same first, of neighbors last."""
     pairs = []
-    for kind in (SAME_IMAGE_IN_TWO_SPLITS, SIMILAR_IMAGES_IN_TWO_SPLITS):
+    kinds = (SAME_IMAGE_IN_TWO_SPLITS, SAME_PICTURE_IN_TWO_SPLITS, NEIGHBORS_IN_TWO_SPLITS)
+    for kind in kinds:
         for finding in label_errors:
             if finding.kind == kind:
                 first, *others = _places_of_copies(places_of_ids, finding)

@@ -1,0 +1,258 @@
+"""Plants copies of images, and measures how many are found, and how many different images are.
+
+    python benchmarks/leaks.py [FOLDER ...] [--drawn 500] [--seed 0] [--max_copied 300]
+
+Each FOLDER is searched for image files. Beside them, charts, textures and smooth photos are drawn,
+so many of each. Of each kind, images without structure are left out; up to `--max_copied` others
+are changed in each way, and searched for among all images. Two originals that are found to show the
+same picture or neighbors are false unless the folder has copies, so they are listed by name. Prints
+a table of recall, one of false pairs, and the CPU time of an entry beside that of decoding. Nothing
+is written.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping, Sequence
+import dataclasses
+import io
+import itertools
+import pathlib
+import time
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFilter
+
+from voc_seg_tfrecord.core.errors import ImageError, VocSegError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.formats import images, picture_signs, pillow
+from voc_seg_tfrecord.quality import near_duplicates
+
+SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".webp"})
+DRAWN_SIZE = (375, 500)  # height, width
+SHOWN_FALSE_PAIRS = 10
+
+Pixels = np.ndarray
+"""An image, uint8 `[H, W, 3]`."""
+
+
+def encode_again(pixels: Pixels, quality: int) -> Pixels:
+    """Returns the pixels after a JPEG of this quality."""
+    data = pillow.encode_jpeg(np.ascontiguousarray(pixels), quality)
+    return np.asarray(Image.open(io.BytesIO(data)))
+
+
+def scale(pixels: Pixels, factor: float) -> Pixels:
+    """Returns the pixels with both sides times a factor, as a JPEG of quality 85."""
+    height, width = pixels.shape[:2]
+    size = (max(1, round(width * factor)), max(1, round(height * factor)))
+    scaled = Image.fromarray(pixels).resize(size, Image.Resampling.BICUBIC)
+    return encode_again(np.asarray(scaled), 85)
+
+
+def brighten(pixels: Pixels) -> Pixels:
+    """Returns the pixels 15 % brighter, as a JPEG of quality 85."""
+    return encode_again(np.clip(pixels * 1.15, 0, 255).astype(np.uint8), 85)
+
+
+CHANGES: Mapping[str, Callable[[Pixels], Pixels]] = {
+    "JPEG 75": lambda pixels: encode_again(pixels, 75),
+    "JPEG 30": lambda pixels: encode_again(pixels, 30),
+    "half": lambda pixels: scale(pixels, 0.5),
+    "double": lambda pixels: scale(pixels, 2),
+    "brighter": brighten,
+    "mirrored": lambda pixels: encode_again(pixels[:, ::-1], 85),
+    "flipped": lambda pixels: encode_again(pixels[::-1], 85),
+    "turned by 90": lambda pixels: encode_again(np.rot90(pixels), 85),
+    "turned by 180": lambda pixels: encode_again(np.rot90(pixels, 2), 85),
+}
+
+
+def draw_chart(rng: np.random.Generator) -> Pixels:
+    """Draws bars or a curve in a frame that all charts share."""
+    height, width = DRAWN_SIZE
+    chart = Image.new("RGB", (width, height), "white")
+    pen = ImageDraw.Draw(chart)
+    pen.line([(40, 20), (40, height - 40), (width - 20, height - 40)], "black", 2)
+    tops = rng.integers(30, height - 50, 9).tolist()
+    places = np.linspace(55, width - 60, len(tops)).astype(int).tolist()
+    color = tuple(rng.integers(0, 200, 3).tolist())
+    if rng.random() < 0.5:
+        pen.line(list(zip(places, tops, strict=True)), color, 4)
+        return np.asarray(chart)
+    for place, top in zip(places, tops, strict=True):
+        pen.rectangle([place, top, place + 30, height - 41], color)
+    return np.asarray(chart)
+
+
+def draw_texture(rng: np.random.Generator) -> Pixels:
+    """Draws faint, smoothed noise with a crack, as concrete has."""
+    noise = Image.fromarray(rng.integers(0, 256, DRAWN_SIZE, np.uint8))
+    texture = noise.filter(ImageFilter.GaussianBlur(float(rng.uniform(1, 4))))
+    pen = ImageDraw.Draw(texture)
+    xs = np.linspace(0, DRAWN_SIZE[1], 12).astype(int).tolist()
+    ys = (DRAWN_SIZE[0] / 2 + np.cumsum(rng.normal(0, 20, 12))).astype(int).tolist()
+    pen.line(list(zip(xs, ys, strict=True)), 60, int(rng.integers(1, 5)))
+    gray = np.asarray(texture) // 2 + 80
+    return np.repeat(gray.astype(np.uint8)[..., np.newaxis], 3, 2)
+
+
+def draw_smooth(rng: np.random.Generator) -> Pixels:
+    """Draws an image of a few smooth, random colors."""
+    coarse = Image.fromarray(rng.integers(0, 256, (6, 8, 3), np.uint8))
+    return np.asarray(coarse.resize(DRAWN_SIZE[::-1], Image.Resampling.BICUBIC))
+
+
+DRAWINGS: Mapping[str, Callable[[np.random.Generator], Pixels]] = {
+    "drawn charts": draw_chart,
+    "drawn textures": draw_texture,
+    "drawn smooth images": draw_smooth,
+}
+
+
+@dataclasses.dataclass
+class Kind:
+    """Images of one kind.
+
+    Attributes:
+      name: for the table.
+      names: of the images that have signs.
+      signs: of these images, uint8 `[32]` each.
+      without_signs: how many images have too little structure.
+      copies: by the change, the number of the image and the signs of its copy, or None.
+      seconds_of_decoding: CPU seconds.
+      seconds_of_signs: CPU seconds beyond decoding.
+    """
+
+    name: str
+    names: list[str] = dataclasses.field(default_factory=list)
+    signs: list[np.ndarray] = dataclasses.field(default_factory=list)
+    without_signs: int = 0
+    copies: dict[str, list[tuple[int, np.ndarray | None]]] = dataclasses.field(default_factory=dict)
+    seconds_of_decoding: float = 0.0
+    seconds_of_signs: float = 0.0
+
+
+def list_files(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Returns the image files in a folder, sorted; masks and label images are left out."""
+    files = []
+    for path in sorted(folder.rglob("*")):
+        words = " ".join(path.parts).lower()
+        is_mask = any(word in words for word in ("mask", "segmentation", "label", "gt"))
+        if path.suffix.lower() in SUFFIXES and path.is_file() and not is_mask:
+            files.append(path)
+    return files
+
+
+def read_files(folder: pathlib.Path) -> Iterator[tuple[str, File]]:
+    """Yields the name and the file of the images in a folder; equal files come once."""
+    contents = set()
+    for path in list_files(folder):
+        data = path.read_bytes()
+        if data not in contents:
+            contents.add(data)
+            yield str(path.relative_to(folder)), File(data, str(path))
+
+
+def draw_files(name: str, count: int, seed: int) -> Iterator[tuple[str, File]]:
+    """Yields the name and the file of drawn images."""
+    for number in range(count):
+        pixels = DRAWINGS[name](np.random.default_rng([seed, number]))
+        yield f"{name} {number}", File(pillow.encode_jpeg(pixels, 92), name)
+
+
+def compute_signs(pixels: Pixels) -> np.ndarray | None:
+    """Returns the signs of a changed image."""
+    data = pillow.encode_jpeg(np.ascontiguousarray(pixels), 95)
+    still = images.decode(File(data, "copy"), side=picture_signs.MIN_SIDE_PX)
+    return picture_signs.compute_signs(still)
+
+
+def read_kind(name: str, files: Iterator[tuple[str, File]], max_copied: int) -> Kind:
+    """Computes the signs of the images of a kind, and of their copies."""
+    kind = Kind(name)
+    kind.copies = {change: [] for change in CHANGES}
+    for image_name, file in files:
+        try:
+            start = time.process_time()
+            still = images.decode(file, side=picture_signs.MIN_SIDE_PX)
+            decoded = time.process_time()
+            signs = picture_signs.compute_signs(still)
+            kind.seconds_of_signs += time.process_time() - decoded
+            kind.seconds_of_decoding += decoded - start
+        except VocSegError:
+            continue
+        if signs is None:
+            kind.without_signs += 1
+            continue
+        number = len(kind.names)
+        kind.names.append(image_name)
+        kind.signs.append(signs)
+        if number >= max_copied:
+            continue
+        try:
+            pixels = pillow.decode(file, ImageError).rgb()
+        except VocSegError:
+            continue
+        for change, change_pixels in CHANGES.items():
+            kind.copies[change].append((number, compute_signs(change_pixels(pixels))))
+    return kind
+
+
+def measure_recall(kind: Kind, change: str, signs: np.ndarray) -> float:
+    """Returns the share of copies whose image is found among all images of the kind."""
+    copies = kind.copies[change]
+    with_signs = [(number, of_copy) for number, of_copy in copies if of_copy is not None]
+    if not with_signs:
+        return 0.0
+    matches = near_duplicates.find_nearest(signs, np.array([one for _, one in with_signs]))
+    found = set(zip(matches.first.tolist(), matches.second.tolist(), strict=True))
+    hits = sum((number, place) in found for place, (number, _) in enumerate(with_signs))
+    return hits / len(copies)
+
+
+def list_false_pairs(kinds: Sequence[Kind]) -> list[str]:
+    """Returns a line for each pair of different images that are found."""
+    names = [f"{kind.name}: {name}" for kind in kinds for name in kind.names]
+    signs = np.array([one for kind in kinds for one in kind.signs], np.uint8).reshape(-1, 32)
+    pairs = {}
+    for matches in near_duplicates.find_matches(signs, signs):
+        for first, second, bits, orientation in matches.as_rows():
+            if first < second:
+                pairs[first, second] = (bits, picture_signs.ORIENTATIONS[orientation].name)
+    return [
+        f"{names[first]} ~ {names[second]}: {bits} bits, {orientation}"
+        for (first, second), (bits, orientation) in sorted(pairs.items())
+    ]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Parses the command line, plants, searches, prints."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folders", nargs="*", type=pathlib.Path, metavar="FOLDER")
+    parser.add_argument("--drawn", type=int, default=500, help="drawn images of each kind (500)")
+    parser.add_argument("--seed", type=int, default=0, help="of the drawn images (0)")
+    parser.add_argument("--max_copied", type=int, default=300, help="copied images of a kind (300)")
+    args = parser.parse_args(argv)
+    sources = [(folder.name, read_files(folder)) for folder in args.folders]
+    sources += [(name, draw_files(name, args.drawn, args.seed)) for name in DRAWINGS]
+    kinds = [read_kind(name, files, args.max_copied) for name, files in sources]
+    kinds = [kind for kind in kinds if kind.names]
+    print("| kind | images | no signs |", " | ".join(CHANGES), "| decoding ms | signs ms |")
+    print("|---" * (len(CHANGES) + 5) + "|")
+    for kind in kinds:
+        signs = np.array(kind.signs)
+        recalls = [f"{measure_recall(kind, change, signs):.3f}" for change in CHANGES]
+        count = len(kind.names) + kind.without_signs
+        decoding = 1000 * kind.seconds_of_decoding / count
+        entry = 1000 * kind.seconds_of_signs / count
+        cells = [kind.name, count, kind.without_signs, *recalls, f"{decoding:.2f}", f"{entry:.2f}"]
+        print("|", " | ".join(map(str, cells)), "|")
+    false_pairs = list_false_pairs(kinds)
+    images_in_all = sum(len(kind.names) for kind in kinds)
+    pairs_in_all = images_in_all * (images_in_all - 1) // 2
+    print(f"\n{len(false_pairs)} of {pairs_in_all:,} pairs of files are found; the first:")
+    for line in itertools.islice(false_pairs, SHOWN_FALSE_PAIRS):
+        print(f"  {line}")
+
+
+if __name__ == "__main__":
+    main()
