@@ -18,6 +18,7 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.core.grouping import Grouping
 from voc_seg_tfrecord.folder.splits.by_ratio import check_groups, divide_by_ratio
+from voc_seg_tfrecord.folder.splits.groups_by_ids import propose_by_ids
 from voc_seg_tfrecord.folder.splits.groups_by_looks import propose_by_looks
 from voc_seg_tfrecord.folder.splits.stratified import stratify
 from voc_seg_tfrecord.quality.finding import STOPS
@@ -428,6 +429,65 @@ def test_the_rule_for_groups_that_look_alike_keeps_each_whole_and_apart(name):
         == len({*by_rule.values()})
         == len(groups)
     )
+
+
+def copies(photo, count=3):
+    """Returns names that Roboflow gives to the copies of a photo; hashes begin as others do."""
+    return [f"{photo}.rf.{n}{HASHES[len(photo) % 8][:7]}a{n}" for n in range(count)]
+
+
+SIDES = [f"city_park_lake_s{letter}_{side}" for letter in "abcdefghijklmnop" for side in "lrt"]
+
+# Ids of which some are copies of one photo.
+COPIED = {
+    "short names beside long ones": [
+        *itertools.chain(*(copies(side, 1) for side in SIDES)),
+        *copies("cat"),
+        *copies("dog_jpg"),
+    ],
+    "names without a hash beside copies": [*SIDES, *copies("cat"), *copies("owl_png")],
+    "films beside names without a number": [
+        *(f"v{film}_{n}_jpg.rf.{film}{n:03}" for film in range(4) for n in range(20)),
+        *copies("cat"),
+        *copies("dog_jpg", 2),
+    ],
+    "films without a hash beside copies": [
+        *(f"v{film}_{n}" for film in range(4) for n in range(20)),
+        *copies("cat_jpg"),
+        *copies("dog_7_jpg"),
+    ],
+    "patients": [
+        *(f"patient_{n}_{side}_jpg.rf.{n:03}" for n in range(9) for side in "lr"),
+        *copies("cat_jpg"),
+    ],
+    "the place last": [
+        *(f"{n:03}_{place}_jpg.rf.{n:04}" for n, place in enumerate(WORDS * 4)),
+        *copies("700_ulm_jpg"),
+    ],
+}
+
+
+def may_be_alike(one, other):
+    """Says whether ids differ only in what stands behind their last `_` or `.`, or before both."""
+    fronts = [name.partition(".rf.")[0] for name in (one, other)]
+    same_front = len({front.rpartition("_")[0] for front in fronts}) == 1
+    same_end = len({front.partition("_")[2] for front in fronts}) == 1
+    return same_front or same_end
+
+
+@pytest.mark.parametrize("name", COPIED)
+@pytest.mark.parametrize("propose", [propose_by_ids, propose_by_looks], ids=["ids", "looks"])
+def test_a_proposed_rule_keeps_the_copies_of_roboflow_together(name, propose):
+    ids = COPIED[name]
+    if propose is propose_by_ids:
+        found = propose_by_ids(ids)
+    else:
+        found = propose_by_looks(
+            ids, 2, lambda pairs: all(may_be_alike(pair.one, pair.other) for pair in pairs)
+        )
+    photos = {image_id: image_id.partition(".rf.")[0] for image_id in ids}
+    groups = Grouping.parse(found.rule).groups(ids) if found else photos
+    assert len({(photos[i], group) for i, group in groups.items()}) == len({*photos.values()})
 
 
 def ids_of(form, groups, numbers):

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from voc_seg_tfrecord.folder.splits.group_proposals import propose_groups
+from voc_seg_tfrecord.folder.splits.groups_by_ids import propose_by_ids
 from voc_seg_tfrecord.quality.appearance import RegionAppearance
 
 MIN_REGIONS_OF_CLASS = 30
@@ -150,7 +150,7 @@ def _count_regions(regions: Sequence[Sequence[RegionAppearance]]) -> dict[int, i
 
 def _group_images(ids: Sequence[str], near_duplicates: Iterable[Sequence[int]]) -> np.ndarray:
     """Returns the group of each image, int64 `[N]`: by names where they say one, and by looks."""
-    proposal = propose_groups(ids)
+    proposal = propose_by_ids(ids)
     group_of_id: Mapping[str, str] = proposal.groups if proposal else {}
     keys = []
     for number, image_id in enumerate(ids):

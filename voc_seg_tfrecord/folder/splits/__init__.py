@@ -3,7 +3,7 @@
 Enter at `divide.split_ids`. Images are divided by the first of these that applies:
 
 1. Ratios that the user gave: `by_ratio` divides by a hash, or `stratified` by class. It asks before
-   if images belong together, by their ids (`group_proposals`) or their looks (`groups_by_looks`,
+   if images belong together, by their ids (`groups_by_ids`) or their looks (`groups_by_looks`,
    `alike`).
 2. Lists or folders that the user gave for each split: `given`.
 3. Texts and folders: `find_candidates` finds the candidates, `join_candidates` joins those that

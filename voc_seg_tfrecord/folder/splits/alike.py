@@ -28,21 +28,21 @@ class ComparedPair:
     """Two images that may look alike.
 
     Attributes:
-      group_number: the group that they are in; images of different groups should look different.
+      group: the group that they are in; images of different groups should look different.
       one: the id of an image.
       other: the id of another one.
     """
 
-    group_number: int
+    group: str
     one: str
     other: str
 
 
 @dataclasses.dataclass(frozen=True)
 class _GroupedThumbnail:
-    """The thumbnail of an image, and the number of its group."""
+    """The thumbnail of an image, and its group."""
 
-    group_number: int
+    group: str
     thumbnail: Thumbnail
 
 
@@ -77,7 +77,7 @@ class LooksComparer:
             other = self.thumbnails[pair.other]
             if one is not None and other is not None:
                 differences_in_pairs.append(difference(one, other))
-                first_images.append(_GroupedThumbnail(pair.group_number, one))
+                first_images.append(_GroupedThumbnail(pair.group, one))
         differences_across_groups = _measure_across_groups(first_images)
         if len(differences_in_pairs) < MIN_PAIRS or not differences_across_groups:
             return False
@@ -93,7 +93,7 @@ def _measure_across_groups(images_of_groups: Iterable[_GroupedThumbnail]) -> lis
     """Returns the differences of all two images of different groups."""
     differences = []
     for first, second in itertools.combinations(images_of_groups, 2):
-        if first.group_number != second.group_number:
+        if first.group != second.group:
             differences.append(difference(first.thumbnail, second.thumbnail))
     return differences
 

@@ -26,7 +26,8 @@ from voc_seg_tfrecord.core.ratios import assign
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.splits.alike import LooksComparer
-from voc_seg_tfrecord.folder.splits.group_proposals import GroupProposal, propose_groups
+from voc_seg_tfrecord.folder.splits.group_proposals import GroupProposal
+from voc_seg_tfrecord.folder.splits.groups_by_ids import propose_by_ids
 from voc_seg_tfrecord.folder.splits.groups_by_looks import propose_by_looks
 from voc_seg_tfrecord.folder.splits.stratified import stratify
 from voc_seg_tfrecord.folder.tree.labels import Labels
@@ -60,7 +61,7 @@ def check_groups(
     """
     if config.group_by or len(ratios) < 2:
         return
-    by_ids = propose_groups(ids)
+    by_ids = propose_by_ids(ids)
     by_looks = propose_by_looks([*ids], len(ratios), LooksComparer(path_of).are_alike)
     proposal = _choose_proposal(by_ids, by_looks)
     if proposal is None:

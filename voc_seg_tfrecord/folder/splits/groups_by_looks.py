@@ -6,6 +6,14 @@ finest to the coarsest: neighbors in one group, which a finer candidate tells ap
 much more alike than images of other groups. The coarsest candidate that holds is proposed. If all
 ids are numbered under one name, and neighbors look alike, they are one film, and blocks of 10, 100,
 ... numbers are proposed.
+
+For images that were copied by Roboflow, such as `img3_hflip_jpg.rf.0a1b`:
+
+    candidate                images of one group        so it holds if these look alike
+    all before the hash      img3_hflip_jpg             copies of one image
+    the first three parts    img3_hflip                 images of two formats
+    the first two parts      img3                       img3_hflip and img3_vflip
+    the first part           img                        img3 and img4
 """
 
 import collections
@@ -13,21 +21,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 import re
-from typing import NamedTuple
-import unicodedata
 
 import numpy as np
 
-from voc_seg_tfrecord.core.grouping import Grouping, first_rule
 from voc_seg_tfrecord.folder.splits.alike import MIN_PAIRS, ComparedPair
-from voc_seg_tfrecord.folder.splits.group_proposals import GroupProposal, ids_by_group
+from voc_seg_tfrecord.folder.splits.group_proposals import (
+    HASH_OF_ROBOFLOW,
+    GroupProposal,
+    RuleGroups,
+    as_nfc,
+    group_by_rule,
+    has_roboflow_hash,
+    ids_by_group,
+    propose,
+    without_roboflow_hash,
+)
 
 _MAX_PAIRS = 8  # of one candidate
+_MAX_SAMPLED_NAMES = 500
 _MAX_PARTS = 8
 _MIN_SHARE_IN_GROUPS = 0.1
 _MIN_SHARE_OF_ONE_FORM = 0.9
 _MIN_BLOCKS_OF_A_SPLIT = 5
-_HASH_OF_ROBOFLOW = r"\.rf\.\w+$"
 _PART_OF_DIGITS_OR_LETTERS = r"[\W_]*(?:\d+|[^\W\d_]+)"
 _PART_BETWEEN_SEPARATORS = r"[\W_]*[^\W_]+"
 _NUMBERED = re.compile(r"(?s)^(.*?)(\d{1,18})(\D*)$")
@@ -42,26 +57,16 @@ _PLAIN_RULES = (
     r"regex:^(.+)_[^_]+$",
     r"regex:^[^_]+_(.+)$",
     r"regex:^[^-]+-(.+)$",
+    r"regex:^(.+)\.rf\.",
 )
 """Rules that are easy to read; the first one that makes the same groups is proposed."""
 
 AreAlike = Callable[[Sequence[ComparedPair]], bool]
+"""Says whether pairs of images look much more alike than those of other groups."""
 
 
 @dataclasses.dataclass(frozen=True)
-class _LooksCandidate:
-    """Groups of ids that have the same parts.
-
-    Attributes:
-      rule: the rule for `--group_by`, as text.
-      group_by_id: the name of the group of each id.
-    """
-
-    rule: str
-    group_by_id: Mapping[str, str]
-
-
-class _Neighbors(NamedTuple):
+class _Neighbors:
     """Two ids that stand side by side among the sorted ids of a group."""
 
     one: str
@@ -81,81 +86,39 @@ def propose_by_looks(
     if not ids:
         return None
     ids = sorted(ids)
-    holding = list[_LooksCandidate]()
-    for candidates in _lists_of_candidates(ids):
-        candidate = _coarsest_that_holds(ids, candidates, are_alike)
+    holding = list[RuleGroups]()
+    for rules in _lists_of_rules(ids):
+        candidates = _candidates_of_rules(rules, ids)
+        candidate = _coarsest_that_holds(candidates, ids, are_alike)
         if candidate is not None:
             holding.append(candidate)
-    if holding:
-        return _as_proposal(max(holding, key=_ids_in_groups_and_coarseness))
-    return _blocks_of_a_film(ids, split_count, are_alike)
+    if not holding:
+        return _propose_blocks_of_a_film(ids, split_count, are_alike)
+    # Of two that have the same ids in groups, the coarser one.
+    best = max(holding, key=lambda candidate: (candidate.ids_with_company, -candidate.count))
+    if best.ids_with_company < _MIN_SHARE_IN_GROUPS * len(ids):
+        return None
+    return propose(best, best.list_several(), _PLAIN_RULES)
 
 
-def _ids_in_groups_and_coarseness(candidate: _LooksCandidate) -> tuple[int, int]:
-    """Returns the key of the best candidate: it has most ids in groups, then fewest groups."""
-    sizes = collections.Counter(candidate.group_by_id.values())
-    ids_in_groups = sum(size for size in sizes.values() if size > 1)
-    return ids_in_groups, -len(sizes)
-
-
-def _lists_of_candidates(ids: Sequence[str]) -> Iterator[list[_LooksCandidate]]:
-    """Yields lists of candidates: in each, every candidate joins groups of the one before it."""
-    names = [unicodedata.normalize("NFC", image_id) for image_id in ids]
-    have_hashes = all(re.search(_HASH_OF_ROBOFLOW, name) for name in names)
-    fronts = names
-    if have_hashes:
-        fronts = [re.sub(_HASH_OF_ROBOFLOW, "", name) for name in names]
-    for part in _patterns_of_parts(fronts):
-        parts_of_names = [re.findall(part, front) for front in fronts]
-        rules = _rules_by_first_parts(part, parts_of_names)
+def _lists_of_rules(ids: Sequence[str]) -> Iterator[list[str]]:
+    """Yields lists of rules, each from the finest groups to the coarsest."""
+    names = [as_nfc(image_id) for image_id in ids]
+    photos = [without_roboflow_hash(name) for name in names]
+    have_hashes = any(has_roboflow_hash(name) for name in names)
+    for part in _patterns_of_parts(photos):
+        part_counts = [len(re.findall(part, photo)) for photo in photos]
+        rules_by_first_parts = _rules_by_first_parts(part, max(part_counts), have_hashes)
         if have_hashes:
-            rules.insert(0, _GroupRule(r"regex:^(.+)\.rf\.", fronts))
-        yield _distinct_candidates(ids, rules)
-        yield _distinct_candidates(ids, _rules_by_last_parts(part, parts_of_names))
-
-
-@dataclasses.dataclass(frozen=True)
-class _GroupRule:
-    """A rule, and the group that it gives each id, in the order of the ids.
-
-    Attributes:
-      text: the rule for `--group_by`.
-      groups: the groups.
-    """
-
-    text: str
-    groups: Sequence[str]
-
-
-def _rules_by_first_parts(part: str, parts_of_names: Sequence[Sequence[str]]) -> list[_GroupRule]:
-    """Returns the rules by which ids with the same first parts are a group, the finest first.
-
-    Example: img3_hflip is in the group img3_hflip of the first rule, and in img3 of the next one.
-    """
-    most_parts = max(len(parts) for parts in parts_of_names)
-    rules = []
-    for count in range(min(most_parts, _MAX_PARTS), 0, -1):
-        groups = ["".join(parts[:count]) for parts in parts_of_names]
-        rules.append(_GroupRule(rf"regex:^((?:{part}){{1,{count}}})", groups))
-    return rules
-
-
-def _rules_by_last_parts(part: str, parts_of_names: Sequence[Sequence[str]]) -> list[_GroupRule]:
-    """Returns the rules by which ids with the same last parts are a group, the finest first.
-
-    Example: 003_berlin is in the group _berlin.
-    """
-    fewest_parts = min(len(parts) for parts in parts_of_names)
-    rules = []
-    for count in range(1, min(fewest_parts, _MAX_PARTS)):
-        groups = ["".join(parts[count:]) for parts in parts_of_names]
-        rules.append(_GroupRule(rf"regex:^(?:{part}){{{count}}}(.+)$", groups))
-    return rules
+            yield [rf"regex:^(.+?)(?:{HASH_OF_ROBOFLOW})?$", *rules_by_first_parts]
+        else:
+            yield rules_by_first_parts
+        yield _rules_by_last_parts(part, min(part_counts), have_hashes)
 
 
 def _patterns_of_parts(names: Sequence[str]) -> Sequence[str]:
     """Returns the pattern by which most names have equally many parts, or else both patterns."""
-    sampled = names[:: len(names) // 500 + 1]
+    sampled = names[:: len(names) // _MAX_SAMPLED_NAMES + 1]
     both = (_PART_OF_DIGITS_OR_LETTERS, _PART_BETWEEN_SEPARATORS)
     for part in both:
         counts = collections.Counter(len(re.findall(part, name)) for name in sampled)
@@ -164,51 +127,85 @@ def _patterns_of_parts(names: Sequence[str]) -> Sequence[str]:
     return both
 
 
-def _distinct_candidates(ids: Sequence[str], rules: Sequence[_GroupRule]) -> list[_LooksCandidate]:
-    """Returns the candidates of rules that make groups, each coarser than the one before."""
-    candidates = list[_LooksCandidate]()
+def _rules_by_first_parts(part: str, most_parts: int, have_hashes: bool) -> list[str]:
+    """Returns the rules by which ids with the same first parts are a group, the finest first.
+
+    Example: `img3_hflip` is in the group `img3_hflip` of the first rule, and in `img3` of the next.
+
+    Args:
+      part: the pattern of a part.
+      most_parts: how many parts an id has at most.
+      have_hashes: whether the hash that Roboflow appends, which is of no part, ends an id.
+    """
+    part_of_photo = rf"(?!{HASH_OF_ROBOFLOW}$){part}" if have_hashes else part
+    counts = range(min(most_parts, _MAX_PARTS), 0, -1)
+    return [rf"regex:^((?:{part_of_photo}){{1,{count}}})" for count in counts]
+
+
+def _rules_by_last_parts(part: str, fewest_parts: int, have_hashes: bool) -> list[str]:
+    """Returns the rules by which ids with the same last parts are a group, the finest first.
+
+    Example: `003_berlin` is in the group `_berlin`.
+
+    Args:
+      part: the pattern of a part.
+      fewest_parts: how many parts an id has at least.
+      have_hashes: whether the hash that Roboflow appends, which is of no part, ends an id.
+    """
+    last_parts = rf"(.+?)(?:{HASH_OF_ROBOFLOW})?$" if have_hashes else "(.+)$"
+    counts = range(1, min(fewest_parts, _MAX_PARTS))
+    return [rf"regex:^(?:{part}){{{count}}}{last_parts}" for count in counts]
+
+
+def _candidates_of_rules(rules: Sequence[str], ids: Sequence[str]) -> list[RuleGroups]:
+    """Returns the groups of rules that make several, each coarser than the one before."""
+    candidates = list[RuleGroups]()
     count_before = len(ids)
     for rule in rules:
-        count = len({*rule.groups})
-        if 1 < count < count_before:
-            group_by_id = dict(zip(ids, rule.groups, strict=True))
-            candidates.append(_LooksCandidate(rule.text, group_by_id))
-            count_before = count
+        candidate = group_by_rule(rule, ids)
+        if candidate is None or candidate.part_copies():
+            continue
+        if 1 < candidate.count < count_before:
+            candidates.append(candidate)
+            count_before = candidate.count
     return candidates
 
 
 def _coarsest_that_holds(
-    ids: Sequence[str], candidates: Sequence[_LooksCandidate], are_alike: AreAlike
-) -> _LooksCandidate | None:
+    candidates: Sequence[RuleGroups], ids: Sequence[str], are_alike: AreAlike
+) -> RuleGroups | None:
     """Returns the last candidate up to which neighbors in groups look alike; None if none.
 
     Args:
-      ids: all ids, sorted.
       candidates: the candidates, the finest first.
+      ids: all ids, sorted.
       are_alike: says whether pairs look much more alike than those of other groups.
     """
-    last_accepted: _LooksCandidate | None = None
-    accepted_groups: Mapping[str, str] = {image_id: image_id for image_id in ids}
+    accepted: RuleGroups | None = None
+    finer_group_by_id: Mapping[str, str] = {image_id: image_id for image_id in ids}
     for number, candidate in enumerate(candidates):
-        neighbors = _sample_neighbors(ids, candidate.group_by_id, accepted_groups)
+        neighbors = _sample_neighbors(ids, candidate.group_by_id, finer_group_by_id)
         if len(neighbors) < MIN_PAIRS:
             continue  # too few to judge; the next candidate is compared with the same groups
-        pairs = _pairs_of_groups(neighbors, candidates[number:])
+        compared_groups = _choose_compared_groups(neighbors, candidates[number:])
+        pairs = [
+            ComparedPair(compared_groups[pair.one], pair.one, pair.other) for pair in neighbors
+        ]
         if not are_alike(pairs):
             break
-        last_accepted = candidate
-        accepted_groups = candidate.group_by_id
-    return last_accepted
+        accepted = candidate
+        finer_group_by_id = candidate.group_by_id
+    return accepted
 
 
 def _sample_neighbors(
-    ids: Sequence[str], group_by_id: Mapping[str, str], finer_by_id: Mapping[str, str]
+    ids: Sequence[str], group_by_id: Mapping[str, str], finer_group_by_id: Mapping[str, str]
 ) -> list[_Neighbors]:
-    """Returns some ids that stand side by side in a group and that a finer rule tells apart."""
-    neighbors = list[_Neighbors]()
+    """Returns some ids that stand side by side in a group and that finer groups tell apart."""
+    neighbors = []
     for members in ids_by_group(ids, group_by_id).values():
         for one, other in itertools.pairwise(members):
-            if finer_by_id[one] != finer_by_id[other]:
+            if finer_group_by_id[one] != finer_group_by_id[other]:
                 neighbors.append(_Neighbors(one, other))
     return _sample_pairs(neighbors)
 
@@ -221,46 +218,28 @@ def _sample_pairs(pairs: Sequence[_Neighbors]) -> list[_Neighbors]:
     return [pairs[position] for position in dict.fromkeys(positions.tolist())]
 
 
-def _pairs_of_groups(
-    neighbors: Sequence[_Neighbors], candidates: Sequence[_LooksCandidate]
-) -> list[ComparedPair]:
-    """Returns neighbors as pairs, numbered by the groups of `_choose_groups_to_compare`."""
-    group_by_id = _choose_groups_to_compare(neighbors, candidates).group_by_id
-    number_by_group: dict[str, int] = {}
-    pairs = []
-    for one, other in neighbors:
-        number = number_by_group.setdefault(group_by_id[one], len(number_by_group))
-        pairs.append(ComparedPair(number, one, other))
-    return pairs
+def _choose_compared_groups(
+    neighbors: Sequence[_Neighbors], coarser_candidates: Sequence[RuleGroups]
+) -> Mapping[str, str]:
+    """Returns the groups of which images of different ones should look different.
 
+    They are those of the coarsest candidate by which enough of the pairs are in different groups:
+    groups of a finer one may look alike, as scenes of one film do.
 
-def _choose_groups_to_compare(
-    neighbors: Sequence[_Neighbors], candidates: Sequence[_LooksCandidate]
-) -> _LooksCandidate:
-    """Returns the coarsest candidate that has enough pairs in different groups, or the finest.
-
-    Groups of a finer one may look alike, as scenes of one film do.
+    Args:
+      neighbors: the pairs of a candidate.
+      coarser_candidates: this candidate, and the coarser ones, the finest first.
     """
-    for candidate in reversed(candidates):
-        groups = [candidate.group_by_id[one] for one, _ in neighbors]
-        combinations = itertools.combinations(groups, 2)
-        combinations_apart = sum(1 for group, other in combinations if group != other)
-        if combinations_apart >= MIN_PAIRS:
-            return candidate
-    return candidates[0]
+    for candidate in reversed(coarser_candidates):
+        groups = [candidate.group_by_id[pair.one] for pair in neighbors]
+        pairs_of_groups = itertools.combinations(groups, 2)
+        pairs_apart = sum(1 for group, other in pairs_of_groups if group != other)
+        if pairs_apart >= MIN_PAIRS:
+            return candidate.group_by_id
+    return coarser_candidates[0].group_by_id
 
 
-def _as_proposal(candidate: _LooksCandidate) -> GroupProposal | None:
-    ids_of_groups = ids_by_group(candidate.group_by_id, candidate.group_by_id).values()
-    members = [ids for ids in ids_of_groups if len(ids) > 1]
-    if sum(map(len, members)) < _MIN_SHARE_IN_GROUPS * len(candidate.group_by_id):
-        return None
-    rule = first_rule(_PLAIN_RULES, candidate.group_by_id) or candidate.rule
-    groups = Grouping.parse(rule).groups(candidate.group_by_id)
-    return GroupProposal(rule, groups, members)
-
-
-def _blocks_of_a_film(
+def _propose_blocks_of_a_film(
     ids: Sequence[str], split_count: int, are_alike: AreAlike
 ) -> GroupProposal | None:
     """Returns blocks of successive numbers, if all ids are numbered under one name and alike."""
@@ -268,8 +247,8 @@ def _blocks_of_a_film(
     if film is None:
         return None
     in_order = sorted(ids, key=lambda image_id: (film.number_by_id[image_id], image_id))
-    neighbors = _sample_pairs([_Neighbors(*pair) for pair in itertools.pairwise(in_order)])
-    pairs = [ComparedPair(n, one, other) for n, (one, other) in enumerate(neighbors)]
+    neighbors = [_Neighbors(one, other) for one, other in itertools.pairwise(in_order)]
+    pairs = [ComparedPair(pair.one, pair.one, pair.other) for pair in _sample_pairs(neighbors)]
     if not are_alike(pairs):
         return None
     digits = _digits_of_a_block([*film.number_by_id.values()], split_count)
@@ -277,11 +256,10 @@ def _blocks_of_a_film(
     digits_of_group = r"\d*?" if film.name else r"\d+?"
     # For 2 digits: regex:^(frame_\d*?)\d{0,2}(?!\d), by which frame_1234 is in frame_12.
     rule = rf"regex:^({re.escape(film.name)}{digits_of_group})\d{{0,{digits}}}(?!\d)"
-    groups = Grouping.parse(rule).groups(ids)
-    blocks = [block for block in ids_by_group(in_order, groups).values() if len(block) > 1]
-    if not blocks:
+    groups = group_by_rule(rule, ids)
+    if groups is None or groups.ids_with_company == 0:
         return None
-    return GroupProposal(rule, groups, blocks, in_a_row=True)
+    return GroupProposal(rule, groups.group_by_id, groups.list_several(), in_a_row=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -302,8 +280,7 @@ def _find_film(ids: Sequence[str]) -> _Film | None:
     film_names = set()
     number_by_id = {}
     for image_id in ids:
-        name = re.sub(_HASH_OF_ROBOFLOW, "", unicodedata.normalize("NFC", image_id))
-        match = _NUMBERED.search(name)
+        match = _NUMBERED.search(without_roboflow_hash(as_nfc(image_id)))
         if match is None:
             return None
         film_names.add(match[1])
