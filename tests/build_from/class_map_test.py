@@ -54,6 +54,26 @@ def test_what_was_mapped_is_in_the_metadata(person):
     assert metadata["config"]["classes"] == PERSON
 
 
+@pytest.mark.parametrize(
+    ("key", "new_name"), [(15, "void"), ("person", "void"), (15, "human"), ("person", "human")]
+)
+def test_boxes_become_what_their_class_becomes_by_a_row_of_its_value_or_name(
+    tmp_path, sample, key, new_name
+):
+    rows = [[key, new_name]]
+    config = VocSegConfig(name="mine", class_names=VOC_CLASSES, classes=rows, objects=True)
+    built = build(tmp_path, config, DUMMY_DATA)
+    assert built.info.metadata["class_map"]["to"]["person"] == new_name
+    new_names = built.info.features["objects"].feature["label"].names
+    for split in built.info.splits:
+        found, originals = examples(built, split), examples(sample, split)
+        for name, original in originals.items():
+            old_names = [VOC_CLASSES[label] for label in original["objects"]["label"]]
+            expected = [new_name if old == "person" else old for old in old_names]
+            labels = found[name]["objects"]["label"]
+            assert [new_names[label] for label in labels] == [n for n in expected if n != "void"]
+
+
 @pytest.mark.parametrize("name", ["2012", "2012_aug", "sample"])
 def test_a_release_keeps_its_name_for_its_own_classes(name):
     with pytest.raises(ConfigError, match="a name of your own"):

@@ -155,13 +155,17 @@ class ClassTable:
         return self._new_names[self.names.index(name)]
 
     def map_names_by_rows(self) -> dict[str, str]:
-        """Returns what each class of the masks becomes by rows of names; nothing if all stay.
+        """Returns what each class of the masks becomes by rows; nothing if all stay.
 
-        Rows of values do not count: they say what a value of a mask is, and not what becomes of a
-        name that stands elsewhere, such as in an annotated box.
+        This also counts where a name stands elsewhere, such as in an annotated box. The row of a
+        value is that of the name at this place: with `2=void`, the third name becomes void.
         """
-        targets = {name: self.target(name) for name in self.names}
-        return targets if self._has_rows_of_names or VOID_CLASS in targets.values() else {}
+        new_by_old = dict(zip(self.names, self._new_names, strict=True))
+        is_one_changed = any(new != old for old, new in new_by_old.items())
+        is_one_void = VOID_CLASS in new_by_old.values()
+        if self._has_rows_of_names or is_one_changed or is_one_void:
+            return new_by_old
+        return {}
 
     @functools.cached_property
     def class_names(self) -> tuple[str, ...]:

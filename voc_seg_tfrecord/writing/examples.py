@@ -280,9 +280,10 @@ def _read_objects(
     objects = annotations.read_objects(annotation, source_names, *size, official=spec.official)
     for box in objects:
         box["bbox"] = np.array(box["bbox"])
-    if table is None or not table.map_names_by_rows():
+    new_by_old = {} if table is None else table.map_names_by_rows()
+    if table is None or not new_by_old:
         return objects
     for box in objects:
-        box["label"] = table.target(box["label"])
+        box["label"] = new_by_old[box["label"]]
     dropped_classes = (VOID_CLASS, table.background_name)
     return [box for box in objects if box["label"] not in dropped_classes]
