@@ -7,7 +7,7 @@ palette are. The user's rows stand over every candidate.
 Here a class is a name, or 255 for void: the rules of candidates have names until one is taken.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 import dataclasses
 import functools
 from typing import Literal
@@ -207,15 +207,26 @@ def _make_file_color_candidate(naming: ClassNaming, survey: Survey) -> MeaningCa
     for entry in naming.entries:
         if entry.color:
             colors[entry.color] = naming.class_of_entry(entry)
-    grays = {pixel.value for pixel in survey.pixels if pixel.kind == "gray"}
     white_is_void = classes.get(VOID, VOID) == VOID and WHITE not in colors
+    gray_is_color = _grays_in_use_are_colors(survey, colors, white_is_void=white_is_void)
+    rule = MaskRule({**VOID_VALUES, **classes}, colors, gray_is_color)
+    return _make_candidate("colors of file", "color", _source_of_file(naming), naming, rule)
+
+
+def _grays_in_use_are_colors(
+    survey: Survey, colors: Collection[Color], *, white_is_void: bool
+) -> bool:
+    """Says whether all values of grayscale masks are grays among the colors of a class file.
+
+    Example: masks of 0 and 128, and a class file with 0,0,0 and 128,128,128. If all are 0, they
+    show nothing. If white is void, 255 does not count.
+    """
+    grays = {pixel.value for pixel in survey.pixels if pixel.kind == "gray"}
     if white_is_void:
         grays.discard(VOID)
-    colors_of_grays = {(gray, gray, gray) for gray in grays if gray is not None}
-    has_shades = bool(grays - {0})
-    grays_are_colors = has_shades and colors_of_grays <= colors.keys()
-    rule = MaskRule({**VOID_VALUES, **classes}, colors, grays_are_colors)
-    return _make_candidate("colors of file", "color", _source_of_file(naming), naming, rule)
+    if grays <= {0}:
+        return False
+    return all((gray, gray, gray) in colors for gray in grays)
 
 
 def _list_file_gray_candidates(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:

@@ -71,9 +71,30 @@ def choose_meaning(survey: Survey, namings: Sequence[ClassNaming], remedy: str) 
       MaskError: if it is not known what the masks mean.
       ConfigError: if a row of the user has no effect.
     """
-    table = namings[0].table  # only its rows are used here
-    check_rows_fit(survey, table)
     evidence, decision = _decide(survey, namings)
+    return _meaning_of_decision(decision, evidence, namings[0].table, remedy)
+
+
+def _meaning_of_decision(
+    decision: Decision[MeaningCandidate],
+    evidence: MeaningEvidence,
+    table: ClassTable,
+    remedy: str,
+) -> MaskMeaning:
+    """Returns what masks mean by what the rules decided, unless a doubt holds.
+
+    Args:
+      decision: what the rules decided.
+      evidence: what the masks show.
+      table: the user's rows over the names.
+      remedy: what a user can do where the masks do not tell.
+
+    Raises:
+      MaskError: if it is not known what the masks mean.
+      ConfigError: if a row of the user has no effect.
+    """
+    survey = evidence.survey
+    check_rows_fit(survey, table)
     taken = _take_candidate(decision, evidence, table)
     if taken is None:
         raise ask_what_pixels_mean(survey, _list_left(decision), remedy)
@@ -160,11 +181,12 @@ class CandidatesLeft:
 
 def weigh_candidates(survey: Survey, namings: Sequence[ClassNaming]) -> CandidatesLeft:
     """Returns the candidate that a build takes, or those about which the user is asked."""
+    evidence, decision = _decide(survey, namings)
     try:
-        return CandidatesLeft(choose_meaning(survey, namings, "").candidate)
+        meaning = _meaning_of_decision(decision, evidence, namings[0].table, remedy="")
     except MaskError:
-        _, decision = _decide(survey, namings)
-        return CandidatesLeft(None, _list_left(decision))
+        return CandidatesLeft(alternatives=_list_left(decision))
+    return CandidatesLeft(taken=meaning.candidate)
 
 
 def _list_left(decision: Decision[MeaningCandidate]) -> Sequence[MeaningCandidate]:
@@ -262,9 +284,10 @@ def list_rows(candidate: MeaningCandidate, survey: Survey) -> Rows:
 
 
 def _index_grays(candidate: MeaningCandidate, survey: Survey) -> dict[int, int]:
-    """Returns the class index of each value, where colors count: those of grayscale masks.
+    """Returns the class index of each value, where colors count.
 
-    If values give the classes of palette masks, all values of the rule are among them.
+    They are the values of grayscale masks; and all values of the rule, if palette masks are read by
+    value.
     """
     rule = candidate.rule
     index_by_value: dict[int, int] = {}

@@ -93,12 +93,14 @@ def a_value_has_several_colors(candidate: MeaningCandidate, survey: Survey) -> D
     """
     if not _palettes_may_contradict(candidate, survey):
         return None
-    without_row = _entries_without_row(candidate, survey)
-    several = palettes.entries_of_values_with_several_colors(survey)
-    shown = [pixel for pixel in several if pixel in without_row]
-    if not shown or palettes.are_random(survey):
+    values_with_several_colors = palettes.values_with_several_colors(survey)
+    contradicting_pixels = []
+    for pixel in _entries_without_row(candidate, survey):
+        if pixel.value in values_with_several_colors:
+            contradicting_pixels.append(pixel)
+    if not contradicting_pixels or palettes.are_random(survey):
         return None
-    pixel = shown[0]
+    pixel = contradicting_pixels[0]
     color = color_key(pixel.color or BLACK)
     words = f"palette index {pixel.value} has the color {color} here, and others elsewhere"
     return Doubt(survey.pixels[pixel].first, f"{words}. So values and colors contradict")

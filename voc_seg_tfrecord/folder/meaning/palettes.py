@@ -32,21 +32,16 @@ def has_values_of_one_color(survey: Survey) -> bool:
     return False
 
 
-def entries_of_values_with_several_colors(survey: Survey) -> list[StoredPixel]:
-    """Returns the palette entries in use whose value has another color in another mask."""
-    entries_by_value: dict[int | None, list[StoredPixel]] = {}
+def values_with_several_colors(survey: Survey) -> set[int | None]:
+    """Returns the values of palette masks that have one color here and another one there."""
+    colors_by_value: dict[int | None, set[Color | None]] = {}
     for pixel in survey.palette_entries:
-        entries_by_value.setdefault(pixel.value, []).append(pixel)
+        colors_by_value.setdefault(pixel.value, set()).add(pixel.color)
     if survey.voc.masks:  # they are not decoded, but their colors are known
         for value, color in enumerate(VOC_NUMBERS):
-            entry = StoredPixel("palette", value, color)
-            if value in entries_by_value and entry not in entries_by_value[value]:
-                entries_by_value[value].append(StoredPixel("voc", value, color))
-    several = []
-    for entries in entries_by_value.values():
-        if len(entries) > 1:
-            several += entries
-    return several
+            if value in colors_by_value:
+                colors_by_value[value].add(color)
+    return {value for value, colors in colors_by_value.items() if len(colors) > 1}
 
 
 def has_value_gaps(survey: Survey) -> bool:
@@ -70,7 +65,7 @@ def were_packed(survey: Survey, *, names_are_voc: bool) -> bool:
     """
     if has_value_gaps(survey):
         return False
-    if entries_of_values_with_several_colors(survey):
+    if values_with_several_colors(survey):
         return True
     void_moved = any(
         pixel.color == VOID_COLOR and pixel.value != VOID for pixel in survey.palette_entries
@@ -82,8 +77,10 @@ def are_random(survey: Survey) -> bool:
     """Says whether each mask has a palette at random, so that hardly any color comes back."""
     if survey.voc.masks or not has_value_gaps(survey):
         return False
+    several = values_with_several_colors(survey)
     masks_by_color: collections.Counter[Color | None] = collections.Counter()
-    for pixel in entries_of_values_with_several_colors(survey):
-        masks_by_color[pixel.color] += survey.pixels[pixel].masks
+    for pixel in survey.palette_entries:
+        if pixel.value in several:
+            masks_by_color[pixel.color] += survey.pixels[pixel].masks
     repeated = sum(masks > 1 for masks in masks_by_color.values())
     return repeated < MAX_REPEATED_COLORS_SHARE * len(masks_by_color)

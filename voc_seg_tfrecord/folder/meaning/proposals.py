@@ -1,6 +1,6 @@
 """Options that say what masks mean, for errors that ask for it.
 
-Only what was planned is proposed: options by which the masks would be read.
+Each option was tried before it is proposed: with it, all masks of the set are read.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ def propose_classes(survey: Survey, official: str) -> list[str]:
         proposal_of_rows = propose_rows(survey)
         if proposal_of_rows:
             proposals.append(proposal_of_rows)
-    if _is_planned(survey, ClassNaming(ClassTable(VOC_CLASSES))):
+    if _would_read_all_masks(survey, ClassNaming(ClassTable(VOC_CLASSES))):
         reason = f" ({official})" if official else ""
         proposals.append(f"take VOC's 21 classes with --class_names voc{reason}")
     return proposals
@@ -67,8 +67,9 @@ def _names_of_values(survey: Survey) -> str:
     if values != list(range(len(values))) or not 2 <= len(values) <= MAX_PROPOSED_CLASSES:
         return ""
     names = _placeholders(values)
-    is_planned = _is_planned(survey, ClassNaming(ClassTable(tuple(names))))
-    return ",".join(names) if is_planned else ""
+    if not _would_read_all_masks(survey, ClassNaming(ClassTable(tuple(names)))):
+        return ""
+    return ",".join(names)
 
 
 def propose_rows(survey: Survey, names: Sequence[str] = ()) -> str:
@@ -113,7 +114,7 @@ def _list_tables(survey: Survey, name_count: int) -> list[_PossibleTable]:
       name_count: how many class names the user gave.
     """
     tables: list[_PossibleTable] = []
-    if not palettes.entries_of_values_with_several_colors(survey):
+    if not palettes.values_with_several_colors(survey):
         tables.append(_table_of_values(survey, name_count))
     if not palettes.has_values_of_one_color(survey):
         colors = [color_key(color) for color in survey.colors if color != VOID_COLOR]
@@ -122,10 +123,19 @@ def _list_tables(survey: Survey, name_count: int) -> list[_PossibleTable]:
 
 
 def _table_of_values(survey: Survey, name_count: int) -> _PossibleTable:
-    """Returns the table of all values.
+    """Returns the table of all values, of which 255 has a row only if it may be a class.
 
-    If masks show that 255 is void, it has no row, with two exceptions. The user gave a name for it
-    too: background, disc and cup for 0, 128 and 255. Or more masks have 255 beside 0 alone.
+    Whether masks show that 255 is void, and what the table is then:
+
+        shown   else                                          row of 255
+        no                                                    yes
+        yes     the user gave a name for each value with it   yes, "if 255 is a class"
+        yes     more masks have 255 beside 0 alone            yes, "if 255 is a class"
+        yes                                                   no
+
+    Args:
+      survey: what the masks use.
+      name_count: how many class names the user gave.
     """
     task = "name the class of each value"
     values = [value for value in survey.values if value >= 0]
@@ -201,7 +211,7 @@ def propose_numberings(survey: Survey, namings: Sequence[ClassNaming]) -> list[s
     for naming in namings:
         names = naming.table.names
         has_comma = any("," in name for name in names)  # the option's separator
-        if naming.numbering and not has_comma and _is_planned(survey, naming):
+        if naming.numbering and not has_comma and _would_read_all_masks(survey, naming):
             words = naming.numbering.rstrip(".")
             proposals.append(f"{command(class_names=','.join(names))} says: {words}")
     return proposals
@@ -244,11 +254,19 @@ def _option_of_rows(survey: Survey, naming: ClassNaming, rows: Rows) -> str:
         says_rows = parse_pairs(text) == rows
     except VocSegError:  # a name has a double quote
         return ""
-    return command(classes=text) if says_rows and _is_planned(survey, naming, rows) else ""
+    if not says_rows or not _would_read_all_masks(survey, naming, rows):
+        return ""
+    return command(classes=text)
 
 
-def _is_planned(survey: Survey, naming: ClassNaming, rows: Rows = ()) -> bool:
-    """Says whether each mask is read with names, and with rows over them that say what they say."""
+def _would_read_all_masks(survey: Survey, naming: ClassNaming, rows: Rows = ()) -> bool:
+    """Says whether all masks would be read with names, and with rows over these.
+
+    Args:
+      survey: what the masks use.
+      naming: the names.
+      rows: rows that the user would add.
+    """
     try:
         table = dataclasses.replace(naming.table, rows=(*naming.table.rows, *rows))
         meaning = choose_meaning(survey, [dataclasses.replace(naming, table=table)], "")
