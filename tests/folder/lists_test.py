@@ -290,6 +290,15 @@ def test_a_mask_that_is_a_jpeg_never_becomes_background(tree):
     assert "c.jpg in SegmentationClass is the first of 1 files" in notes
 
 
+def test_images_in_a_folder_below_that_of_masks_are_no_jpegs_in_place_of_masks(tmp_path):
+    exports.put_pairs(tmp_path, "ab", "images/{}.jpg", "{}.png")
+    exports.put_image(tmp_path, "images/c.jpg")
+    options = {"images": "images", "masks": "."}
+    assert plan_of(tmp_path, missing_mask="background", **options).splits == {"train": [*"abc"]}
+    exports.put(tmp_path, "c.jpg", b"")
+    refused(tmp_path, "a JPEG, or the like, where a mask", missing_mask="background", **options)
+
+
 @pytest.mark.parametrize(
     ("image", "mask"),
     [

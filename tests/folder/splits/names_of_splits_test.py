@@ -8,8 +8,10 @@ import json
 import pytest
 from support import exports
 from support.folders import images_of, plan_of, refused, said_by, write
+import yaml
 
-from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.folder.question import QuestionError
 
 ASKED = "asked"
 
@@ -199,6 +201,58 @@ def test_a_list_of_all_images_beside_those_of_splits_in_yaml_changes_no_split(tm
     text = "all: [a, b, c, d]\ntrain: [a, b, c]\nval: [d]\n"
     write(tmp_path, "abcd images/{}.jpg masks/{}.png", ("splits.yaml", text))
     assert images_of(plan_of(tmp_path)) == {"train": ["a", "b", "c"], "validation": ["d"]}
+
+
+FOLDS = """
+fold0: {train: [a, b, c], val: [d]}
+fold1: {train: [b, c, d], val: [a]}
+"""
+
+
+@pytest.mark.parametrize("name", ["folds.yaml", "folds.json"])
+def test_folds_in_one_text_are_asked_about_in_yaml_as_in_json(tmp_path, name):
+    text = FOLDS if name.endswith("yaml") else json.dumps(yaml.safe_load(FOLDS))
+    write(tmp_path, "abcd images/{}.jpg masks/{}.png", (name, text))
+    told = refused(tmp_path, "2 ways to divide", QuestionError)
+    assert f"train={name}:fold1/train,validation={name}:fold1/val" in told
+
+
+def test_a_fold_of_yaml_that_has_images_twice_stops_the_build(tmp_path):
+    text = "fold0:\n  train: [a, b, c]\n  val: [d, a]\n"
+    write(tmp_path, "abcd images/{}.jpg masks/{}.png", ("folds.yaml", text))
+    with pytest.raises(VocSegError, match=r"folds\.yaml: some images in two of its lists"):
+        plan_of(tmp_path)
+
+
+def test_a_text_of_several_folds_does_not_say_which_one_is_meant(tmp_path):
+    text = json.dumps(yaml.safe_load(FOLDS))
+    write(tmp_path, "abcd images/{}.jpg masks/{}.png", ("folds.json", text))
+    options = "--splits train=folds.json,validation=folds.json"
+    told = refused(tmp_path, "train=folds.json, which may be", ConfigError, **said_by(options))
+    part = told.partition("name the part, such as train=")[2].splitlines()[0]
+    assert part == "folds.json:fold0/train"
+    options = "--splits train=folds.json:fold1/train,validation=folds.json:fold1/val"
+    splits = images_of(plan_of(tmp_path, **said_by(options)))
+    assert splits == {"train": ["b", "c", "d"], "validation": ["a"]}
+
+
+def test_a_text_with_one_part_for_each_split_is_enough(tmp_path):
+    text = '{"train": ["a", "b"], "val": ["c", "d"]}'
+    write(tmp_path, "abcd images/{}.jpg masks/{}.png", ("all.json", text))
+    splits = images_of(plan_of(tmp_path, **said_by("--splits validation=all.json,train=all.json")))
+    assert splits == {"validation": ["c", "d"], "train": ["a", "b"]}
+
+
+def test_a_folder_of_a_split_that_lists_in_vocs_folder_leave_out_is_named(tmp_path):
+    put_folders(tmp_path, {"train": "ab", "val": "cd", "test": "ef"})
+    for name, ids in {"train": "ab", "val": "cd"}.items():
+        lines = "".join(f"{name}/{one}\n" for one in ids)
+        exports.put(tmp_path, f"ImageSets/Segmentation/{name}.txt", lines)
+    plan = plan_of(tmp_path)
+    assert images_of(plan) == {"train": ["a", "b"], "validation": ["c", "d"]}
+    (note,) = [note for note in plan.notes if "takes the folders" in note]
+    folders = said_by(note.partition("hold other images. ")[2].partition(" takes")[0])
+    assert images_of(plan_of(tmp_path, **folders))["test"] == ["e", "f"]
 
 
 def test_yaml_with_all_images_in_two_lists_makes_no_split_and_is_named(tmp_path):

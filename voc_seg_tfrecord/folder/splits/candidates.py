@@ -138,7 +138,8 @@ class SplitCandidate:
     def divides_train_of(self, other: "SplitCandidate") -> bool:
         """Says whether these lists divide the train of another candidate into train and validation.
 
-        What both put into the same other split, such as test, does not count:
+        All images of its train are divided here. Each other image here, such as one of test, is
+        in the same split there:
 
             these lists           other       divides its train
             train a, val b        train a b   yes
@@ -150,25 +151,14 @@ class SplitCandidate:
         """
         if self.kind != BY_LISTS or not self.ids.keys() >= {"train", "validation"}:
             return False
-        if "validation" in other.ids or self._contradicts_rest_of(other):
+        if "validation" in other.ids:
             return False
-        divided_ids = set[str]()
         for image_id, split in self.split_by_id.items():
-            is_other_split_of_both = split != "train" and other.split_by_id.get(image_id) == split
-            if not is_other_split_of_both:
-                divided_ids.add(image_id)
-        return divided_ids == {*other.ids.get("train", ())}
-
-    def _contradicts_rest_of(self, other: "SplitCandidate") -> bool:
-        """Says whether an image of the other candidate's test, or the like, is elsewhere here."""
-        for source in other.sources:
-            if source.split == "train":
-                continue
-            for image_id in source.ids:
-                split_here = self.split_by_id.get(image_id)
-                if split_here is not None and split_here != source.split:
-                    return True
-        return False
+            split_there = other.split_by_id.get(image_id)
+            if split_there not in ("train", split):
+                return False
+        divides_all_of_train = self.split_by_id.keys() >= {*other.ids.get("train", ())}
+        return divides_all_of_train
 
     def with_other_splits_of(self, other: "SplitCandidate") -> "SplitCandidate":
         """Returns this candidate with the splits that only the other one has."""

@@ -56,14 +56,10 @@ def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSp
         folder of the lists, and no text there says splits.
       LayoutError: if images lie in a folder of test and another split.
     """
-    notes = [*evidence.notes]
-    candidates = find_candidates(evidence, notes, user_gave_lists=user_gave_lists)
-    for unclear in evidence.unclear:
-        is_outside_given_lists = user_gave_lists and unclear.rank != ListRank.SEGMENTATION
-        if not is_outside_given_lists and _stops_build(unclear, evidence, candidates):
-            raise not_understood_error(evidence, unclear)
-        notes.append(f"{unclear.file} is not read: it has {unclear.content}.")
-    candidates += divide_further(candidates)
+    found = find_candidates(evidence, user_gave_lists=user_gave_lists)
+    notes = [*evidence.notes, *found.notes]
+    notes += _check_unclear_texts(evidence, found.candidates, user_gave_lists=user_gave_lists)
+    candidates = [*found.candidates, *divide_further(found.candidates)]
     if not candidates and user_gave_lists:
         raise _no_split_in_lists_error(evidence, notes)
     if not candidates:
@@ -74,7 +70,7 @@ def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSp
         chosen = _join_alternatives(evidence, decision.alternatives)
     _check_labeled_in_splits(evidence, chosen)
     notes += _notes_on_lost(decision.lost)
-    notes += _note_on_unusual_names(chosen)
+    notes += _note_on_other_names(chosen)
     return ChosenSplits(chosen, notes, decision.lost)
 
 
@@ -105,6 +101,24 @@ def _check_labeled_in_splits(evidence: SplitEvidence, chosen: SplitCandidate) ->
     if left_out:
         check_not_mixed(evidence.tree, left_out)
         raise _rest_undecided_error(evidence, chosen, left_out)
+
+
+def _check_unclear_texts(
+    evidence: SplitEvidence, candidates: Sequence[SplitCandidate], *, user_gave_lists: bool
+) -> list[str]:
+    """Returns a note on each text that is not understood and does not stop the build.
+
+    Raises:
+      ListError: if such a text may divide the images. If the user gave the folder of the lists, no
+        text outside of it stops the build.
+    """
+    notes = []
+    for unclear in evidence.unclear:
+        is_outside_given_lists = user_gave_lists and unclear.rank != ListRank.SEGMENTATION
+        if not is_outside_given_lists and _stops_build(unclear, evidence, candidates):
+            raise not_understood_error(evidence, unclear)
+        notes.append(f"{unclear.file} is not read: it has {unclear.content}.")
+    return notes
 
 
 def _stops_build(
@@ -236,7 +250,8 @@ def _notes_on_lost(lost: Mapping[SplitCandidate, Reason[SplitCandidate]]) -> lis
                 f"The lists in their usual place win over {', '.join(candidate.files)}, which "
                 "agree with them."
             )
-        if reason.rule == LISTS_OVER_FOLDERS.name and candidate.kind == BY_FOLDERS:
+        lost_to_lists = reason.rule in (LISTS_IN_PLACE.name, LISTS_OVER_FOLDERS.name)
+        if lost_to_lists and candidate.kind == BY_FOLDERS:
             names = ", ".join(source.words.rstrip("/") for source in candidate.sources)
             notes.append(
                 f"The lists make the splits, and the folders {names} hold other images. "
@@ -245,18 +260,20 @@ def _notes_on_lost(lost: Mapping[SplitCandidate, Reason[SplitCandidate]]) -> lis
     return notes
 
 
-def _note_on_unusual_names(chosen: SplitCandidate) -> list[str]:
-    """Returns a note on what makes each split, if a text has an unusual name for its split."""
-    if chosen.kind != BY_LISTS or all(_has_usual_name(source) for source in chosen.sources):
+def _note_on_other_names(chosen: SplitCandidate) -> list[str]:
+    """Returns a note on what makes each split, unless each is made by a list of its name."""
+    if chosen.kind != BY_LISTS:
+        return []
+    if all(_is_list_of_its_name(source) for source in chosen.sources):
         return []
     makes = [f"{source.words} makes the split {source.split}" for source in chosen.sources]
     return [", ".join(makes) + "."]
 
 
-def _has_usual_name(source: SplitSource) -> bool:
+def _is_list_of_its_name(source: SplitSource) -> bool:
     """Says whether a split is made by a list of its name: validation by `val.txt`.
 
-    CVAT's `default.txt` has a note of its own.
+    A part of a text, such as `splits.json:val`, is none. CVAT's `default.txt` has its own note.
     """
     split_of_name = split_of(source.words.removesuffix(".txt"))
     return split_of_name in (source.split, "default")

@@ -67,7 +67,7 @@ class SplitEvidence:
             name = split_list.file.removeprefix(f"{self.tree.root_below_given}/")
         else:
             name = split_list.file
-        return _with_key(name, split_list)
+        return split_list.with_key(name)
 
     def option_for(self, split_list: SplitList) -> str:
         """Returns a list as the option `splits` gives it: `val`, `meta/val.csv`, `all.csv:val`."""
@@ -77,10 +77,4 @@ class SplitEvidence:
         folder = posixpath.dirname(path) or "."
         if folder == usual_folder and ending == ".txt" and not split_list.key:
             return posixpath.basename(path)
-        return _with_key(split_list.file, split_list)
-
-
-def _with_key(name: str, split_list: SplitList) -> str:
-    if split_list.key:
-        return f"{name}:{split_list.key}"
-    return name
+        return split_list.name

@@ -1,6 +1,7 @@
 """Finds the candidates for the splits of a folder: by lists, by files of shapes, by folders."""
 
 from collections.abc import Mapping, Sequence
+import dataclasses
 
 from voc_seg_tfrecord.core.config_checks import check_split_name
 from voc_seg_tfrecord.core.errors import LayoutError, ListError, counted
@@ -38,14 +39,24 @@ _LISTS_OF_ALL_LABELED = frozenset({"trainval", "all"})
 """
 
 
-def find_candidates(
-    evidence: SplitEvidence, notes: list[str], *, user_gave_lists: bool
-) -> list[SplitCandidate]:
-    """Returns the candidates of a folder, lists in the most usual folders first.
+@dataclasses.dataclass(frozen=True)
+class FoundCandidates:
+    """The candidates of a folder.
+
+    Attributes:
+      candidates: the candidates, lists in the most usual folders first.
+      notes: on lists that make no split.
+    """
+
+    candidates: list[SplitCandidate]
+    notes: list[str]
+
+
+def find_candidates(evidence: SplitEvidence, *, user_gave_lists: bool) -> FoundCandidates:
+    """Returns the candidates of a folder.
 
     Args:
       evidence: what is there.
-      notes: the notes, to which this function adds those on lists that make no split.
       user_gave_lists: whether the user gave the folder of the lists. If so, only lists in it are
         candidates.
 
@@ -53,110 +64,142 @@ def find_candidates(
       ListError: if a text that is a list by its name and folder is wrong.
       LayoutError: if a folder of a split has masks and no images, or is called as several splits.
     """
-    lists = evidence.lists
     if user_gave_lists:
-        lists = [one for one in lists if one.rank == ListRank.SEGMENTATION]
-    candidates = _candidates_of_lists(evidence, lists, notes)
-    if not user_gave_lists:
-        candidates += _candidates_of_label_files(evidence)
-        candidates += _candidates_of_folders(evidence)
-    return candidates
+        lists = [one for one in evidence.lists if one.rank == ListRank.SEGMENTATION]
+        return _candidates_of_lists(evidence, lists)
+    by_lists = _candidates_of_lists(evidence, evidence.lists)
+    candidates = [
+        *by_lists.candidates,
+        *_candidates_of_label_files(evidence),
+        *_candidates_of_folders(evidence),
+    ]
+    return FoundCandidates(candidates, by_lists.notes)
 
 
-def _candidates_of_lists(
-    evidence: SplitEvidence, lists: Sequence[SplitList], notes: list[str]
-) -> list[SplitCandidate]:
+def _candidates_of_lists(evidence: SplitEvidence, lists: Sequence[SplitList]) -> FoundCandidates:
     """Returns the candidate of each division, those in the most usual folders first.
-
-    Args:
-      evidence: what is there.
-      lists: the lists.
-      notes: the notes, to which this function adds those on lists that make no split.
 
     Raises:
       ListError: if a list is wrong.
     """
     candidates = []
+    notes = list[str]()
     for lists_of_division in lists_of_each_division(lists):
-        list_by_split = _choose_list_of_each_split(evidence, lists_of_division, notes)
-        if not list_by_split:
+        division = _choose_list_of_each_split(evidence, lists_of_division)
+        notes += division.notes
+        if not division.list_by_split:
             continue
-        candidate = _candidate_of_division(evidence, lists_of_division, list_by_split)
+        candidate = _candidate_of_division(evidence, lists_of_division, division.list_by_split)
         if candidate.rank == ListRank.RESULTS and not candidate.divides_images:
             continue  # lists of predictions, which name the images of one split
         candidates.append(candidate)
-    return sorted(candidates, key=lambda candidate: candidate.rank)
+    candidates.sort(key=lambda candidate: candidate.rank)
+    return FoundCandidates(candidates, notes)
 
 
-def _choose_list_of_each_split(
-    evidence: SplitEvidence, lists: Sequence[SplitList], notes: list[str]
-) -> dict[str, SplitList]:
+@dataclasses.dataclass(frozen=True)
+class _Division:
+    """The lists of a division that make splits.
+
+    Attributes:
+      list_by_split: the list of each split.
+      notes: on the lists that make none, or another one than their names say.
+    """
+
+    list_by_split: Mapping[str, SplitList]
+    notes: Sequence[str]
+
+
+def _choose_list_of_each_split(evidence: SplitEvidence, lists: Sequence[SplitList]) -> _Division:
     """Returns the list of each split, without empty lists and lists of all images.
 
     Args:
       evidence: what is there.
       lists: the lists of a division.
-      notes: the notes, to which this function adds those on lists that make no split.
 
     Raises:
       ListError: if a list is wrong.
     """
-    filled_lists = _drop_empty_lists(evidence, lists, notes)
-    lists_without_unions = _drop_unions(evidence, filled_lists, notes)
-    list_by_split = {split_list.split: split_list for split_list in lists_without_unions}
+    filled_lists = [split_list for split_list in lists if split_list.error is None]
+    notes = [_note_on_empty_list(evidence, one, lists) for one in lists if one.error is not None]
+    list_by_split: dict[str, SplitList] = {}
+    for split_list in filled_lists:
+        if _is_union_beside_train(split_list, filled_lists):
+            notes.append(_note_on_union(evidence, split_list, filled_lists))
+        else:
+            list_by_split[split_list.split] = split_list
     if _is_default_of_cvat(list_by_split):
-        list_by_split = {
-            "train" if split == "default" else split: split_list
-            for split, split_list in list_by_split.items()
-        }
+        list_by_split = _with_train_for_default(list_by_split)
         notes.append(
             "CVAT calls the list of images without a subset default.txt; it makes the split "
             "train. To keep its name, say --splits default=default."
         )
     for split, split_list in list_by_split.items():
         check_split_name(split, evidence.tree.given / split_list.file, ListError)
-    return list_by_split
+    return _Division(list_by_split, notes)
 
 
-def _drop_empty_lists(
-    evidence: SplitEvidence, lists: Sequence[SplitList], notes: list[str]
-) -> list[SplitList]:
-    """Returns lists without empty ones of validation or test, on each of which it adds a note.
+def _note_on_empty_list(
+    evidence: SplitEvidence, wrong: SplitList, lists: Sequence[SplitList]
+) -> str:
+    """Returns the note on an empty list of validation or test, which makes no split.
 
-    Raises:
-      ListError: if another one is wrong.
-    """
-    filled_lists = []
-    for split_list in lists:
-        if split_list.error is None:
-            filled_lists.append(split_list)
-        else:
-            _check_may_be_dropped(evidence, split_list, lists)
-            notes.append(f"{evidence.words_for(split_list)} is empty, so it makes no split.")
-    return filled_lists
-
-
-def _drop_unions(
-    evidence: SplitEvidence, lists: Sequence[SplitList], notes: list[str]
-) -> Sequence[SplitList]:
-    """Returns lists without those such as trainval beside train, on each of which it adds a note.
+    Args:
+      evidence: what is there.
+      wrong: the list, which has an error.
+      lists: all lists of its division.
 
     Raises:
-      ListError: if one has images that no other list has.
+      ListError: the error of the list if it is another one, with the options that do without it.
     """
-    has_train = any(split_list.split == "train" for split_list in lists)
-    if not has_train:
-        return lists
-    remaining_lists = []
-    for split_list in lists:
-        if split_list.split not in _LISTS_WITH_TRAIN:
-            remaining_lists.append(split_list)
-            continue
-        _check_union(evidence, split_list, lists)
-        notes.append(
-            f"{evidence.words_for(split_list)} holds the ids of train too, so it makes no split."
-        )
-    return remaining_lists
+    assert wrong.error is not None
+    text = evidence.tree.texts.read(evidence.tree.given / wrong.file)
+    is_empty = not text.data.strip()
+    if is_empty and wrong.split != "train":
+        return f"{evidence.words_for(wrong)} is empty, so it makes no split."
+    others = [
+        f"{split_list.split}={evidence.option_for(split_list)}"
+        for split_list in lists
+        if split_list.error is None
+    ]
+    without_it = command(splits=",".join(others) or EXAMPLE_RATIOS)
+    remedy = f"{wrong.error.remedy}; or do without the list: {without_it}"
+    raise wrong.error.changed(remedy=remedy)
+
+
+def _is_union_beside_train(split_list: SplitList, lists: Sequence[SplitList]) -> bool:
+    """Says whether a list is one such as trainval, and one of train is beside it."""
+    if split_list.split not in _LISTS_WITH_TRAIN:
+        return False
+    return any(other.split == "train" for other in lists)
+
+
+def _note_on_union(evidence: SplitEvidence, union: SplitList, lists: Sequence[SplitList]) -> str:
+    """Returns the note on a list such as trainval, which makes no split beside train.
+
+    Raises:
+      ListError: if it has images that no other list has, because these may be those of validation.
+    """
+    note = f"{evidence.words_for(union)} holds the ids of train too, so it makes no split."
+    if union.split not in _LISTS_OF_ALL_LABELED:
+        return note
+    others = [split_list for split_list in lists if split_list.split not in _LISTS_WITH_TRAIN]
+    ids_of_none = {*union.ids} & evidence.tree.images.keys()
+    for split_list in others:
+        ids_of_none -= {*split_list.ids}
+    if not ids_of_none:
+        return note
+    sources = {"validation": REST}
+    for split_list in others:
+        sources[split_list.split] = evidence.option_for(split_list)
+    choice = [f"{split}={source}" for split, source in sources.items()]
+    raise ListError(
+        evidence.tree.given / union.file,
+        found=f"{counted(len(ids_of_none), 'image')} in no other list, such as {min(ids_of_none)}",
+        expected="the images of the other lists, such as train and val",
+        remedy="write a list of the others, such as val.txt; or say which make splits: "
+        + command(splits=",".join(choice)),
+    )
 
 
 def _is_default_of_cvat(list_by_split: Mapping[str, SplitList]) -> bool:
@@ -165,6 +208,14 @@ def _is_default_of_cvat(list_by_split: Mapping[str, SplitList]) -> bool:
     if default is None or default.rank != ListRank.SEGMENTATION:
         return False
     return "train" not in list_by_split
+
+
+def _with_train_for_default(list_by_split: Mapping[str, SplitList]) -> dict[str, SplitList]:
+    """Returns the list of each split, with `train` in place of `default`."""
+    renamed = {}
+    for split, split_list in list_by_split.items():
+        renamed["train" if split == "default" else split] = split_list
+    return renamed
 
 
 def _candidate_of_division(
@@ -188,56 +239,6 @@ def _candidate_of_division(
     says_more = any(parse_split_name(name).rest for name in names)
     rank = min(split_list.rank for split_list in lists)
     return SplitCandidate(tuple(sources), BY_LISTS, rank, says_more)
-
-
-def _check_may_be_dropped(
-    evidence: SplitEvidence, wrong: SplitList, lists: Sequence[SplitList]
-) -> None:
-    """Checks that a list with an error is an empty one of validation or test.
-
-    Raises:
-      ListError: the error of another list, with the options that do without the list.
-    """
-    assert wrong.error is not None
-    text = evidence.tree.texts.read(evidence.tree.given / wrong.file)
-    is_empty = not text.data.strip()
-    if is_empty and wrong.split != "train":
-        return
-    others = [
-        f"{split_list.split}={evidence.option_for(split_list)}"
-        for split_list in lists
-        if split_list.error is None
-    ]
-    without_it = command(splits=",".join(others) or EXAMPLE_RATIOS)
-    remedy = f"{wrong.error.remedy}; or do without the list: {without_it}"
-    raise wrong.error.changed(remedy=remedy)
-
-
-def _check_union(evidence: SplitEvidence, union: SplitList, lists: Sequence[SplitList]) -> None:
-    """Checks that a list such as trainval has no image that no other list has.
-
-    Raises:
-      ListError: if it has, because these images may be those of validation.
-    """
-    if union.split not in _LISTS_OF_ALL_LABELED:
-        return
-    others = [split_list for split_list in lists if split_list.split not in _LISTS_WITH_TRAIN]
-    rest = {*union.ids} & evidence.tree.images.keys()
-    for split_list in others:
-        rest -= {*split_list.ids}
-    if not rest:
-        return
-    sources = {"validation": REST}
-    for split_list in others:
-        sources[split_list.split] = evidence.option_for(split_list)
-    choice = [f"{split}={source}" for split, source in sources.items()]
-    raise ListError(
-        evidence.tree.given / union.file,
-        found=f"{counted(len(rest), 'image')} in no other list, such as {min(rest)}",
-        expected="the images of the other lists, such as train and val",
-        remedy="write a list of the others, such as val.txt; or say which make splits: "
-        + command(splits=",".join(choice)),
-    )
 
 
 def _candidates_of_label_files(evidence: SplitEvidence) -> list[SplitCandidate]:

@@ -231,24 +231,40 @@ def _drop_splits_of_classes(lists: Sequence[SplitList], notes: list[str]) -> lis
 
 
 def _find_overlapping_list(split_list: SplitList, lists: Sequence[SplitList]) -> SplitList | None:
-    """Returns a list that overlaps with one called as a split, if no other is called so."""
-    is_text_in_usual_folder = split_list.rank < ListRank.ELSEWHERE and not split_list.key
-    if not split_list.split or is_text_in_usual_folder:
-        return None
-    if not only_split_in(split_list.innermost_name):
+    """Returns a list beside one that makes a split by its name alone, and overlaps with it.
+
+    There is none if another list beside it makes a split, too.
+    """
+    if not _makes_split_by_its_name_alone(split_list):
         return None
     lists_in_scope = [
         other
         for other in lists
         if other.scope == split_list.scope and other.name != split_list.name
     ]
-    if any(other.split for other in lists_in_scope):
+    others_make_splits = any(other.split for other in lists_in_scope)
+    if others_make_splits:
         return None
     ids = {*split_list.ids}
     for other in lists_in_scope:
         if _overlap_in_part(ids, {*other.ids}):
             return other
     return None
+
+
+def _makes_split_by_its_name_alone(split_list: SplitList) -> bool:
+    """Says whether a list makes a split, and only its name says so, which says nothing else.
+
+    A text in a usual folder of lists does not count, because the folder says so too.
+
+    Examples: `tags/train.txt`, and the key `train` in `tags.json`; not `lists/train.txt`.
+    """
+    if not split_list.split:
+        return False
+    is_text_in_usual_folder = split_list.rank < ListRank.ELSEWHERE and not split_list.key
+    if is_text_in_usual_folder:
+        return False
+    return only_split_in(split_list.innermost_name) != ""
 
 
 def _overlap_in_part(ids: set[str], other_ids: set[str]) -> bool:

@@ -72,11 +72,13 @@ def check_parts_not_mixed(tree: VocTree) -> None:
 
 
 def _makes_its_own_split(part: Part) -> bool:
-    """Says whether a folder of a part, or of a set without parts, makes a split of its name.
+    """Says whether a part makes a split that is called as its folder is, so that the user sees it.
 
-    Then the user reads the name of the folder as that of the split.
+    Example: `train_test/images`, whose part is `train_test`, makes the split `train_test`.
     """
-    return not part.name or part.name in part.images.split("/")
+    is_whole_set = part.name == ""
+    is_called_as_its_folder = part.name in part.images.split("/")
+    return is_whole_set or is_called_as_its_folder
 
 
 def check_not_mixed(tree: VocTree, image_ids: Iterable[str]) -> None:

@@ -1,6 +1,6 @@
 """The folders of a set that are called as splits are, and which split each makes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import functools
 import posixpath
@@ -47,17 +47,14 @@ class SplitFolders:
     def folders_by_split(self) -> dict[str, Sequence[str]]:
         """Returns the folders of each split, each with a slash at its end.
 
-        Three rules find them, and the first one that finds any counts. They differ in what several
-        folders of one split make, such as `test1` and `test2`:
+        Three rules find them, and the first one that finds any counts:
 
-            rule                      folders             several of one split
-            _find_by_first_folders    train/, val/        each makes its literal split
-            _find_by_words_around     rome/train/,        the rule finds none
-                                      bonn/val/
-            _find_by_parts            train/imgs/,        each of validation or test makes its
-                                      test1/imgs/CVC/     literal split; those of train are one
+            rule                      finds                      several of one split
+            _find_by_first_folders    train/, val/               literal splits
+            _find_by_words_around     rome/train/, bonn/val/     the rule finds none
+            _find_by_parts            train/imgs/, test1/imgs/   one train, else literal splits
 
-        See `_literal_split_of`.
+        Literal splits are called as their folders are: `test1` and `test2`.
 
         Raises:
           LayoutError: if two folders would make the same literal split.
@@ -108,23 +105,35 @@ class SplitFolders:
         Parts whose folders say none belong to train, as in `aug/imgs` beside these.
         """
         parts_by_folder = self._parts_by_folder_of_split()
-        folders_by_named_split: dict[str, list[str]] = {}
-        for folder in parts_by_folder:
-            named_split = parse_split_name(folder).split or "train"
-            folders_by_named_split.setdefault(named_split, []).append(folder)
-        if "train" not in folders_by_named_split or len(folders_by_named_split) == 1:
+        folders_by_split = _group_by_named_split(parts_by_folder)
+        if "train" not in folders_by_split or len(folders_by_split) == 1:
             return {}
         parts_by_split: dict[str, Sequence[str]] = {}
-        for named_split, folders in folders_by_named_split.items():
-            if named_split == "train" or len(folders) == 1:
-                parts: list[str] = []
-                for folder in folders:
-                    parts.extend(parts_by_folder[folder])
-                parts_by_split[named_split] = parts
-            else:
-                for split, folder in _folder_by_literal_split(folders, self.tree.root).items():
-                    parts_by_split[split] = parts_by_folder[folder]
+        for split, folders in self._with_literal_splits_beside_train(folders_by_split).items():
+            parts = list[str]()
+            for folder in folders:
+                parts += parts_by_folder[folder]
+            parts_by_split[split] = parts
         return parts_by_split
+
+    def _with_literal_splits_beside_train(
+        self, folders_by_split: Mapping[str, Sequence[str]]
+    ) -> dict[str, Sequence[str]]:
+        """Returns folders by split, of which several of one split other than train are literal.
+
+        Example: `test1` and `test2` in place of `test`. Those of train stay together.
+
+        Raises:
+          LayoutError: if two folders would make the same literal split.
+        """
+        with_literal_splits: dict[str, Sequence[str]] = {}
+        for split, folders in folders_by_split.items():
+            if split == "train" or len(folders) == 1:
+                with_literal_splits[split] = folders
+                continue
+            for literal_split, folder in _folder_by_literal_split(folders, self.tree.root).items():
+                with_literal_splits[literal_split] = [folder]
+        return with_literal_splits
 
     def _parts_by_folder_of_split(self) -> dict[str, list[str]]:
         """Returns the parts of the set, each with a slash, by the folder that says their split.
@@ -163,6 +172,15 @@ def _divide_images(folders: Sequence[str]) -> bool:
     has_plain_name = any(is_plain_name(name) for name in folders)
     is_only_split = len(folders) == 1 and only_split_in(folders[0]) != ""
     return has_plain_name or is_only_split or are_names_of_splits(folders)
+
+
+def _group_by_named_split(folders: Iterable[str]) -> dict[str, list[str]]:
+    """Returns folders by the split that their names say; those that say none are of train."""
+    folders_by_split: dict[str, list[str]] = {}
+    for folder in folders:
+        split = parse_split_name(folder).split or "train"
+        folders_by_split.setdefault(split, []).append(folder)
+    return folders_by_split
 
 
 def _folders_of_one_level(names: set[str]) -> dict[str, str]:

@@ -1,4 +1,17 @@
-"""The splits that the user gave: a list, a part of one, a folder, or what no other split has."""
+"""The splits that the user gave: a list, a part of one, a folder, or what no other split has.
+
+Examples of the option for the split validation, and the list that it gives:
+
+    option             list
+    meta/all.csv:val   the part `val` of the text
+    meta/all.csv       the text; of a text with several splits, its one part that makes validation
+    meta/all:val       the same as `meta/all.csv:val`
+    all                the same as `all.csv`
+    val                `val.txt` in a folder where lists usually lie
+
+If several lists fit, those that are spelled in full win, then those in the most usual folder, then
+those that end with `.txt`.
+"""
 
 from collections.abc import Mapping, Sequence
 import dataclasses
@@ -98,25 +111,28 @@ def _find_folder(evidence: SplitEvidence, split: str, option: str) -> SplitSourc
 
 
 def _find_list(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
-    """Returns a list, by its path, or by its name where lists usually lie. Example: `val`.
+    """Returns a list, by its path, or by its name where lists usually lie; see the module.
 
-    A spelling with the ending wins over one without it, then the most usual folder wins, then
-    `.txt`.
+    Raises:
+      ConfigError: if the option does not say which of several parts of a text is meant.
+      ListError: see `candidate_as_given`.
     """
-    matching_lists = [
-        split_list
-        for split_list in evidence.lists
-        if option in _full_spellings(evidence, split_list)
-    ]
-    if not matching_lists:
-        matching_lists = [
-            split_list
-            for split_list in evidence.lists
-            if option in _short_spellings(evidence, split_list, split)
-        ]
+    spelled_in_full = []
+    spelled_in_short = []
+    for split_list in evidence.lists:
+        if option in _full_spellings(evidence, split_list):
+            spelled_in_full.append(split_list)
+        elif option in _short_spellings(evidence, split_list, split):
+            spelled_in_short.append(split_list)
+    matching_lists = spelled_in_full or spelled_in_short
     if not matching_lists:
         return None
-    return _source_of_list(evidence, split, option, min(matching_lists, key=_unusualness))
+    taken = min(matching_lists, key=_unusualness)
+    parts_of_text = [one for one in matching_lists if one.file == taken.file]
+    contents = {frozenset(part.ids) for part in parts_of_text}
+    if len(contents) > 1:
+        raise _several_parts_error(evidence, split, option, parts_of_text)
+    return _source_of_list(evidence, split, option, taken)
 
 
 def _unusualness(split_list: SplitList) -> tuple[ListRank, bool]:
@@ -125,27 +141,22 @@ def _unusualness(split_list: SplitList) -> tuple[ListRank, bool]:
 
 
 def _full_spellings(evidence: SplitEvidence, split_list: SplitList) -> list[str]:
-    """Returns how a user may give a list, with the ending: `meta/all.csv:val`."""
+    """Returns how a user may give a list in full: `meta/all.csv:val`."""
     names = _names_of_text(evidence, split_list.file, split_list.rank)
-    return [name + _part_of(split_list) for name in names]
+    return [split_list.with_key(name) for name in names]
 
 
 def _short_spellings(evidence: SplitEvidence, split_list: SplitList, split: str) -> list[str]:
-    """Returns how a user may give a list in short: `meta/all:val`.
+    """Returns how a user may give a list in short, for a split: `meta/all:val`, `meta/all.csv`.
 
-    A text of several splits may be given without the part if that is called as the split is:
-    `--splits validation=meta/all.csv` takes its part val.
+    The part may be left out if it makes the split.
     """
     names = _names_of_text(evidence, split_list.file, split_list.rank)
-    short_names = _without_any_endings(names)
-    spellings = [name + _part_of(split_list) for name in short_names]
+    names_without_ending = _without_any_endings(names)
+    spellings = [split_list.with_key(name) for name in names_without_ending]
     if split_list.split == split:
-        spellings += [*names, *short_names]
+        spellings += [*names, *names_without_ending]
     return spellings
-
-
-def _part_of(split_list: SplitList) -> str:
-    return f":{split_list.key}" if split_list.key else ""
 
 
 def _find_labels(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
@@ -237,6 +248,19 @@ def _names_of_text(evidence: SplitEvidence, file: str, rank: ListRank) -> list[s
 def _without_any_endings(names: Sequence[str]) -> list[str]:
     """Returns the names of a text without their endings, whatever these are."""
     return [posixpath.splitext(name)[0] for name in names]
+
+
+def _several_parts_error(
+    evidence: SplitEvidence, split: str, option: str, parts: Sequence[SplitList]
+) -> ConfigError:
+    """Returns the error that an option names a text, of which several parts make its split."""
+    choices = [evidence.option_for(part) for part in parts]
+    return ConfigError(
+        "option splits",
+        found=f"{split}={option}, which may be {several(choices, _MAX_SHOWN_SOURCES)}",
+        expected=f"one part of the text for {split}",
+        remedy=f"name the part, such as {split}={choices[0]}",
+    )
 
 
 def _no_source_error(evidence: SplitEvidence, split: str, option: str, part: str) -> ConfigError:

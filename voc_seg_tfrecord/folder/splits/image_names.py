@@ -29,7 +29,7 @@ class ImageNames(Mapping[str, str]):
     often have those of another machine. If it lies in a folder below, as `city/a.jpg` does, a path
     has to end with that folder too.
 
-    `in` is true for all these names; iteration and `len` have the ids alone.
+    `in` and `[]` take all these names; iteration and `len` have the ids alone, each once.
 
     Args:
       images: the names of the images below their folder, by id.
@@ -73,20 +73,30 @@ class ImageNames(Mapping[str, str]):
         if exact_id is not None:
             return [exact_id]
         unquoted_name = name.strip("\"'")
-        if (
-            _is_bare(unquoted_name)
-            and _composed_without_ending(unquoted_name) not in self._ids_by_stem
-        ):
-            return []  # as most words of a text, so this comes first
-        parts = _split_path(unquoted_name)
-        is_one_path = len(parts) > 0 and not _FILE_AND_MORE.search(unquoted_name)
-        if not is_one_path:
+        if self._is_word_without_image(unquoted_name) or _FILE_AND_MORE.search(unquoted_name):
             return []
-        parts[-1] = _composed_without_ending(parts[-1])
-        count_by_id = {
-            image_id: self._count_shared_parts(image_id, parts)
-            for image_id in self._ids_by_stem.get(parts[-1], ())
-        }
+        path = _split_path(unquoted_name)
+        if not path:
+            return []
+        path[-1] = _composed_without_ending(path[-1])
+        return self._best_matches(path)
+
+    def _is_word_without_image(self, name: str) -> bool:
+        """Says whether a name has no folders, and no image has it.
+
+        That is so for most words of a text, and found out much faster than by their parts.
+        """
+        return _is_bare(name) and _composed_without_ending(name) not in self._ids_by_stem
+
+    def _best_matches(self, path: Sequence[str]) -> list[str]:
+        """Returns the ids of the images whose names share the most parts with a path.
+
+        Args:
+          path: the parts of the path, the last one without its ending.
+        """
+        count_by_id = {}
+        for image_id in self._ids_by_stem.get(path[-1], ()):
+            count_by_id[image_id] = self._count_shared_parts(image_id, path)
         most = max(count_by_id.values(), default=0)
         if most == 0:
             return []
@@ -258,11 +268,15 @@ def _count_shared_end(path: Sequence[str], folder: str, name: str) -> int:
 
 
 def _stems_of(path: str, image_id: str) -> set[str]:
-    """Returns the stems of the name of an image's file, and of its id: mostly one and the same."""
+    """Returns the stems of the name of an image's file, and of its id.
+
+    For a plain name such as `a.jpg` with the id `a`, which most files have, both are the id. That
+    is returned without taking the names apart, which takes several times as long.
+    """
     front, _, ending = path.partition(".")
     is_id_with_ending = front == image_id and "." not in ending and "/" not in path
     if is_id_with_ending and path.isascii():
-        return {image_id}  # as the next line has it for most files, in a fraction of the time
+        return {image_id}
     return {_composed_without_ending(posixpath.basename(name)) for name in (path, image_id)}
 
 

@@ -40,11 +40,22 @@ def join_if_compatible(candidates: Sequence[SplitCandidate]) -> list[SplitCandid
     """
     if len(candidates) < 2:
         return [*candidates]
-    common = [candidate for candidate in candidates if _belongs_to_all(candidate, candidates)]
-    divisions = _join_parts([candidate for candidate in candidates if candidate not in common])
-    if not divisions:  # all belong together
-        return [functools.reduce(SplitCandidate.joined, common)]
-    return [functools.reduce(SplitCandidate.joined, common, division) for division in divisions]
+    belong_to_all = []
+    parts_of_divisions = []
+    for candidate in candidates:
+        if _belongs_to_all(candidate, candidates):
+            belong_to_all.append(candidate)
+        else:
+            parts_of_divisions.append(candidate)
+    if not parts_of_divisions:
+        return [_join_all(belong_to_all)]
+    divisions = _join_parts(parts_of_divisions)
+    return [_join_all([division, *belong_to_all]) for division in divisions]
+
+
+def _join_all(candidates: Sequence[SplitCandidate]) -> SplitCandidate:
+    """Returns several candidates as one."""
+    return functools.reduce(SplitCandidate.joined, candidates)
 
 
 def _belongs_to_all(candidate: SplitCandidate, candidates: Sequence[SplitCandidate]) -> bool:

@@ -2,16 +2,15 @@
 
 Three steps find them. For `train.txt`, `test1.txt` and `test2.txt` in one folder:
 
-1. `_simplify_names_in_voc_folder`: nothing, because they do not lie in VOC's folder for lists.
+1. `_take_splits_of_names_in_voc_folder`: nothing, because they do not lie in VOC's folder.
 2. `_name_further_tests`: both lists of test make splits of their own names, `test1` and `test2`.
-3. `_collect_divisions`: now their names say a split and nothing else, so all three are one
-   division: train, test1 and test2.
+3. `_divide_series`: all three are of one series, because now their names say a split and nothing
+   else, and each makes another split. So they are one division: train, test1 and test2.
 """
 
 import collections
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
-import itertools
 
 from voc_seg_tfrecord.core.split_names import (
     SplitName,
@@ -25,35 +24,37 @@ from voc_seg_tfrecord.folder.splits.split_lists import ListRank, Series, SplitLi
 def lists_of_each_division(lists: Iterable[SplitList]) -> list[list[SplitList]]:
     """Returns the lists of each division; see the module. Lists that make no split are in none."""
     making_splits = [split_list for split_list in lists if split_list.split]
-    simplified = _simplify_names_in_voc_folder(making_splits)
-    return _collect_divisions(_name_further_tests(simplified))
+    with_splits_of_names = _take_splits_of_names_in_voc_folder(making_splits)
+    with_own_names = _name_further_tests(with_splits_of_names)
+    divisions = []
+    for lists_of_series in _lists_by_series(with_own_names).values():
+        divisions += _divide_series(lists_of_series)
+    position_by_name = {split_list.name: n for n, split_list in enumerate(making_splits)}
+    return [sorted(division, key=lambda one: position_by_name[one.name]) for division in divisions]
 
 
-def _simplify_names_in_voc_folder(lists: Sequence[SplitList]) -> list[SplitList]:
+def _take_splits_of_names_in_voc_folder(lists: Sequence[SplitList]) -> list[SplitList]:
     """Returns lists, of which those in VOC's folder make the splits that their names say.
 
-    Names that say more than a split stay, unless all of them say the same more.
+    There, a text makes a split of its whole name at first: `train_list` of `train_list.txt`.
+
+    The names of all texts there count:
 
         names of texts           splits
         train_list, val          train, validation
-        train_a, val_a           train, validation
+        train_a, val_a           train, validation: all names say the same more
         train_a, train_b, val    train_a, train_b, validation
         train_a, val_b           train_a, val_b
     """
     names = [_split_name_in_voc_folder(split_list) for split_list in lists]
-    counts = collections.Counter(name for name in names if name is not None)
-    all_say_the_same_more = len({name.rest for name in counts}) == 1
-    simplified = []
+    names_there = [name for name in names if name is not None]
+    with_splits_of_names = []
     for split_list, name in zip(lists, names, strict=True):
-        if name is None:
-            simplified.append(split_list)
-            continue
-        is_only_list_of_its_split = all_say_the_same_more and counts[name] == 1
-        if not name.rest or is_only_list_of_its_split:
-            simplified.append(dataclasses.replace(split_list, split=name.split))
+        if name is not None and _makes_split_that_it_says(name, names_there):
+            with_splits_of_names.append(dataclasses.replace(split_list, split=name.split))
         else:
-            simplified.append(split_list)
-    return simplified
+            with_splits_of_names.append(split_list)
+    return with_splits_of_names
 
 
 def _split_name_in_voc_folder(split_list: SplitList) -> SplitName | None:
@@ -64,38 +65,51 @@ def _split_name_in_voc_folder(split_list: SplitList) -> SplitName | None:
     return name if name.split else None
 
 
+def _makes_split_that_it_says(name: SplitName, names_there: Sequence[SplitName]) -> bool:
+    """Says whether a name in VOC's folder makes the split that it says, whatever more it says.
+
+    Args:
+      name: the name.
+      names_there: all names in VOC's folder that say a split.
+    """
+    if not name.rest:
+        return True
+    all_say_the_same_more = all(other.rest == name.rest for other in names_there)
+    no_other_says_its_split = names_there.count(name) == 1
+    return all_say_the_same_more and no_other_says_its_split
+
+
 def _name_further_tests(lists: Sequence[SplitList]) -> list[SplitList]:
     """Returns lists, of which several of test or of validation make splits of their own names.
 
-    names of lists beside one another        splits
-    train, test1, test2                      train, test1, test2
-    val, eval                                validation, eval
-    train_fold0, val_fold0,                  train and validation of two divisions
-      train_fold1, val_fold1
-    train, test, test_easy with a part       test_easy keeps the split test, and begins a
-      of the images of test                  division of its own
+    The lists beside one another count:
+
+        lists beside one another                      splits
+        train, test1, test2                           train, test1, test2
+        val, eval                                     validation, eval
+        train_fold0, val_fold0                        train, validation: two of one fold
+        test, test_easy with part of test's images    test, and test in another division
     """
     lists_by_scope: dict[str, list[SplitList]] = collections.defaultdict(list)
     for split_list in lists:
         lists_by_scope[split_list.scope].append(split_list)
-    renamed = []
+    with_own_names = []
     for split_list in lists:
-        others = [
+        others_in_scope = [
             other for other in lists_by_scope[split_list.scope] if other.name != split_list.name
         ]
-        if _needs_own_name(split_list, others):
-            split = as_split_name(split_list.innermost_name)
-            series = dataclasses.replace(split_list.series, words_of_name="")
-            renamed.append(dataclasses.replace(split_list, split=split, series=series))
+        if _is_further_test(split_list, others_in_scope):
+            with_own_names.append(_with_own_name(split_list))
         else:
-            renamed.append(split_list)
-    return renamed
+            with_own_names.append(split_list)
+    return with_own_names
 
 
-def _needs_own_name(split_list: SplitList, others: Sequence[SplitList]) -> bool:
+def _is_further_test(split_list: SplitList, others: Sequence[SplitList]) -> bool:
     """Says whether a list is a further one of validation or test, beside others in its scope."""
     name = parse_split_name(split_list.innermost_name)
-    if name.split != split_list.split or name.split == "train":
+    makes_split_of_its_name = split_list.split == name.split
+    if not makes_split_of_its_name or name.split == "train":
         return False
     is_plain = not name.rest and not says_split_ambiguously(split_list.innermost_name)
     if is_plain or _is_of_fold(name, others):
@@ -118,48 +132,49 @@ def _is_of_fold(name: SplitName, others: Sequence[SplitList]) -> bool:
     return False
 
 
-def _collect_divisions(lists: Sequence[SplitList]) -> list[list[SplitList]]:
-    """Returns the lists of each series as one division, or as several.
+def _with_own_name(split_list: SplitList) -> SplitList:
+    """Returns a list that makes a split of its whole name: `test1` of `test1.txt`.
 
-    If two of them are for the same split, such as `train.txt` and `train_list.txt`, the second one
-    begins another division. A list that is a split only by its folder is dropped if it shares
-    images with the others.
+    So its name says nothing beside the split.
     """
-    numbered_lists = [_NumberedList(number, split_list) for number, split_list in enumerate(lists)]
-    divisions_by_series: dict[Series, list[list[_NumberedList]]] = {}
-    for numbered in sorted(numbered_lists, key=_plainness):
-        split_list = numbered.split_list
-        divisions = divisions_by_series.setdefault(split_list.series, [])
-        others = [other.split_list for other in itertools.chain(*divisions)]
-        if split_list.is_named or not split_list.shares_images_with(others):
-            _add_to_division(numbered, divisions)
-    all_divisions = itertools.chain(*divisions_by_series.values())
-    return [_in_order(division) for division in all_divisions]
+    split = as_split_name(split_list.innermost_name)
+    series = dataclasses.replace(split_list.series, words_of_name="")
+    return dataclasses.replace(split_list, split=split, series=series)
 
 
-@dataclasses.dataclass(frozen=True)
-class _NumberedList:
-    """A list, and its number in the order of all lists."""
-
-    number: int
-    split_list: SplitList
-
-
-def _plainness(numbered: _NumberedList) -> tuple[bool, int]:
-    """Sort key: lists that a name makes a split come first, and then those with short paths."""
-    return not numbered.split_list.is_named, len(numbered.split_list.file)
+def _lists_by_series(lists: Sequence[SplitList]) -> Mapping[Series, list[SplitList]]:
+    """Returns the lists of each series: those with known names first, then those of short paths."""
+    lists_by_series: dict[Series, list[SplitList]] = collections.defaultdict(list)
+    for split_list in sorted(lists, key=lambda one: (one.has_unknown_name, len(one.file))):
+        lists_by_series[split_list.series].append(split_list)
+    return lists_by_series
 
 
-def _add_to_division(numbered: _NumberedList, divisions: list[list[_NumberedList]]) -> None:
+def _divide_series(lists: Sequence[SplitList]) -> list[list[SplitList]]:
+    """Returns the lists of a series as one division, or as several.
+
+    A list with an unknown name is dropped if it shares images with the others. If two lists make
+    the same split, such as `train.txt` and `train_list.txt`, the second one begins another
+    division.
+
+    Args:
+      lists: the lists, those with known names first.
+    """
+    taken_lists = list[SplitList]()
+    for split_list in lists:
+        if split_list.has_unknown_name and split_list.shares_images_with(taken_lists):
+            continue
+        taken_lists.append(split_list)
+    divisions: list[list[SplitList]] = []
+    for split_list in taken_lists:
+        _add_to_division(split_list, divisions)
+    return divisions
+
+
+def _add_to_division(split_list: SplitList, divisions: list[list[SplitList]]) -> None:
     """Adds a list to the first division that has no list of its split, or to a new one."""
     for division in divisions:
-        if all(other.split_list.split != numbered.split_list.split for other in division):
-            division.append(numbered)
+        if all(other.split != split_list.split for other in division):
+            division.append(split_list)
             return
-    divisions.append([numbered])
-
-
-def _in_order(division: Sequence[_NumberedList]) -> list[SplitList]:
-    """Returns the lists of a division in the order that they have among all lists."""
-    in_order = sorted(division, key=lambda numbered: numbered.number)
-    return [numbered.split_list for numbered in in_order]
+    divisions.append([split_list])

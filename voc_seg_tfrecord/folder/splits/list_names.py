@@ -42,11 +42,14 @@ class _NamesAround:
 
 @dataclasses.dataclass(frozen=True)
 class _NamedSplit:
-    """The split of a list, and what else the names around it say."""
+    """The split of a list, and what else the names around it say.
+
+    Attributes: see `SplitList`.
+    """
 
     split: str
     series: Series
-    is_named: bool = True
+    has_unknown_name: bool = False
 
 
 def as_split_list(path: str, listed: ListedImages, rank: ListRank) -> SplitList:
@@ -62,7 +65,10 @@ def as_split_list(path: str, listed: ListedImages, rank: ListRank) -> SplitList:
         named = find_split(names)
         if named is not None:
             return dataclasses.replace(
-                plain, split=named.split, series=named.series, is_named=named.is_named
+                plain,
+                split=named.split,
+                series=named.series,
+                has_unknown_name=named.has_unknown_name,
             )
     return plain
 
@@ -91,38 +97,68 @@ def _find_by_value_of_column(names: _NamesAround) -> _NamedSplit | None:
 
 
 def _find_by_words(names: _NamesAround) -> _NamedSplit | None:
-    """The innermost name that says a split counts; a folder has to say nothing else.
+    """The innermost name that says a split counts: a key, the name of the text, then a folder.
 
     Examples: `train_fold0.txt` and `fold0/train.txt` make the split train. Of VOC's lists for
     another task, those of one class, such as `cat_train`, make none.
     """
-    innermost_name, *names_in_text = (*reversed(names.keys), names.stem)
-    innermost = parse_split_name(innermost_name)
-    split = innermost.split
+    innermost, *names_in_text = (*reversed(names.keys), names.stem)
+    words_of_name = parse_split_name(innermost).rest
+    is_for_one_class = names.rank == ListRank.OTHER_TASK and words_of_name != ""
+    if is_for_one_class:
+        return None
+    named = _find_by_word_in_text(innermost, names_in_text, names.folders_inside_out)
+    if named is None:
+        named = _find_by_word_in_folder(names_in_text, names.folders_inside_out)
+    if named is None:
+        return None
+    series = dataclasses.replace(named.series, words_of_name=words_of_name, ending=names.ending)
+    return dataclasses.replace(named, series=series)
+
+
+def _find_by_word_in_text(
+    innermost: str, names_in_text: Sequence[str], folders: Sequence[str]
+) -> _NamedSplit | None:
+    """Finds the innermost of the keys and the name of a text that says a split.
+
+    The outer names of the series are the others, without that name and its split.
+
+    Args:
+      innermost: the last key, or the name of a text without keys.
+      names_in_text: the other keys and the name of the text, the innermost first.
+      folders: the folders of the text, the innermost first.
+    """
+    split = parse_split_name(innermost).split
     outer_names = list[str]()
-    # Of the keys and the text's own name, the innermost that says a split counts.
     for name in names_in_text:
         if split:
             outer_names.append(name)
-        else:
-            parsed = parse_split_name(name)
-            split = parsed.split
-            outer_names.append(parsed.rest)
-    # If none of them says one, the innermost folder that says a split, and nothing else, counts.
-    for folder in names.folders_inside_out:
-        split_of_folder = only_split_in(folder)
-        if split_of_folder and not split:
-            split = split_of_folder
-            outer_names.append("")  # see `Series.outer_names`
-        else:
-            outer_names.append(folder)
-    is_for_one_class = names.rank == ListRank.OTHER_TASK and innermost.rest != ""
-    if not split or is_for_one_class:
+            continue
+        parsed = parse_split_name(name)
+        split = parsed.split
+        outer_names.append(parsed.rest)
+    if not split:
         return None
-    series = Series(
-        words_of_name=innermost.rest, outer_names=tuple(outer_names), ending=names.ending
-    )
-    return _NamedSplit(split, series)
+    return _NamedSplit(split, Series(outer_names=(*outer_names, *folders)))
+
+
+def _find_by_word_in_folder(
+    names_in_text: Sequence[str], folders: Sequence[str]
+) -> _NamedSplit | None:
+    """Finds the innermost folder that says a split, and nothing else.
+
+    Args:
+      names_in_text: the outer keys and the name of the text, the innermost first; none says a
+        split.
+      folders: the folders of the text, the innermost first.
+    """
+    for position, folder in enumerate(folders):
+        split = only_split_in(folder)
+        if split:
+            words_in_text = [parse_split_name(name).rest for name in names_in_text]
+            other_folders = (*folders[:position], "", *folders[position + 1 :])
+            return _NamedSplit(split, Series(outer_names=(*words_in_text, *other_folders)))
+    return None
 
 
 def _find_by_folder_of_lists(names: _NamesAround) -> _NamedSplit | None:
@@ -135,7 +171,7 @@ def _find_by_folder_of_lists(names: _NamesAround) -> _NamedSplit | None:
     if names.rank == ListRank.OTHER_TASK and parse_split_name(names.stem).rest:
         return None
     series = Series(outer_names=names.folders_inside_out, ending=names.ending)
-    return _NamedSplit(names.stem, series, is_named=False)
+    return _NamedSplit(names.stem, series, has_unknown_name=True)
 
 
 _SPLIT_FINDERS: Sequence[Callable[[_NamesAround], _NamedSplit | None]] = (

@@ -119,9 +119,13 @@ class ListText:
 
     @property
     def has_enough_images(self) -> bool:
-        """Whether it is a list of these images: they are a tenth of its names, or most."""
-        is_tenth = self.image_count > _MIN_SHARE_OF_IMAGES * len(self.ids)
-        return is_tenth or 2 * self.image_count > len(self.image_names)
+        """Whether it is a list of these images, and not of those of another set.
+
+        A tenth of its names are images of the set, or it names most images of the set.
+        """
+        tenth_are_images = self.image_count > _MIN_SHARE_OF_IMAGES * len(self.ids)
+        names_most_images = 2 * self.image_count > len(self.image_names)
+        return tenth_are_images or names_most_images
 
     @functools.cached_property
     def is_called_as_split(self) -> bool:

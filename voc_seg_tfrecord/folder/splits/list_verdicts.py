@@ -128,16 +128,6 @@ def _judge_unreadable_text(text: ListText) -> TextVerdict | None:
     return TextVerdict(Use.NO_SPLITS, f"names images, but has {error.found}")
 
 
-def _have_common_ids(lists: Sequence[ListedImages]) -> bool:
-    """Says whether an image is in two lists."""
-    ids_of_lists_before = set[str]()
-    for entry in lists:
-        if not ids_of_lists_before.isdisjoint(entry.ids):
-            return True
-        ids_of_lists_before.update(entry.ids)
-    return False
-
-
 def _judge_images_of_several_lists(text: ListText) -> TextVerdict | None:
     """Judges YAML that names an image in the lists of two splits.
 
@@ -147,12 +137,37 @@ def _judge_images_of_several_lists(text: ListText) -> TextVerdict | None:
     """
     if not text.has_ending(YAML_ENDINGS):
         return None
-    lists_of_splits = [entry for entry in text.listed if split_but_for_number(entry.key)]
-    if not _have_common_ids(lists_of_splits):
-        return None
-    if len({frozenset(entry.ids) for entry in lists_of_splits}) == 1:
-        return TextVerdict(Use.NO_SPLITS, "names the same images for several splits")
-    return TextVerdict(Use.UNCLEAR, "some images in two of its lists")
+    for lists_of_splits in _lists_of_splits_by_outer_key(text).values():
+        if not _have_common_ids(lists_of_splits):
+            continue
+        different_contents = {frozenset(entry.ids) for entry in lists_of_splits}
+        if len(different_contents) == 1:
+            return TextVerdict(Use.NO_SPLITS, "names the same images for several splits")
+        return TextVerdict(Use.UNCLEAR, "some images in two of its lists")
+    return None
+
+
+def _lists_of_splits_by_outer_key(text: ListText) -> dict[str, list[ListedImages]]:
+    """Returns the lists whose last keys are called as splits, by the keys around these.
+
+    Example: those of `fold0/train` and `fold0/val` by `fold0`.
+    """
+    lists_by_outer_key: dict[str, list[ListedImages]] = {}
+    for entry in text.listed:
+        outer_key, _, last_key = entry.key.rpartition("/")
+        if split_but_for_number(last_key):
+            lists_by_outer_key.setdefault(outer_key, []).append(entry)
+    return lists_by_outer_key
+
+
+def _have_common_ids(lists: Sequence[ListedImages]) -> bool:
+    """Says whether an image is in two lists."""
+    ids_of_lists_before = set[str]()
+    for entry in lists:
+        if not ids_of_lists_before.isdisjoint(entry.ids):
+            return True
+        ids_of_lists_before.update(entry.ids)
+    return False
 
 
 def _judge_wrong_names(text: ListText) -> TextVerdict | None:

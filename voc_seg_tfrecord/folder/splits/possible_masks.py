@@ -34,12 +34,19 @@ class PossibleMasks:
         return sorted(name for image_id, name in jpegs.items() if image_id in image_ids)
 
     def all_jpegs(self) -> list[str]:
-        """Returns the names of all JPEGs, and the like, in the folder of masks."""
-        layout = self.tree.layout
+        """Returns the names of all JPEGs, and the like, in the folder of masks, without images."""
+        tree = self.tree
+        layout = tree.layout
         if layout.masks == layout.images:
             return []
-        names = files_below(self.tree.root / layout.masks, self.tree.listing)
-        return sorted(name for name in names if name.lower().endswith(PHOTO_ENDINGS))
+        image_paths = {tree.paths.image(image_id) for image_id in tree.images}
+        mask_folder = posixpath.join(tree.root_below_given, layout.masks)
+        jpegs = []
+        for name in files_below(tree.root / layout.masks, tree.listing):
+            path = posixpath.normpath(posixpath.join(mask_folder, name))
+            if name.lower().endswith(PHOTO_ENDINGS) and path not in image_paths:
+                jpegs.append(name)
+        return sorted(jpegs)
 
     def advise_threshold(self, jpegs: Sequence[str]) -> str:
         """Returns how to read JPEGs that are black and white masks; empty if they are none."""

@@ -8,6 +8,7 @@ alike have the same size too.
 
 from collections.abc import Collection
 import dataclasses
+import math
 import posixpath
 
 from etils import epath
@@ -45,31 +46,31 @@ class _Twin:
     has_same_name: bool
 
 
-def find_small_copies(tree: VocTree, lacking: Collection[str]) -> dict[str, str]:
+def find_small_copies(tree: VocTree, unmasked_ids: Collection[str]) -> dict[str, str]:
     """Returns, by images without a mask, the labeled image whose picture they show.
 
-    If more than 400 images have the names of labeled ones, as many of them are compared.
+    If more than 400 images have the names of labeled ones, 200 to 400 of them are compared.
 
     Args:
       tree: the set.
-      lacking: the ids of the images without a mask.
+      unmasked_ids: the ids of the images without a mask.
     """
-    twins = _list_twins(tree, lacking)
-    sampled_twins = twins[:: len(twins) // _MAX_COMPARED_IMAGES + 1]
+    twins = _list_twins(tree, unmasked_ids)
+    every_nth = math.ceil(len(twins) / _MAX_COMPARED_IMAGES) or 1
     copies: dict[str, str] = {}
-    for twin, is_copy in ordered_map(lambda twin: _is_copy(tree, twin), sampled_twins):
+    for twin, is_copy in ordered_map(lambda twin: _is_copy(tree, twin), twins[::every_nth]):
         if is_copy:
             copies.setdefault(twin.image_id, twin.original_id)
     return copies
 
 
-def _list_twins(tree: VocTree, lacking: Collection[str]) -> list[_Twin]:
+def _list_twins(tree: VocTree, unmasked_ids: Collection[str]) -> list[_Twin]:
     """Returns the images without a mask that have the names of labeled ones."""
     labeled_by_name: dict[str, list[str]] = {}
     for image_id in tree.labeled_ids:
         labeled_by_name.setdefault(posixpath.basename(image_id), []).append(image_id)
     twins: list[_Twin] = []
-    for image_id in sorted(lacking):
+    for image_id in sorted(unmasked_ids):
         name = posixpath.basename(image_id)
         names_in_it = [name, *(core for core, _ in parts_at_token_ends(name))]
         for name_in_it in names_in_it:

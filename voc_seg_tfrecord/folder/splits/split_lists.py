@@ -78,7 +78,8 @@ class SplitList:
       rank: how usual its folder is for lists.
       split: the split that it makes; empty if nothing says so.
       series: what else its names say.
-      is_named: whether a name, column or key says the split, and not the folder alone.
+      has_unknown_name: whether its name is no word for a split, and makes one because its folder is
+        called as one of lists: `splits/query.txt`.
       may_be_scores: whether it may be a table of scores, as `eval.csv` with numbers is. It makes a
         split only beside a list of train.
       error: what is wrong with a text that is a list by its name and folder.
@@ -91,14 +92,18 @@ class SplitList:
     rank: ListRank
     split: str = ""
     series: Series = Series()
-    is_named: bool = True
+    has_unknown_name: bool = False
     may_be_scores: bool = False
     error: ListError | None = None
 
     @property
     def name(self) -> str:
         """The text, and the part of it."""
-        return f"{self.file}:{self.key}" if self.key else self.file
+        return self.with_key(self.file)
+
+    def with_key(self, name_of_text: str) -> str:
+        """Returns a name of the text, and the part of it: `all.csv:val`."""
+        return f"{name_of_text}:{self.key}" if self.key else name_of_text
 
     @property
     def innermost_name(self) -> str:

@@ -25,6 +25,10 @@ _MAX_ORDERS = 8
 _MAX_UNITS_TRIED_IN_EXCHANGE = 200  # of a split
 
 
+UnitNumber = int
+"""The position of a unit in `Assignment.units`."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Unit:
     """Ids that stay together.
@@ -48,43 +52,43 @@ class Exchange:
     """Two units that are exchanged between splits.
 
     Attributes:
-      giver: a unit with the class that is wanted.
+      giver_number: the number of a unit with the class that is wanted.
       giver_split: the split that it is in.
-      taker: the unit that the giver's split gets for it.
+      taker_number: the number of the unit that the giver's split gets for it.
       taker_split: the split that wants the class.
     """
 
-    giver: int
+    giver_number: UnitNumber
     giver_split: int
-    taker: int
+    taker_number: UnitNumber
     taker_split: int
 
 
 class Assignment:
     """Which unit is in which split, and what each split still wants.
 
-    Units and splits are numbers: a unit is its position in `units`, a split that in the shares.
+    A split is the position of its share.
 
     Attributes:
       units: the units.
-      units_by_split: by split, its units.
-      unplaced: the units that are in no split yet.
+      unit_numbers_by_split: by split, the numbers of its units.
+      unplaced: the numbers of the units that are in no split yet.
       room: by split, how many more images it takes.
-      units_by_class: by class, the units that have it.
+      unit_numbers_by_class: by class, the numbers of the units that have it.
       wanted: by class and split, how many more images of the class the split wants.
       unit_counts: by class and split, how many units of the split have the class.
     """
 
     def __init__(self, units: Sequence[Unit], shares: Sequence[Fraction]):
         self.units = units
-        self.units_by_split: list[list[int]] = [[] for _ in shares]
+        self.unit_numbers_by_split: list[list[UnitNumber]] = [[] for _ in shares]
         self.unplaced = set(range(len(units)))
         self.room = apportion(sum(unit.size for unit in units), shares)
-        self.units_by_class: dict[int, list[int]] = collections.defaultdict(list)
+        self.unit_numbers_by_class: dict[int, list[UnitNumber]] = collections.defaultdict(list)
         image_counts: collections.Counter[int] = collections.Counter()
         for number, unit in enumerate(units):
             for class_number in unit.image_count_by_class:
-                self.units_by_class[class_number].append(number)
+                self.unit_numbers_by_class[class_number].append(number)
             image_counts.update(unit.image_count_by_class)
         classes = sorted(image_counts)
         self.wanted = {c: apportion(image_counts[c], shares) for c in classes}
@@ -94,23 +98,27 @@ class Assignment:
         """Returns how many times a class is not in a split, though enough units have it."""
         lacking = 0
         for class_number, counts in self.unit_counts.items():
-            possible = min(len(self.units_by_class[class_number]), len(self.units_by_split))
+            possible = min(
+                len(self.unit_numbers_by_class[class_number]), len(self.unit_numbers_by_split)
+            )
             lacking += possible - _count_splits(counts)
         return lacking
 
     def sorted_ids(self) -> list[list[str]]:
         """Returns the ids in each split, sorted."""
         ids_of_splits = []
-        for units in self.units_by_split:
-            ids = [image_id for number in units for image_id in self.units[number].ids]
+        for unit_numbers in self.unit_numbers_by_split:
+            ids = list[str]()
+            for number in unit_numbers:
+                ids += self.units[number].ids
             ids_of_splits.append(sorted(ids))
         return ids_of_splits
 
-    def place(self, number: int, split: int) -> None:
+    def place(self, number: UnitNumber, split: int) -> None:
         """Puts a unit into a split."""
         unit = self.units[number]
         self.unplaced.discard(number)
-        self.units_by_split[split].append(number)
+        self.unit_numbers_by_split[split].append(number)
         self.room[split] -= unit.size
         for class_number, image_count in unit.image_count_by_class.items():
             self.wanted[class_number][split] -= image_count
@@ -118,14 +126,14 @@ class Assignment:
 
     def exchange(self, exchange: Exchange) -> None:
         """Exchanges two units between their splits."""
-        self._remove(exchange.giver, exchange.giver_split)
-        self._remove(exchange.taker, exchange.taker_split)
-        self.place(exchange.giver, exchange.taker_split)
-        self.place(exchange.taker, exchange.giver_split)
+        self._remove(exchange.giver_number, exchange.giver_split)
+        self._remove(exchange.taker_number, exchange.taker_split)
+        self.place(exchange.giver_number, exchange.taker_split)
+        self.place(exchange.taker_number, exchange.giver_split)
 
-    def _remove(self, number: int, split: int) -> None:
+    def _remove(self, number: UnitNumber, split: int) -> None:
         unit = self.units[number]
-        self.units_by_split[split].remove(number)
+        self.unit_numbers_by_split[split].remove(number)
         self.room[split] += unit.size
         for class_number, image_count in unit.image_count_by_class.items():
             self.wanted[class_number][split] += image_count
@@ -234,17 +242,17 @@ def _share_out(state: Assignment) -> None:
         state.place(number, _choose_split(state, number, None))
 
 
-def _unplaced_by_class(state: Assignment) -> dict[int, list[int]]:
-    """Returns the units that are in no split, by each class that such a unit has."""
+def _unplaced_by_class(state: Assignment) -> dict[int, list[UnitNumber]]:
+    """Returns the numbers of the units that are in no split, by each class that such a unit has."""
     unplaced_by_class = {}
-    for class_number, units in state.units_by_class.items():
-        unplaced = [number for number in units if number in state.unplaced]
+    for class_number, unit_numbers in state.unit_numbers_by_class.items():
+        unplaced = [number for number in unit_numbers if number in state.unplaced]
         if unplaced:
             unplaced_by_class[class_number] = unplaced
     return unplaced_by_class
 
 
-def _choose_split(state: Assignment, number: int, class_number: int | None) -> int:
+def _choose_split(state: Assignment, number: UnitNumber, class_number: int | None) -> int:
     """Returns the split that needs a unit most, by one of its classes, or by its size alone."""
     size = state.units[number].size
 
@@ -265,8 +273,8 @@ def _possible_splits(state: Assignment) -> Sequence[int]:
     These are the empty ones if only as many units are left, because a split without an image is of
     no use; otherwise those that have room, if any has.
     """
-    splits = range(len(state.units_by_split))
-    empty = [split for split in splits if not state.units_by_split[split]]
+    splits = range(len(state.unit_numbers_by_split))
+    empty = [split for split in splits if not state.unit_numbers_by_split[split]]
     if len(state.unplaced) <= len(empty):
         return empty
     with_room = [split for split in splits if state.room[split] > 0]
@@ -287,10 +295,10 @@ def _exchange_units(state: Assignment) -> None:
 
 def _exchange_once(state: Assignment) -> bool:
     """Brings the rarest class that it can into a split without it; says whether there was one."""
-    rarest_first = sorted(state.unit_counts, key=lambda c: (len(state.units_by_class[c]), c))
+    rarest_first = sorted(state.unit_counts, key=lambda c: (len(state.unit_numbers_by_class[c]), c))
     for class_number in rarest_first:
         unit_counts = state.unit_counts[class_number]
-        if _count_splits(unit_counts) >= len(state.units_by_class[class_number]):
+        if _count_splits(unit_counts) >= len(state.unit_numbers_by_class[class_number]):
             continue  # each of its units is in a split of its own
         for split, count in enumerate(unit_counts):
             if count == 0 and _bring_class(state, class_number, split):
@@ -328,20 +336,23 @@ def _bring_class(state: Assignment, class_number: int, split: int) -> bool:
 
 def _possible_exchanges(state: Assignment, class_number: int, split: int) -> Iterator[Exchange]:
     """Yields the exchanges that give a split a unit with a class."""
-    takers = state.units_by_split[split][:_MAX_UNITS_TRIED_IN_EXCHANGE]
-    for other, units in enumerate(state.units_by_split):
-        if other == split:
+    takers = state.unit_numbers_by_split[split][:_MAX_UNITS_TRIED_IN_EXCHANGE]
+    for other_split, unit_numbers in enumerate(state.unit_numbers_by_split):
+        if other_split == split:
             continue
-        givers = [n for n in units if class_number in state.units[n].image_count_by_class]
+        givers = []
+        for number in unit_numbers:
+            if class_number in state.units[number].image_count_by_class:
+                givers.append(number)
         for giver in givers[:_MAX_UNITS_TRIED_IN_EXCHANGE]:
             for taker in takers:
-                yield Exchange(giver, other, taker, split)
+                yield Exchange(giver, other_split, taker, split)
 
 
 def _gain_of(state: Assignment, exchange: Exchange) -> _Gain:
     """Returns what an exchange would change."""
-    giver = state.units[exchange.giver]
-    taker = state.units[exchange.taker]
+    giver = state.units[exchange.giver_number]
+    taker = state.units[exchange.taker_number]
     classes = 0
     for class_number in {*giver.image_count_by_class, *taker.image_count_by_class}:
         before = state.unit_counts[class_number]
