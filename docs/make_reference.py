@@ -1,19 +1,22 @@
-"""Writes the tables of the reference from the code, while MkDocs builds the site.
+"""Writes the pages of docs/reference that are made from the code.
 
-A page of docs/reference holds a line such as `<!-- table: options -->`, which becomes the table
-of that name in `TABLES`. MkDocs calls `on_page_markdown` for each page, as mkdocs.yml says. A link
-to a file outside of docs/ becomes plain text, because the site does not hold that file.
+  python docs/make_reference.py
+
+A page holds what is made between `<!-- made: NAME -->` and `<!-- end -->`, where NAME is a key of
+`MADE`. tests/site_test.py checks that the pages hold what this script writes.
 """
 
 import argparse
 import ast
 from collections.abc import Iterable, Iterator
 import dataclasses
+import functools
 import inspect
 import itertools
 import pathlib
 import re
-from typing import Any
+import textwrap
+from typing import TypeAlias
 
 from tensorflow_datasets.core import BuilderConfig
 
@@ -24,6 +27,7 @@ from voc_seg_tfrecord.core.config_fields import FIELD_RULES
 
 REPOSITORY = pathlib.Path(__file__).parents[1]
 DOCS = REPOSITORY / "docs"
+REFERENCE = DOCS / "reference"
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -37,10 +41,13 @@ def _cell(text: str) -> str:
     return "".join(p if p.startswith("`") else re.sub(r"([<*_])", r"\\\1", p) for p in parts)
 
 
+# Fields of a config.
+
+
 def config_fields() -> str:
-    """Returns every field of a config: what it may be, its default and its meaning."""
+    """Returns every field of a config: its type, its default and its meaning."""
     own = inspect.getdoc(VocSegConfig).partition("Attributes:\n")[2].partition("\nRaises:")[0]
-    tfds = {"version": "the version of the dataset's format; leave it as it is"}
+    tfds = {"version": "the version of the dataset, such as 1.1.0"}
     meanings = dict(re.findall(r"^  (\w+): (.*?)(?=^  \w+: |\Z)", own, re.M | re.S)) | tfds
     inherited = {field.name for field in dataclasses.fields(BuilderConfig)} - {"name"}
     rows = (
@@ -48,7 +55,7 @@ def config_fields() -> str:
         for f in dataclasses.fields(VocSegConfig)
         if f.name not in inherited
     )
-    return table(("field", "what it may be", "default", "meaning"), rows)
+    return table(("field", "type", "default", "meaning"), rows)
 
 
 def _default(value: object) -> str:
@@ -57,6 +64,9 @@ def _default(value: object) -> str:
     if value is None or value == "":
         return ""
     return f"`{list(value) if isinstance(value, tuple) else value}`"
+
+
+# Options of commands.
 
 
 def options() -> str:
@@ -75,7 +85,7 @@ def _command(name: str, parser: argparse.ArgumentParser) -> str:
                 rows.append((_spelling(action), _help(action), group.title or ""))
     titles = {row[2] for row in rows}
     width = 3 if len(titles) > 2 else 2
-    head = ("option", "what it does", "group")
+    head = ("option", "effect", "group")
     return "\n\n".join([*text, table(head[:width], (row[:width] for row in rows))])
 
 
@@ -93,9 +103,12 @@ def _help(action: argparse.Action) -> str:
     return (action.help or "").replace("%%", "%")
 
 
+# Errors.
+
+
 @dataclasses.dataclass(frozen=True, order=True)
 class Message:
-    """What a place in the code says when it raises an error; `…` stands for what varies."""
+    """The text of an error at one place in the code; `…` stands for what varies."""
 
     found: str
     expected: str
@@ -140,32 +153,236 @@ def _texts(node: ast.expr) -> Iterator[str]:
 
 
 def errors() -> str:
-    """Returns what errors say, in alphabetical order, and what to do."""
+    """Returns the errors in alphabetical order, with what to do."""
     rows = ((f"… {m.found}", m.expected, m.remedy) for m in messages())
-    return table(("the error says", "what is expected", "what to do"), rows)
+    return table(("error", "expected", "what to do"), rows)
 
 
-TABLES = {"config": config_fields, "options": options, "errors": errors}
+# Python. The source is parsed and not imported, so that the page is the same where PyTorch or
+# TensorFlow is missing.
+
+Definition: TypeAlias = ast.FunctionDef | ast.ClassDef
 
 
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Fills the tables of a page, and takes links out of docs/ away; MkDocs calls it."""
-    markdown = re.sub(
-        r"^On GitHub (?:.+\n)+", "", markdown, flags=re.M
-    )  # says what is missing there
-    markdown = re.sub(r"<!-- table: (\w+) -->", lambda mark: TABLES[mark[1]](), markdown)
-    folder = (DOCS / page.file.src_uri).parent
+@dataclasses.dataclass(frozen=True)
+class PublicModule:
+    """A module whose public names are documented.
 
-    def unlink(link: re.Match[str]) -> str:
-        target = (folder / link[2].partition("#")[0]).resolve()
-        kept = target.is_relative_to(DOCS) and (
-            target.suffix != ".py" or "tutorials" in target.parts
-        )
-        return link[0] if kept else link[1]
+    Attributes:
+      title: the heading of its section.
+      path: what users import, such as `voc_seg_tfrecord.splits`.
+      source: where it is defined, which is another module for `leaks` and `verify`.
+      names: those to document; empty for all of `__all__`, or else all public definitions.
+    """
 
-    return re.sub(r"\[([^]]+)\]\((?!https?:|#)([^)\s]+)\)", unlink, markdown)
+    title: str
+    path: str
+    source: str
+    names: tuple[str, ...] = ()
 
 
-def on_post_page(output: str, **_: Any) -> str:
-    """Names the theme's search for those who do not see it; MkDocs calls it."""
-    return output.replace('data-md-component="search" role', 'aria-label="Search" role')
+PUBLIC_MODULES = (
+    PublicModule(
+        "Build, read and look",
+        "voc_seg_tfrecord",
+        "voc_seg_tfrecord",
+        (
+            "builder_from_tree",
+            "from_arrays",
+            "data_source",
+            "find_label_errors",
+            "preview",
+            "Builder",
+            "voc_palette",
+        ),
+    ),
+    PublicModule(
+        "Errors",
+        "voc_seg_tfrecord.core.errors",
+        "voc_seg_tfrecord.core.errors",
+        (
+            "VocSegError",
+            "ConfigError",
+            "SourceError",
+            "LayoutError",
+            "ListError",
+            "ImageError",
+            "MaskError",
+            "AnnotationError",
+            "RecordError",
+            "StorageError",
+            "SplitError",
+            "MissingPackageError",
+        ),
+    ),
+    PublicModule("Batches with tf.data", "voc_seg_tfrecord.pipeline", "voc_seg_tfrecord.pipeline"),
+    PublicModule("Batches for PyTorch", "voc_seg_tfrecord.torch", "voc_seg_tfrecord.torch"),
+    PublicModule("Batches in NumPy", "voc_seg_tfrecord.arrays", "voc_seg_tfrecord.arrays"),
+    PublicModule("Scores", "voc_seg_tfrecord.evaluation", "voc_seg_tfrecord.evaluation"),
+    PublicModule("Splits and lists", "voc_seg_tfrecord.splits", "voc_seg_tfrecord.splits"),
+    PublicModule("Statistics", "voc_seg_tfrecord.stats", "voc_seg_tfrecord.stats"),
+    PublicModule("Report pages", "voc_seg_tfrecord.report", "voc_seg_tfrecord.report"),
+    PublicModule("Verify", "voc_seg_tfrecord.verify", "voc_seg_tfrecord.audit.verify"),
+    PublicModule("Leaks", "voc_seg_tfrecord.leaks", "voc_seg_tfrecord.audit.leaks"),
+)
+
+
+@functools.cache
+def parse_module(name: str) -> ast.Module:
+    """Returns the parsed source of a module of the package."""
+    path = REPOSITORY / name.replace(".", "/")
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return ast.parse(path.read_text())
+
+
+def find_definition(module: str, name: str) -> Definition | None:
+    """Returns the function or class of a public name; None for a constant or a type alias."""
+    for node in ast.walk(parse_module(module)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return node
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                if name == (alias.asname or alias.name):
+                    return find_definition(node.module, alias.name)
+    return None
+
+
+def public_names(module: PublicModule) -> list[str]:
+    """Returns the names to document: those of `__all__`, or all public definitions."""
+    if module.names:
+        return [*module.names]
+    body = parse_module(module.source).body
+    for node in body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return list(ast.literal_eval(node.value))
+    definitions = (node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef))
+    return [node.name for node in definitions if not node.name.startswith("_")]
+
+
+def python() -> str:
+    """Returns the signature and docstring of every public function, class and method."""
+    return "\n\n".join(_module_section(module) for module in PUBLIC_MODULES)
+
+
+def _module_section(module: PublicModule) -> str:
+    parts = [f"## {module.title}", f"`{module.path}`"]
+    for name in public_names(module):
+        definition = find_definition(module.source, name)
+        if definition is not None:
+            parts += _entry(definition, name, heading=f"### {name}")
+            parts += _methods(definition)
+    return "\n\n".join(parts)
+
+
+def _methods(definition: Definition) -> list[str]:
+    """Returns the entries of the methods that users call; those of errors are for this package."""
+    if isinstance(definition, ast.FunctionDef) or definition.name.endswith("Error"):
+        return []
+    parts = []
+    for node in definition.body:
+        is_public = isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+        if is_public and ast.get_docstring(node):
+            parts += _entry(node, node.name, heading=f"#### {definition.name}.{node.name}")
+    return parts
+
+
+def _entry(definition: Definition, name: str, heading: str) -> list[str]:
+    parts = [heading]
+    is_property = any("property" in ast.unparse(d) for d in definition.decorator_list)
+    if isinstance(definition, ast.FunctionDef) and not is_property:
+        parts.append(f"```text\n{_signature(definition, name)}\n```")
+    docstring = ast.get_docstring(definition)
+    return [*parts, as_markdown(docstring)] if docstring else parts
+
+
+def _signature(function: ast.FunctionDef, name: str) -> str:
+    """Returns `name(arguments) -> result`, with an argument per line if it is long."""
+    result = f" -> {ast.unparse(function.returns)}" if function.returns else ""
+    arguments = _arguments(function.args)
+    line = f"{name}({', '.join(arguments)}){result}"
+    if len(line) <= 100:
+        return line
+    indented = "".join(f"    {argument},\n" for argument in arguments)
+    return f"{name}(\n{indented}){result}"
+
+
+def _arguments(arguments: ast.arguments) -> list[str]:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    no_default = [None] * (len(positional) - len(arguments.defaults))
+    parts = [
+        _argument(argument, default)
+        for argument, default in zip(positional, [*no_default, *arguments.defaults], strict=True)
+        if argument.arg not in ("self", "cls")
+    ]
+    if arguments.vararg:
+        parts.append(f"*{_argument(arguments.vararg, None)}")
+    elif arguments.kwonlyargs:
+        parts.append("*")
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        parts.append(_argument(argument, default))
+    if arguments.kwarg:
+        parts.append(f"**{_argument(arguments.kwarg, None)}")
+    return parts
+
+
+def _argument(argument: ast.arg, default: ast.expr | None) -> str:
+    annotation = f": {ast.unparse(argument.annotation)}" if argument.annotation else ""
+    if default is None:
+        return argument.arg + annotation
+    equals = " = " if annotation else "="
+    return f"{argument.arg}{annotation}{equals}{ast.unparse(default)}"
+
+
+SECTIONS = ("Args", "Attributes", "Returns", "Yields", "Raises", "References", "Example")
+
+
+def as_markdown(docstring: str) -> str:
+    """Returns a docstring in Google's style with its sections as lists."""
+    heads = "|".join(SECTIONS)
+    parts = re.split(rf"^({heads}):\n", docstring, flags=re.M)
+    text = [parts[0].strip()]
+    for head, body in zip(parts[1::2], parts[2::2], strict=True):
+        section, _, rest = _split_at_dedent(body)
+        text.append(f"**{head}**\n\n{_items(textwrap.dedent(section).strip())}")
+        text.append(rest.strip())
+    return "\n\n".join(part for part in text if part)
+
+
+def _split_at_dedent(body: str) -> tuple[str, str, str]:
+    """Returns the indented lines of a section, and what follows them without indentation."""
+    lines = body.splitlines()
+    for number, line in enumerate(lines):
+        if line and not line.startswith(" "):
+            return "\n".join(lines[:number]), "", "\n".join(lines[number:])
+    return body, "", ""
+
+
+def _items(section: str) -> str:
+    """Returns the items of a section, `name: text`, as a list; other text as it is."""
+    items = re.findall(r"^(\*{0,2}\w+): (.*(?:\n(?: .*)?)*)", section, re.M)
+    if not items or not section.startswith(items[0][0]):
+        return section
+    return "\n".join(f"- `{name}`: {' '.join(text.split())}" for name, text in items)
+
+
+# Pages.
+
+MADE = {"config": config_fields, "options": options, "errors": errors, "python": python}
+"""By the name of a marker: the function that makes what stands after it."""
+
+_MADE = re.compile(r"(<!-- made: (\w+) -->\n)\n?.*?(<!-- end -->\n)", re.S)
+
+
+def fill(markdown: str) -> str:
+    """Returns the text of a page with everything between its markers made anew."""
+    return _MADE.sub(lambda mark: f"{mark[1]}\n{MADE[mark[2]]()}\n\n{mark[3]}", markdown)
+
+
+def pages() -> list[pathlib.Path]:
+    """Returns the pages of the reference that hold something made."""
+    return [path for path in sorted(REFERENCE.glob("*.md")) if _MADE.search(path.read_text())]
+
+
+if __name__ == "__main__":
+    for path in pages():
+        path.write_text(fill(path.read_text()))
