@@ -20,6 +20,7 @@ def first_cells(table):
     return re.findall(r"^\| `([^`]+)`", table, re.M)
 
 
+@pytest.mark.slow  # the pages are made anew before a release, not with every message
 @pytest.mark.parametrize("page", site["pages"](), ids=lambda page: page.name)
 def test_a_page_of_the_reference_holds_what_the_script_makes(page):
     text = page.read_text()
