@@ -284,23 +284,69 @@ def of_unknown_jfif():
     return data.replace(b"JFIF\0\1", b"JFIF\0\7", 1)
 
 
-def of_some_phones():
-    data = bytearray(jpeg())
+def of_some_phones(data=None):
+    data = bytearray(data or jpeg())
     scan = data.index(b"\xff\xda")
     data[scan + 12] = 0  # the last frequency of a scan, which has to be 63
     return bytes(data)
+
+
+def in_several_scans():
+    """A baseline JPEG in which each color is a scan, all with wrong parameters."""
+    colors = [jpeg_of_gray(level) for level in (90, 128, 60)]
+    frame = colors[0].index(b"\xff\xc0")
+    scan = colors[0].index(b"\xff\xda")
+    size = colors[0][frame + 5 : frame + 9]
+    components = b"".join(bytes([number, 0x11, 0]) for number in (1, 2, 3))
+    parts = [colors[0][:frame], b"\xff\xc0\x00\x11\x08", size, b"\x03", components]
+    parts.append(colors[0][frame + 13 : scan])  # the tables
+    for number, color in enumerate(colors, 1):
+        start = color.index(b"\xff\xda")
+        parts.append(b"\xff\xda\x00\x08\x01" + bytes([number, 0, 0, 0, 0]))
+        parts.append(color[start + 10 : -2])
+    return b"".join([*parts, b"\xff\xd9"])
+
+
+def jpeg_of_gray(level):
+    return encoded(Image.new("L", (64, 48), level), "JPEG")
 
 
 def with_bytes_before_its_end():
     return jpeg()[:-2] + bytes(9) + b"\xff\xd9"
 
 
-@pytest.mark.parametrize("make", [of_rare_sampling, of_unknown_jfif, of_some_phones])
+@pytest.mark.parametrize("make", [of_rare_sampling, of_unknown_jfif, of_some_phones, in_several_scans])
 def test_what_libjpeg_warns_of_in_good_photos_is_kept_without_a_word(make, read):
     data = make()
     decode_both_ways(data)
     assert read(data).data is data
     assert images.describe_doubt(File(data, "i.jpg")) == ""
+
+
+def without_half_of_its_pixels(data):
+    scan = data.index(b"\xff\xda") + 14
+    return data[: scan + (len(data) - scan) // 2] + b"\xff\xd9"
+
+
+def of_damaged_codes(data):
+    scan = data.index(b"\xff\xda") + 14
+    middle = scan + (len(data) - scan) // 2
+    return data[:middle] + b"\xff\x00" * 40 + data[middle + 80 :]
+
+
+@pytest.mark.parametrize("damage", [without_half_of_its_pixels, of_damaged_codes])
+@pytest.mark.parametrize("decoding", ["readable", "alike"])
+def test_damage_behind_the_wrong_numbers_of_some_phones_is_found(damage, decoding):
+    damaged = damage(jpeg())
+    for data in (damaged, of_some_phones(damaged)):
+        with pytest.raises(ImageError, match="Corrupt JPEG data"):
+            stored_image(File(data, "i.jpg"), decoding=decoding)
+
+
+def test_the_numbers_of_scans_do_not_hide_that_bytes_are_there_that_no_pixel_needs(read):
+    data = of_some_phones(with_bytes_before_its_end())
+    assert read(data).data is data
+    assert "extraneous bytes before marker 0xd9" in images.describe_doubt(File(data, "i.jpg"))
 
 
 def test_bytes_that_no_pixel_needs_are_kept_and_named(read):

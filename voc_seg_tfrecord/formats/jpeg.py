@@ -10,6 +10,7 @@ References:
 
 from collections.abc import Sequence
 import dataclasses
+import re
 import struct
 
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
@@ -27,6 +28,12 @@ _JPEG_LS = 0xF7
 _NO_FRAMES = frozenset({0xC4, 0xC8, 0xCC})  # DHT, JPG and DAC
 _START_OF_FRAME = frozenset({*range(0xC0, 0xD0), _JPEG_LS}) - _NO_FRAMES
 _LOSSLESS_FRAMES = frozenset({0xC3, 0xC7, 0xCB, 0xCF, _JPEG_LS})
+
+_MARKER_BEHIND_SCAN = re.compile(rb"\xff[^\x00\xff\xd0-\xd7]")
+"""What ends the compressed pixels of a scan: in them, 0xFF is escaped or begins a restart marker."""
+
+_SEQUENTIAL_SCAN = bytes([0, 63, 0])
+"""The parameters of a sequential scan: all 64 frequencies, and all of their bits."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,6 +138,26 @@ def _read_segments(data: bytes) -> list[_Segment]:
         segments.append(_Segment(marker, position, end))
         position = end
     return segments
+
+
+def with_sequential_scans(file: File) -> File:
+    """Returns a sequential JPEG whose scans have the parameters that they must have.
+
+    Some phones write others. No decoder of sequential JPEGs uses them, but libjpeg-turbo warns of
+    them, and simplejpeg knows of the first warning alone.
+    """
+    data = bytearray(file.data)
+    segments = _read_segments(file.data)
+    position = segments[-1].end if segments else _START_OF_IMAGE_BYTES
+    while position + 4 <= len(data) and data[position] == 0xFF:
+        (length,) = struct.unpack_from(">H", data, position + 2)
+        end = position + 2 + length
+        if data[position + 1] == _START_OF_SCAN and end <= len(data):
+            data[end - len(_SEQUENTIAL_SCAN) : end] = _SEQUENTIAL_SCAN
+            marker = _MARKER_BEHIND_SCAN.search(data, end)
+            end = marker.start() if marker else len(data)
+        position = end
+    return File(bytes(data), file.where)
 
 
 def _damaged_error(file: File, found: str) -> VocSegError:

@@ -30,11 +30,10 @@ values overflow, from white to black.
 _ROWS_COMPARED_AT_ONCE = 384
 """Rows that are compared together; all rows at once would take several times their memory."""
 
-# What libjpeg-turbo warns of in good photos too: bytes that no pixel needs, and a wrong number in
-# the files of some phones, which no decoder uses.
+# What libjpeg-turbo warns of in good photos too: bytes that no pixel needs, and wrong numbers in the
+# files of some phones, which no decoder uses.
 _EXTRA_BYTES = "extraneous bytes before marker"
-
-_HARMLESS_WARNINGS = (_EXTRA_BYTES, "Invalid SOS parameters")
+_WRONG_SCAN_PARAMETERS = "Invalid SOS parameters"
 
 _UNKNOWN_TO_SIMPLEJPEG = ("determine subsampling", "JFIF revision", "Adobe color transform")
 """Words in simplejpeg's errors about good files: rare sizes of colors, and unknown versions."""
@@ -158,11 +157,21 @@ def _decode_strictly(file: File, colorspace: str, *, min_side: int = 0) -> _Deco
     try:
         return _DecodedJpeg(_decode_by_simplejpeg(file, colorspace, min_side=min_side))
     except ImageError as error:
-        if not any(warning in error.found for warning in _HARMLESS_WARNINGS):
+        if _WRONG_SCAN_PARAMETERS in error.found:
+            # simplejpeg stops at the first warning, and behind this one there may be damage.
+            return _decode_with_right_parameters(file, colorspace, min_side)
+        if _EXTRA_BYTES not in error.found:
             raise
-        doubt = error.found if _EXTRA_BYTES in error.found else ""
         pixels = _decode_by_simplejpeg(file, colorspace, min_side=min_side, strict=False)
-        return _DecodedJpeg(pixels, doubt)
+        return _DecodedJpeg(pixels, error.found)
+
+
+def _decode_with_right_parameters(file: File, colorspace: str, min_side: int) -> _DecodedJpeg:
+    """Decodes a JPEG as `_decode_strictly` does, as if its scans had the right parameters."""
+    mended = jpeg.with_sequential_scans(file)
+    if mended.data == file.data:
+        raise _damaged_error(file, f"libjpeg-turbo finds: {_WRONG_SCAN_PARAMETERS}")
+    return _decode_strictly(mended, colorspace, min_side=min_side)
 
 
 def _decode_by_simplejpeg(
