@@ -315,7 +315,9 @@ def with_bytes_before_its_end():
     return jpeg()[:-2] + bytes(9) + b"\xff\xd9"
 
 
-@pytest.mark.parametrize("make", [of_rare_sampling, of_unknown_jfif, of_some_phones, in_several_scans])
+@pytest.mark.parametrize(
+    "make", [of_rare_sampling, of_unknown_jfif, of_some_phones, in_several_scans]
+)
 def test_what_libjpeg_warns_of_in_good_photos_is_kept_without_a_word(make, read):
     data = make()
     decode_both_ways(data)

@@ -168,6 +168,33 @@ def test_the_user_may_say_that_it_becomes_rgb(name):
         np.testing.assert_array_equal(pixels, np.broadcast_to(as_rgb, (9, 12, 3)))
 
 
+NO_OPTION_KEEPS = {
+    "complex numbers": (tiff(FLOATS[..., :3].astype(np.complex64)), "3 bands of complex64"),
+    "a band of complex numbers": (tiff(FLOATS[..., :1] * 1j), "1 band of complex64"),
+    "32 bits that float32 rounds": (
+        tiff(DEEP[..., :1] * np.uint32(65537)),
+        "1 band of uint32 with values from",
+    ),
+    "floats that float32 does not hold": (
+        tiff(FLOATS[..., :1].astype(np.float64) * 1e300),
+        "1 band of float64 with values from",
+    ),
+}
+
+
+@pytest.mark.parametrize("user_wants_rgb", [False, True])
+@pytest.mark.parametrize("name", NO_OPTION_KEEPS)
+def test_no_option_is_proposed_for_values_that_none_keeps(name, user_wants_rgb):
+    data, found = NO_OPTION_KEEPS[name]
+    with pytest.raises(ImageError) as caught:
+        opened(data, user_wants_rgb=user_wants_rgb)
+    if user_wants_rgb:  # the values were not read
+        found = found.removesuffix(" with values from")
+    assert found in caught.value.found
+    if "complex" in name or not user_wants_rgb:
+        assert "--" not in caught.value.remedy
+
+
 def test_a_color_model_that_is_not_read_is_named():
     lab = Image.merge("LAB", Image.fromarray(BYTES[..., :3]).split())
     data = io.BytesIO()

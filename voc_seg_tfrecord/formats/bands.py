@@ -245,7 +245,7 @@ def _as_dtype(pixels: np.ndarray, dtype: Dtype, where: str) -> np.ndarray:
     if pixels.dtype.kind not in band_files.NUMBER_KINDS:
         expected = "whole numbers or floats"
         raise ImageError(where, found=f"values of the dtype {pixels.dtype}", expected=expected)
-    fits = _fits_dtype(pixels, dtype)
+    fits = fits_dtype(pixels, dtype)
     if fits.all():
         return pixels.astype(dtype)
     row, column, band = np.argwhere(~fits)[0]
@@ -262,12 +262,12 @@ def _as_dtype(pixels: np.ndarray, dtype: Dtype, where: str) -> np.ndarray:
 def _find_wider_dtype(pixels: np.ndarray, dtype: Dtype) -> Dtype | None:
     """Returns another dtype that holds all values; None if none does."""
     for wider in _WIDER_DTYPES:
-        if wider != dtype and _fits_dtype(pixels, wider).all():
+        if wider != dtype and fits_dtype(pixels, wider).all():
             return wider
     return None
 
 
-def _fits_dtype(pixels: np.ndarray, dtype: Dtype) -> np.ndarray:
+def fits_dtype(pixels: np.ndarray, dtype: Dtype) -> np.ndarray:
     """Returns whether a dtype holds each value, bool like the pixels; float64 may be rounded."""
     with np.errstate(all="ignore"):
         converted = pixels.astype(dtype)

@@ -30,7 +30,7 @@ _START_OF_FRAME = frozenset({*range(0xC0, 0xD0), _JPEG_LS}) - _NO_FRAMES
 _LOSSLESS_FRAMES = frozenset({0xC3, 0xC7, 0xCB, 0xCF, _JPEG_LS})
 
 _MARKER_BEHIND_SCAN = re.compile(rb"\xff[^\x00\xff\xd0-\xd7]")
-"""What ends the compressed pixels of a scan: in them, 0xFF is escaped or begins a restart marker."""
+"""What ends the pixels of a scan: in them, 0xFF is escaped or begins a restart marker."""
 
 _SEQUENTIAL_SCAN = bytes([0, 63, 0])
 """The parameters of a sequential scan: all 64 frequencies, and all of their bits."""

@@ -30,8 +30,8 @@ values overflow, from white to black.
 _ROWS_COMPARED_AT_ONCE = 384
 """Rows that are compared together; all rows at once would take several times their memory."""
 
-# What libjpeg-turbo warns of in good photos too: bytes that no pixel needs, and wrong numbers in the
-# files of some phones, which no decoder uses.
+# What libjpeg-turbo warns of in good photos too: bytes that no pixel needs, and wrong numbers in
+# the files of some phones, which no decoder uses.
 _EXTRA_BYTES = "extraneous bytes before marker"
 _WRONG_SCAN_PARAMETERS = "Invalid SOS parameters"
 

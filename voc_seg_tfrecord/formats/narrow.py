@@ -21,6 +21,7 @@ from voc_seg_tfrecord.core.file import File, check_pixels
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.formats import (
     band_files,
+    bands,
     pillow,
     pillow_errors,
     png,
@@ -40,6 +41,8 @@ _LIBTIFF_COMPRESSIONS = (1, 2, 3, 4, 5, 6, 7, 8, 32771, 32773, 32946, 34676, 346
 """The compressions of TIFFs that Pillow's libtiff has, as the format numbers them."""
 
 _READ_BY_PILLOW = ("uint16", "float32")  # of one band; all others need tifffile
+
+_COMPLEX = "complex"  # at the beginning of a dtype's name
 
 # A cutout has a soft edge. A band has some value everywhere.
 _MIN_SHARE_OF_PARTLY_TRANSPARENT = 0.1
@@ -196,12 +199,16 @@ def _decode_8_bit_tiff(file: File, header: tiff.TiffHeader) -> stills.Still:
 def _narrow_tiff(file: File, header: tiff.TiffHeader) -> stills.Still:
     """Takes the first three bands, or the first of two, and the highest 8 bits of each sample."""
     if header.dtype not in ("uint8", "uint16") or header.photometric not in _PLAIN_COLORS:
-        keep = _keep_command(header.dtype, "all")
+        if _can_be_kept(header.dtype, None):
+            keep = _keep_command(header.dtype, "all")
+            remedy = f"keep them with {keep}, or scale them to 0 to 255 yourself"
+        else:
+            remedy = _advise_scaling(header.dtype)
         raise ImageError(
             file.where,
             found=f"{counted(header.bands, 'band')} of {header.dtype}",
             expected=f"whole numbers of 8 or 16 bits without a sign for {command(bands=RGB)}",
-            remedy=f"keep them with {keep}, or scale them to 0 to 255 yourself",
+            remedy=remedy,
             kind=WOULD_BE_LOST,
         )
     # Pillow takes the high byte too, but mixes up bands of 16 bits that lie alone.
@@ -299,6 +306,25 @@ def _numbers_below(count: int) -> str:
     return ",".join(map(str, range(count)))
 
 
+def _can_be_kept(dtype: str, values: np.ndarray | None) -> bool:
+    """Says whether an option keeps all values of a dtype.
+
+    Args:
+      dtype: of the file.
+      values: the values, as far as they are known; None if they could not be read.
+    """
+    if dtype.startswith(_COMPLEX):
+        return False
+    return values is None or bool(bands.fits_dtype(values, "float32").all())
+
+
+def _advise_scaling(dtype: str) -> str:
+    """Says what to do with values that no option keeps."""
+    if dtype.startswith(_COMPLEX):
+        return "save the two parts of each number as two bands of floats of 32 bits"
+    return "scale the images to 0 to 255, or to whole numbers of 16 bits"
+
+
 def _keep_command(dtype: str, bands_to_keep: str) -> str:
     """Returns the options that keep all values of a dtype."""
     stored_dtype = dtype if dtype in ("uint8", "uint16") else "float32"
@@ -327,7 +353,7 @@ def _lost_error(
       bands_to_keep: the value of `--bands` that keeps all of it.
     """
     found = f"{counted(count, 'band')} of {dtype}"
-    if values is not None:
+    if values is not None and values.dtype.kind in band_files.NUMBER_KINDS:
         lowest = _number(values.min())
         highest = _number(values.max())
         found += f" with values from {lowest} to {highest}"
@@ -339,6 +365,8 @@ def _lost_error(
             f"keep all of it with {keep}; or take 8-bit RGB, the first three bands and the high "
             f"byte, with {command(bands=RGB)}"
         )
+    elif not _can_be_kept(dtype, values):
+        remedy = _advise_scaling(dtype)
     else:
         remedy = f"keep all of it with {keep}; or scale the images to 0 to 255 yourself"
     return ImageError(
