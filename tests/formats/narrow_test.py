@@ -97,6 +97,13 @@ def test_an_image_that_8_bits_hold_is_stored_as_it_is(name):
     np.testing.assert_array_equal(opened(data), np.broadcast_to(pixels[..., :3], (9, 12, 3)))
 
 
+def with_opaque_edge(colors):
+    """Returns 16-bit colors and alpha: transparent in the first row, opaque elsewhere."""
+    alpha = np.full((*colors.shape[:2], 1), 65535, np.uint16)
+    alpha[0] = 0
+    return np.concatenate([colors, alpha], axis=2)
+
+
 KEEP = "--bands all --dtype"
 LOST = {
     "two bands": (tiff(BYTES[..., :2]), f"{KEEP} uint8", BYTES[..., :1]),
@@ -128,9 +135,29 @@ LOST = {
     ),
     "a deep PNG": (png(DEEP[..., :3]), f"{KEEP} uint16", DEEP[..., :3] >> 8),
     "a deep PNG with alpha": (
-        png(DEEP[..., :4]),
+        png(with_opaque_edge(DEEP[..., :3])),
         "--bands 0,1,2 --dtype uint16",
         DEEP[..., :3] >> 8,
+    ),
+    "a deep TIFF with alpha": (
+        tiff(with_opaque_edge(DEEP[..., :3]), photometric="rgb", extrasamples=["unassalpha"]),
+        "--bands 0,1,2 --dtype uint16",
+        DEEP[..., :3] >> 8,
+    ),
+    "near infrared as a deep PNG's alpha": (
+        png(DEEP[..., :4]),
+        f"{KEEP} uint16",
+        DEEP[..., :3] >> 8,
+    ),
+    "near infrared called alpha, 16 bits": (
+        tiff(DEEP[..., :4], photometric="rgb", extrasamples=["unassalpha"]),
+        f"{KEEP} uint16",
+        DEEP[..., :3] >> 8,
+    ),
+    "near infrared called alpha, floats": (
+        tiff(FLOATS[..., :4], photometric="rgb", extrasamples=["unassalpha"]),
+        f"{KEEP} float32",
+        None,
     ),
     "floats": (tiff(FLOATS[..., :1]), f"{KEEP} float32", None),
     "floats of three bands": (tiff(FLOATS[..., :3], photometric="rgb"), f"{KEEP} float32", None),
@@ -193,6 +220,15 @@ def test_no_option_is_proposed_for_values_that_none_keeps(name, user_wants_rgb):
     assert found in caught.value.found
     if "complex" in name or not user_wants_rgb:
         assert "--" not in caught.value.remedy
+
+
+@pytest.mark.parametrize("bands", [1, 2, 3, 5])
+def test_the_high_byte_is_not_proposed_where_it_is_the_same_everywhere(bands):
+    dark = 700 + BYTES[..., :bands].astype(np.uint16) // 4
+    with pytest.raises(ImageError, match="--bands all --dtype uint16") as caught:
+        opened(tiff(dark))
+    assert "an image of one color" in caught.value.remedy
+    assert "--bands rgb" not in caught.value.remedy
 
 
 def test_a_color_model_that_is_not_read_is_named():

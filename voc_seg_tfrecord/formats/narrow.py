@@ -72,14 +72,16 @@ def open_tiff(file: File, *, user_wants_rgb: bool) -> stills.Still:
     if user_wants_rgb:
         return _narrow_tiff(file, header)
     samples = None
-    if holds_all_bands and header.photometric in _PLAIN_COLORS:
+    if header.photometric in _PLAIN_COLORS:
         samples = _read_samples_if_possible(file, header)
     if samples is None:
-        raise _lost_error_of_tiff(file, header, colors=None)
+        raise _lost_error(file, header.bands, header.dtype, None, "all")
     colors = _invert_white_is_zero(samples[..., : header.color_bands], header)
-    exact = _as_8_bits(colors)
+    exact = _as_8_bits(colors) if holds_all_bands else None
     if exact is None:
-        raise _lost_error_of_tiff(file, header, colors)
+        color_bands = header.color_bands if holds_all_bands else header.bands
+        bands_to_keep = _choose_bands_to_keep(samples, color_bands)
+        raise _lost_error(file, header.bands, header.dtype, colors, bands_to_keep)
     for band in range(header.color_bands, header.bands):
         _check_deep_alpha(file, samples[..., band])
     return stills.as_still(_repeat_gray(exact), file.where, ImageError)
@@ -116,18 +118,17 @@ def open_deep_png(file: File, header: png.PngHeader, chunks: tuple[png.Chunk, ..
     try:
         samples = band_files.read(File(png.critical_chunks(chunks), file.where))
     except MissingPackageError:
-        colors = None
-    else:
-        colors = samples[..., :color_bands]
-        if _is_in_high_byte(colors):
-            return file
-        exact = _as_8_bits(colors)
-        if exact is not None:
-            if has_alpha:
-                _check_deep_alpha(file, samples[..., color_bands])
-            return File(_encode_with_exif(exact, chunks), file.where)
-    bands_to_keep = _numbers_below(color_bands) if has_alpha else "all"
-    raise _lost_error(file, header.channels, "uint16", colors, bands_to_keep)
+        raise _lost_error(file, header.channels, "uint16", None, "all") from None
+    colors = samples[..., :color_bands]
+    if _is_in_high_byte(colors):
+        return file
+    exact = _as_8_bits(colors)
+    if exact is None:
+        bands_to_keep = _choose_bands_to_keep(samples, color_bands)
+        raise _lost_error(file, header.channels, "uint16", colors, bands_to_keep)
+    if has_alpha:
+        _check_deep_alpha(file, samples[..., color_bands])
+    return File(_encode_with_exif(exact, chunks), file.where)
 
 
 def _encode_with_exif(pixels: np.ndarray, chunks: tuple[png.Chunk, ...]) -> bytes:
@@ -166,11 +167,8 @@ def _check_alpha(file: File, alpha: np.ndarray, *, opaque: Any, keep: str) -> No
       opaque: the value of opaque pixels.
       keep: the options that keep the channel as a band, for the error.
     """
-    partly = alpha[(alpha > 0) & (alpha < opaque)]
-    if partly.size <= _MIN_SHARE_OF_PARTLY_TRANSPARENT * alpha.size:
-        return
-    degrees = len(np.unique(partly))
-    if degrees < _MIN_ALPHA_VALUES:
+    degrees = _count_degrees_of_band(alpha, opaque)
+    if not degrees:
         return
     raise ImageError(
         file.where,
@@ -179,6 +177,34 @@ def _check_alpha(file: File, alpha: np.ndarray, *, opaque: Any, keep: str) -> No
         remedy=f"keep it as a band with {keep}; or leave it out with {command(bands=RGB)}",
         kind=WOULD_BE_LOST,
     )
+
+
+def _count_degrees_of_band(alpha: np.ndarray, opaque: Any) -> int:
+    """Returns how many degrees of transparency an alpha channel has that looks like another band.
+
+    It is 0 for alpha that is opaque or transparent in most pixels, or that has few degrees.
+    """
+    partly = alpha[(alpha > 0) & (alpha < opaque)]
+    if partly.size <= _MIN_SHARE_OF_PARTLY_TRANSPARENT * alpha.size:
+        return 0
+    degrees = len(np.unique(partly))
+    return degrees if degrees >= _MIN_ALPHA_VALUES else 0
+
+
+def _choose_bands_to_keep(samples: np.ndarray, color_bands: int) -> str:
+    """Returns the value of `--bands` that keeps all of an image `[H, W, N]` but plain alpha.
+
+    Args:
+      samples: all bands of the image.
+      color_bands: how many of them are not declared as alpha.
+    """
+    for band in range(color_bands, samples.shape[2]):
+        alpha = samples[..., band]
+        if _count_degrees_of_band(alpha, opaque=alpha.max()):
+            return "all"
+    if color_bands < samples.shape[2]:
+        return ",".join(map(str, range(color_bands)))
+    return "all"
 
 
 def _decode_8_bit_tiff(file: File, header: tiff.TiffHeader) -> stills.Still:
@@ -296,14 +322,16 @@ def _is_in_high_byte(values: np.ndarray) -> bool:
     return not low_byte.any() or bool((low_byte == high_byte).all())
 
 
+def _is_flat_in_high_byte(values: np.ndarray) -> bool:
+    """Says whether the high byte of 16 bits is the same everywhere, and the values are not."""
+    if values.min() == values.max():
+        return False
+    return int(values.min()) >> 8 == int(values.max()) >> 8
+
+
 def _repeat_gray(pixels: np.ndarray) -> np.ndarray:
     """Returns one or three bands `[H, W, N]` as RGB `[H, W, 3]`."""
     return np.repeat(pixels, 3, axis=2) if pixels.shape[2] == 1 else np.ascontiguousarray(pixels)
-
-
-def _numbers_below(count: int) -> str:
-    """Returns `0,1,2` for 3."""
-    return ",".join(map(str, range(count)))
 
 
 def _can_be_kept(dtype: str, values: np.ndarray | None) -> bool:
@@ -331,15 +359,6 @@ def _keep_command(dtype: str, bands_to_keep: str) -> str:
     return command(bands=bands_to_keep, dtype=stored_dtype)
 
 
-def _lost_error_of_tiff(
-    file: File, header: tiff.TiffHeader, colors: np.ndarray | None
-) -> ImageError:
-    """Returns the error about a TIFF that does not fit into RGB of 8 bits; see `_lost_error`."""
-    is_alpha_beside_colors = header.alpha_bands > 0 and header.color_bands in _COLOR_BANDS
-    bands_to_keep = _numbers_below(header.color_bands) if is_alpha_beside_colors else "all"
-    return _lost_error(file, header.bands, header.dtype, colors, bands_to_keep)
-
-
 def _lost_error(
     file: File, count: int, dtype: str, values: np.ndarray | None, bands_to_keep: str
 ) -> ImageError:
@@ -360,7 +379,9 @@ def _lost_error(
         if values.dtype == np.uint16:
             found += f", of which the high byte is {values.min() >> 8} to {values.max() >> 8}"
     keep = _keep_command(dtype, bands_to_keep)
-    if dtype in ("uint8", "uint16"):
+    if dtype == "uint16" and values is not None and _is_flat_in_high_byte(values):
+        remedy = f"keep all of it with {keep}; the high byte alone would be an image of one color"
+    elif dtype in ("uint8", "uint16"):
         remedy = (
             f"keep all of it with {keep}; or take 8-bit RGB, the first three bands and the high "
             f"byte, with {command(bands=RGB)}"
