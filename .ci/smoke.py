@@ -51,7 +51,9 @@ def main() -> None:
     if not has_tensorflow:
         return
     for module in pkgutil.walk_packages(voc_seg_tfrecord.__path__, "voc_seg_tfrecord."):
-        if not module.name.endswith(("__main__", ".torch")):  # which needs PyTorch
+        if (
+            not module.name.endswith("__main__") and ".torch" not in module.name
+        ):  # which needs PyTorch
             importlib.import_module(module.name)
     builder = tfds.builder(SAMPLE, data_dir=data)
     classes = [list(e["labels"]) for e in tfds.as_numpy(builder.as_dataset(split="train"))]

@@ -30,7 +30,7 @@ public = (arrays, leaks, pipeline, report, splits, stats, verify)
 print(*(m.__name__.removeprefix("voc_seg_tfrecord.") for m in public))
 names = [m.name for m in pkgutil.walk_packages(voc_seg_tfrecord.__path__, "voc_seg_tfrecord.")]
 for name in names:
-    if not name.endswith(("__main__", ".torch")):  # which needs PyTorch
+    if not name.endswith("__main__") and ".torch" not in name:  # which needs PyTorch
         importlib.import_module(name)
 print(len(names))
 """

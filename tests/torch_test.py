@@ -1,6 +1,5 @@
 """Batches for PyTorch. Where PyTorch is not installed, nothing of this runs."""
 
-import dataclasses
 import functools
 import pickle
 
@@ -58,6 +57,10 @@ def data_dir(tmp_path_factory):
 @pytest.fixture
 def source(data_dir):
     return opened(data_dir)
+
+
+def memory_of(batches):
+    return [{tensor.data_ptr() for tensor in batch[:2]} for batch in batches]
 
 
 def content(batches):
@@ -257,6 +260,7 @@ def test_after_another_build_a_run_keeps_its_records_and_a_new_worker_ends_with_
 
 WORKERS = """
 import sys
+import numpy as np
 from voc_seg_tfrecord import data_source
 from voc_seg_tfrecord.torch import evaluation_loader, loader
 
@@ -268,8 +272,30 @@ def flipped(image, mask, rng):
 def run(transform, **options):
     train = loader(source, size=32, batch_size=3, transform=transform, **options)
     batches = [b for _ in range(3) for b in train]
-    assert all(b.images.is_shared() == (options["workers"] > 0) for b in batches)
     return [(b.images.tolist(), b.masks.tolist(), b.ids) for b in batches]
+
+def check_that_held_batches_stay():
+    random = np.random.default_rng(0)
+    for options in ({"workers": 2}, {"workers": 1, "prefetch_factor": 1}, {"workers": 0}):
+        train = loader(source, size=64, batch_size=2, **options)
+        held = []
+        for epoch in range(12):
+            for step, batch in enumerate(train):
+                view = random.choice(["images", "image", "array", "mask", "both"])
+                tensors = {
+                    "images": [batch.images],
+                    "image": [batch.images[1, 0]],
+                    "array": [batch.images.numpy()[:, :, 3:]],
+                    "mask": [batch.masks[0].numpy()],
+                    "both": [batch.images, batch.masks],
+                }[view]
+                held.append((tensors, [np.array(tensor) for tensor in tensors]))
+                while held and random.random() < 0.6:
+                    held.pop(random.integers(len(held)))
+                if random.random() < 0.1:
+                    break
+            for tensors, copies in held:
+                assert all(map(np.array_equal, tensors, copies))
 
 source = data_source("voc_seg_tfrecord/p", "train", sys.argv[1])
 if __name__ == "__main__":
@@ -286,6 +312,7 @@ if __name__ == "__main__":
             list(train)
         except Exception as error:
             print(type(error).__name__)
+    check_that_held_batches_stay()
     half = loader(source, size=8, batch_size=2, workers=2)
     next(iter(half))
     print(len(list(half)))
@@ -297,6 +324,39 @@ def test_any_number_of_workers_by_fork_or_spawn_gives_the_same_batches(data_dir,
     script.write_text(WORKERS)
     printed = run_python(script, data_dir, PYTHONPATH=str(REPOSITORY))
     assert printed.splitlines() == ["ConfigError", "ConfigError", "5"]
+
+
+KILLED = """
+import os, signal, sys
+from voc_seg_tfrecord import data_source
+from voc_seg_tfrecord.torch import loader
+
+source = data_source("voc_seg_tfrecord/p", "train", sys.argv[1])
+train = loader(source, size=64, batch_size=2, workers=2)
+batches = iter(train)
+held = next(batches)
+before = held.images.clone()
+os.kill(train._iterator._workers[0].pid, signal.SIGKILL)
+try:
+    list(batches)
+except RuntimeError as error:
+    print("killed" in str(error) or "exited" in str(error))
+print(before.equal(held.images))
+"""
+
+
+def test_a_killed_worker_ends_with_an_error_and_leaves_batches_that_are_held(data_dir):
+    printed = run_python("-c", KILLED, data_dir, PYTHONPATH=str(REPOSITORY))
+    assert printed.split() == ["True", "True"]
+
+
+def test_batches_that_nobody_holds_leave_their_memory_to_later_ones(source):
+    train = loader(source, shuffle=False, **PLAIN)
+    places = [place for _ in range(9) for place in memory_of(train)]
+    assert len(set().union(*places)) < len(places)
+    held = [batch for _ in range(9) for batch in train]
+    places = memory_of(held)
+    assert len(set().union(*places)) == 2 * len(held)
 
 
 LIBRARIES = {
@@ -345,4 +405,3 @@ def test_every_public_name_is_documented_and_every_field_of_a_batch_too():
     for named_tuple in (batches_of.Batch, batches_of.EvaluationBatch, Draw):
         for field in named_tuple._fields:
             assert f"{field}: " in named_tuple.__doc__
-    assert dataclasses.is_dataclass(batches_of._RandomCrop)

@@ -305,6 +305,8 @@ if __name__ == "__main__":
     import voc_seg_tfrecord
 
     for module in pkgutil.walk_packages(voc_seg_tfrecord.__path__, "voc_seg_tfrecord."):
-        if not module.name.endswith(("__main__", ".torch")):  # which needs PyTorch
+        if (
+            not module.name.endswith("__main__") and ".torch" not in module.name
+        ):  # which needs PyTorch
             importlib.import_module(module.name)
     sys.exit(main())

@@ -1,0 +1,206 @@
+"""Examples of a source as whole batches, which a loader asks for by their numbers."""
+
+from collections.abc import Sequence
+import math
+
+import numpy as np
+from torch.utils import data
+
+from voc_seg_tfrecord import arrays
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, VOID
+from voc_seg_tfrecord.reading.data_source import DataSource
+from voc_seg_tfrecord.reading.epoch_order import check_count, check_seed, example_rng
+from voc_seg_tfrecord.torch.batch import Batch, Channels, EvaluationBatch, check_channels
+from voc_seg_tfrecord.torch.batch_memory import NEW_MEMORY, Allocators, BatchBytes, BatchMemory
+from voc_seg_tfrecord.torch.crops import DecodedPair, make_crop
+from voc_seg_tfrecord.torch.epochs import Draw
+from voc_seg_tfrecord.torch.transforms import Transform, check_transformed
+
+_IMAGE_FILL = 0
+"""Value of padding in images; that in masks is void."""
+
+
+class SegmentationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
+    """Random crops by `Draw`, made in whole batches.
+
+    PyTorch's loader asks for a batch at once, by `__getitems__`. In a worker the batch lies in
+    shared memory. For a `DataLoader` of your own use `EpochBatches` as its `batch_sampler`, and
+    `collate_fn=lambda batch: batch`.
+
+    Args:
+      source: the examples.
+      size: see `loader`, as all that follows.
+      scales: see `loader`.
+      step: see `loader`.
+      flip: see `loader`.
+      seed: see `loader`.
+      transform: see `loader`.
+      channels: see `loader`.
+
+    Raises:
+      ConfigError: if an argument is wrong or the source lacks a feature.
+    """
+
+    def __init__(
+        self,
+        source: DataSource,
+        *,
+        size: arrays.Size | None,
+        scales: tuple[float, float] | None = None,
+        step: float | None = None,
+        flip: bool | None = None,
+        seed: int = 0,
+        transform: Transform | None = None,
+        channels: Channels = "first",
+    ) -> None:
+        check_seed(seed)
+        check_channels(channels)
+        self._source = with_features(source, [IMAGE, MASK, FILENAME])
+        self._crop = make_crop(size, scales, step, flip)
+        self._seed = seed
+        self._transform = transform
+        self._channels: Channels = channels
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    def __getitem__(self, draw: Draw) -> Batch:
+        """Returns a batch of one example."""
+        return self.__getitems__([draw])
+
+    def __getitems__(self, draws: Sequence[Draw]) -> Batch:
+        """Returns a batch of the examples, in their order."""
+        return self.make_batch(draws, NEW_MEMORY)
+
+    def count_bytes(self, batch_size: int) -> BatchBytes:
+        """Returns how many bytes a batch has, unless a transform makes more of it."""
+        if self._crop is None:
+            return BatchBytes(0, 0)
+        feature = self._source.features[IMAGE]
+        pixels = batch_size * math.prod(self._crop.size)
+        return BatchBytes(
+            images=pixels * (feature.shape[-1] or 0) * np.dtype(feature.np_dtype).itemsize,
+            masks=pixels,
+        )
+
+    def make_batch(self, draws: Sequence[Draw], allocators: Allocators) -> Batch:
+        """Returns a batch of the examples, in their order, in memory of the allocators."""
+        batch: BatchMemory | None = None
+        ids = []
+        for place, draw in enumerate(draws):
+            pair, rng = self._read(draw)
+            is_cropped_in_place = self._crop is not None and self._transform is None
+            if not is_cropped_in_place:
+                pair = self._crop_and_transform(pair, rng)
+            if batch is None:
+                size = pair.size if self._crop is None else self._crop.size
+                batch = BatchMemory.allocate(len(draws), size, allocators, like=pair.image)
+            batch.check_fits(pair, any_size=is_cropped_in_place)
+            images, masks = batch.arrays_of(place)
+            if self._crop is not None and is_cropped_in_place:
+                self._crop.write(pair, rng, images, masks)
+            else:
+                images[...] = pair.image
+                masks[...] = pair.mask
+            ids.append(pair.id)
+        if batch is None:
+            raise ConfigError("batch", found="no index", expected="one or more")
+        return Batch(batch.images(self._channels), batch.masks, ids)
+
+    def _read(self, draw: Draw) -> tuple[DecodedPair, np.random.Generator]:
+        """Returns an example, and the generator of its random numbers."""
+        if not isinstance(draw, Draw):
+            raise ConfigError(
+                "SegmentationDataset",
+                found=f"the index {draw!r}",
+                expected="a Draw, whose epoch decides on the crop",
+                remedy="use voc_seg_tfrecord.torch.loader, or give EpochBatches to a DataLoader "
+                "as its batch_sampler",
+            )
+        example = self._source[draw.number]
+        rng = example_rng(example[FILENAME], seed=self._seed, epoch=draw.epoch, copy=draw.copy)
+        return DecodedPair.of_example(example), rng
+
+    def _crop_and_transform(self, pair: DecodedPair, rng: np.random.Generator) -> DecodedPair:
+        if self._crop is not None:
+            pair = self._crop.apply(pair, rng)
+        if self._transform is None:
+            return pair
+        image, mask = self._transform(pair.image, pair.mask, rng)
+        check_transformed(pair.id, image, mask)
+        return DecodedPair(image, mask, pair.id)
+
+
+class EvaluationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
+    """Complete images by number, made in whole batches.
+
+    Args:
+      source: the examples.
+      multiple: see `evaluation_loader`.
+      channels: see `evaluation_loader`.
+
+    Raises:
+      ConfigError: if an argument is wrong or the source lacks a feature.
+    """
+
+    def __init__(
+        self, source: DataSource, *, multiple: int = 1, channels: Channels = "first"
+    ) -> None:
+        check_count("multiple", multiple)
+        check_channels(channels)
+        self._has_masks = MASK in source.features
+        features = [IMAGE, MASK, FILENAME] if self._has_masks else [IMAGE, FILENAME]
+        self._source = with_features(source, features)
+        self._multiple = multiple
+        self._channels: Channels = channels
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    def __getitem__(self, number: int) -> EvaluationBatch:
+        """Returns a batch of one example."""
+        return self.__getitems__([number])
+
+    def __getitems__(self, numbers: Sequence[int]) -> EvaluationBatch:
+        """Returns a batch of the examples, in their order."""
+        return self.make_batch(numbers, NEW_MEMORY)
+
+    def make_batch(self, numbers: Sequence[int], allocators: Allocators) -> EvaluationBatch:
+        """Returns a batch of the examples, in their order, in memory of the allocators."""
+        pairs = [DecodedPair.of_example(example) for example in self._source[list(numbers)]]
+        largest = np.max([pair.size for pair in pairs], axis=0)
+        height, width = -(-largest // self._multiple) * self._multiple
+        size = (int(height), int(width))
+        batch = BatchMemory.allocate(len(pairs), size, allocators, like=pairs[0].image)
+        for place, pair in enumerate(pairs):
+            batch.check_fits(pair, any_size=True)
+            images, masks = batch.arrays_of(place)
+            height, width = pair.size
+            images[...] = _IMAGE_FILL
+            masks[...] = VOID
+            images[:height, :width] = pair.image
+            masks[:height, :width] = pair.mask
+        return EvaluationBatch(
+            batch.images(self._channels),
+            batch.masks if self._has_masks else None,
+            [pair.id for pair in pairs],
+            [pair.size for pair in pairs],
+        )
+
+
+def with_features(source: DataSource, names: Sequence[str]) -> DataSource:
+    """Returns a source with these features and no others.
+
+    Raises:
+      ConfigError: if it lacks one.
+    """
+    missing = [name for name in names if name not in source.features]
+    if missing:
+        raise ConfigError(
+            "source",
+            found=f"no {' and no '.join(missing)} among {', '.join(sorted(source.features))}",
+            expected=f"{', '.join(names)}",
+            remedy="open the data_source without features=, or build the dataset with masks",
+        )
+    return source.without([name for name in source.features if name not in names])

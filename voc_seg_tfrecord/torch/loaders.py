@@ -1,0 +1,329 @@
+"""Loaders of batches, by threads of this process or by worker processes."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch.utils import data
+
+from voc_seg_tfrecord import arrays
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.core.names import FILENAME, LABELS
+from voc_seg_tfrecord.core.threads import MAX_GROUPS_AHEAD, ordered_map
+from voc_seg_tfrecord.reading.balance import Balance, BalanceBy, balance_classes, check_balance
+from voc_seg_tfrecord.reading.data_source import DataSource
+from voc_seg_tfrecord.reading.epoch_order import check_count, check_shard
+from voc_seg_tfrecord.torch.batch import Channels
+from voc_seg_tfrecord.torch.batch_memory import (
+    BatchBuffers,
+    BatchBytes,
+    BatchLoans,
+    BufferNumbers,
+)
+from voc_seg_tfrecord.torch.datasets import EvaluationDataset, SegmentationDataset, with_features
+from voc_seg_tfrecord.torch.epochs import EpochBatches
+from voc_seg_tfrecord.torch.transforms import Transform
+
+_BATCHES_AHEAD_OF_WORKER = 2
+"""PyTorch's default of `prefetch_factor`."""
+
+_BATCHES_OF_USER = 3
+"""How many batches a training may hold without new memory: one that it trains on, the next one, and
+one that it keeps."""
+
+
+def loader(
+    source: DataSource,
+    *,
+    size: arrays.Size | None,
+    batch_size: int,
+    seed: int = 0,
+    scales: tuple[float, float] | None = None,
+    step: float | None = None,
+    flip: bool | None = None,
+    transform: Transform | None = None,
+    shuffle: bool = True,
+    drop_last: bool = True,
+    balance: BalanceBy | None = None,
+    balance_threshold: float | None = None,
+    shard: tuple[int, int] = (0, 1),
+    first_epoch: int = 0,
+    start_step: int = 0,
+    channels: Channels = "first",
+    workers: int = 0,
+    **options: Any,
+) -> "SegmentationLoader":
+    """Shuffles, scales, crops and flips at random. Each iteration is the next epoch.
+
+    Args:
+      source: the examples, as `data_source` opens them.
+      size: size of the crops, one number for a square, or height and width. None leaves images
+        complete, and `transform` has to bring those of a batch to one size.
+      batch_size: examples per batch of this process.
+      seed: 0 to 2**31 - 1 (0).
+      scales: the smallest and the largest random scale, (0.5, 2) by default; (1, 1) does not
+        scale.
+      step: difference between neighboring scales; see `arrays.random_scaled_crop`.
+      flip: whether to swap left and right with probability 0.5, which is the default.
+      transform: changes each crop and its mask; see `torchvision_transform` and
+        `albumentations_transform`.
+      shuffle: whether to draw the order of all examples anew in each epoch (True).
+      drop_last: whether to drop the examples that do not fill a batch (True), in each epoch other
+        ones.
+      balance: `classes` draws images with rare classes more often; see
+        `pipeline.training_batches`. All records are read once more for it.
+      balance_threshold: above 0, up to 1; see `pipeline.training_batches`.
+      shard: the rank of this process and how many there are (0 of 1). All together have each
+        example of an epoch once, and each has as many batches.
+      first_epoch: number of the first epoch (0).
+      start_step: how many batches of the first epoch to leave out (0), to go on where a run has
+        stopped: `first_epoch, start_step = divmod(steps_done, len(loader))`.
+      channels: whether images are `[B, 3, H, W]` or `[B, H, W, 3]`.
+      workers: processes that make batches (0). They stay for all epochs. Without them threads of
+        this process do it, or with a `transform` this thread.
+      **options: of PyTorch's `DataLoader`, such as `pin_memory`.
+
+    Returns:
+      A loader of `Batch`.
+
+    Raises:
+      ConfigError: if an argument is wrong, the source lacks a feature, or an epoch has no batch.
+    """
+    dataset = SegmentationDataset(
+        source,
+        size=size,
+        scales=scales,
+        step=step,
+        flip=flip,
+        seed=seed,
+        transform=transform,
+        channels=channels,
+    )
+    batches = EpochBatches(
+        len(dataset),
+        batch_size=batch_size,
+        seed=seed,
+        shuffle=shuffle,
+        drop_last=drop_last,
+        balance=_find_balance(source, balance, balance_threshold),
+        shard=shard,
+        first_epoch=first_epoch,
+        start_step=start_step,
+    )
+    # Libraries of transforms draw from generators of the process, which threads would share.
+    in_threads = transform is None
+    return SegmentationLoader(
+        dataset,
+        batches,
+        workers,
+        byte_counts=dataset.count_bytes(batch_size),
+        in_threads=in_threads,
+        options=options,
+    )
+
+
+def evaluation_loader(
+    source: DataSource,
+    *,
+    batch_size: int = 1,
+    multiple: int = 1,
+    shard: tuple[int, int] = (0, 1),
+    channels: Channels = "first",
+    workers: int = 0,
+    **options: Any,
+) -> "SegmentationLoader":
+    """Gives complete images, each once, in the order of the source.
+
+    Args:
+      source: the examples, as `data_source` opens them.
+      batch_size: examples per batch (1); the last batch may be smaller.
+      multiple: height and width of a batch are those of its largest image, rounded up to a
+        multiple of this (1).
+      shard: the rank of this process and how many there are (0 of 1). All together have each
+        example once; some may have one example less than others.
+      channels: whether images are `[B, 3, H, W]` or `[B, H, W, 3]`.
+      workers: processes that make batches (0); without them threads of this process do it.
+      **options: of PyTorch's `DataLoader`, such as `pin_memory`.
+
+    Returns:
+      A loader of `EvaluationBatch`.
+
+    Raises:
+      ConfigError: if an argument is wrong or the source lacks a feature.
+    """
+    check_count("batch_size", batch_size)
+    check_shard(shard)
+    dataset = EvaluationDataset(source.shard(*shard), multiple=multiple, channels=channels)
+    batches = data.BatchSampler(range(len(dataset)), batch_size, drop_last=False)
+    return SegmentationLoader(
+        dataset,
+        batches,
+        workers,
+        byte_counts=BatchBytes(0, 0),
+        in_threads=True,
+        options=options,
+    )
+
+
+class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-ignore]
+    """PyTorch's loader with workers that stay, or with threads if it has no workers.
+
+    An error of this package that a worker raises is raised here with its own class.
+
+    Args:
+      dataset: makes a batch of a list of indices.
+      batches: the lists of indices of an epoch.
+      workers: how many processes make batches.
+      byte_counts: of a batch, for which buffers are kept.
+      in_threads: whether threads make batches if there are no workers.
+      options: of `DataLoader`.
+    """
+
+    def __init__(
+        self,
+        dataset: SegmentationDataset | EvaluationDataset,
+        batches: "data.Sampler[Any]",
+        workers: int,
+        *,
+        byte_counts: BatchBytes,
+        in_threads: bool,
+        options: dict[str, Any],
+    ) -> None:
+        if isinstance(workers, bool) or not isinstance(workers, int) or workers < 0:
+            raise ConfigError("workers", found=repr(workers), expected="0 or more processes")
+        batches_ahead = MAX_GROUPS_AHEAD
+        if workers:
+            batches_ahead = workers * (options.get("prefetch_factor") or _BATCHES_AHEAD_OF_WORKER)
+        buffers = BatchBuffers.allocate(
+            batches_ahead + _BATCHES_OF_USER, byte_counts, is_shared=workers > 0
+        )
+        self._batch_maker = dataset
+        self._batches = batches
+        self._in_threads = in_threads
+        self._loans = BatchLoans(buffers)
+        # Pinned here: PyTorch's thread for it knows nothing of buffers.
+        options = dict(options)
+        self._wants_pinned = options.pop("pin_memory", False)
+        super().__init__(
+            _WorkerDataset(dataset, buffers),
+            batch_sampler=_BatchTasks(batches, self._loans),
+            num_workers=workers,
+            persistent_workers=workers > 0,
+            collate_fn=_return_batch,
+            **options,
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.num_workers:
+            batches = self._make_in_workers()
+        elif self._in_threads:
+            batches = self._make_in_threads()
+        else:
+            batches = map(self._make_here, self._batches)
+        is_pinned = self._wants_pinned and torch.cuda.is_available()
+        return map(_pin, batches) if is_pinned else batches
+
+    def _make_in_workers(self) -> Iterator[Any]:
+        for batch in super().__iter__():
+            if isinstance(batch, VocSegError):
+                raise batch
+            yield self._loans.lend(batch)
+
+    def _make_in_threads(self) -> Iterator[Any]:
+        """Yields the batches of an epoch, some of which are made ahead."""
+        for _, batch in ordered_map(self._make_here, self._batches):
+            yield batch
+
+    def _make_here(self, indices: Any) -> Any:
+        """Returns a batch that this thread makes."""
+        return self._batch_maker.make_batch(indices, self._loans.allocators())
+
+
+def _pin(batch: Any) -> Any:
+    """Returns a batch whose tensors are in pinned memory."""
+    return type(batch)(
+        *(value.pin_memory() if isinstance(value, torch.Tensor) else value for value in batch)
+    )
+
+
+def _return_batch(batch: Any) -> Any:
+    """Stands for PyTorch's collation, as the dataset makes whole batches."""
+    return batch
+
+
+class _BatchTask(NamedTuple):
+    """What a worker is to do.
+
+    Attributes:
+      indices: of the examples of a batch.
+      buffers: to which it writes them.
+    """
+
+    indices: Any
+    buffers: BufferNumbers
+
+
+class _BatchTasks(data.Sampler):  # type: ignore[type-arg, unused-ignore]
+    """The tasks of an epoch for workers.
+
+    Args:
+      batches: the lists of indices of an epoch.
+      loans: the buffers.
+    """
+
+    def __init__(self, batches: "data.Sampler[Any]", loans: BatchLoans) -> None:
+        self._batches = batches
+        self._loans = loans
+
+    def __len__(self) -> int:
+        return len(self._batches)  # type: ignore[arg-type, unused-ignore]
+
+    def __iter__(self) -> Iterator[_BatchTask]:
+        # PyTorch asks for the first task when no worker has one of the last epoch any more.
+        self._loans.free_reserved()
+        for indices in self._batches:
+            yield _BatchTask(indices, self._loans.reserve())
+
+
+class _WorkerDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
+    """Does the tasks of a worker.
+
+    Errors of this package are returned in place of batches: PyTorch sends an error of a worker as
+    text, and makes a RuntimeError of it.
+
+    Args:
+      dataset: makes the batches.
+      buffers: to which they are written.
+    """
+
+    def __init__(
+        self, dataset: SegmentationDataset | EvaluationDataset, buffers: BatchBuffers
+    ) -> None:
+        self._dataset = dataset
+        self._buffers = buffers
+
+    def __len__(self) -> int:
+        return len(self._dataset)
+
+    def __getitems__(self, task: _BatchTask) -> Any:
+        try:
+            batch = self._dataset.make_batch(task.indices, self._buffers.allocators(task.buffers))
+        except VocSegError as error:
+            return error
+        return self._buffers.describe(batch, task.buffers)
+
+
+def _find_balance(
+    source: DataSource, by: BalanceBy | None, threshold: float | None
+) -> Balance | None:
+    """Finds how often each example is to be drawn; reads the labels of all records."""
+    check_balance(by, threshold)
+    if by is None:
+        return None
+    filenames = []
+    has_class = np.zeros((len(source), len(source.class_names)), bool)
+    for number, example in enumerate(with_features(source, [FILENAME, LABELS])):
+        filenames.append(example[FILENAME])
+        has_class[number, example[LABELS]] = True
+    return balance_classes(filenames, has_class, threshold)
