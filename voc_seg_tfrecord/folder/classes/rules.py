@@ -45,7 +45,7 @@ def names_are_in_another_order(
 def contradicts_another_file(
     candidate: ClassFileCandidate, other: ClassFileCandidate, evidence: ClassFileEvidence
 ) -> str | None:
-    """If a file can be numbered in two ways and other files contradict one, that one loses.
+    """If a file has two possible numberings, one that other files contradict loses.
 
     Example: `classes.txt` has a and b, and `class_names.txt` has background, a and b. So `a` is
     value 1 in `classes.txt`, too.
@@ -72,7 +72,7 @@ def _find_files_against(candidate: ClassFileCandidate, evidence: ClassFileEviden
 def says_less(
     candidate: ClassFileCandidate, other: ClassFileCandidate, evidence: ClassFileEvidence
 ) -> str | None:
-    """A class file loses to one that agrees with it and has colors, or names the background.
+    """A class file loses to one that agrees and also has colors or names the background.
 
     Example: `classes.txt` has the names, and `labelmap.txt` the same names with colors.
     """
@@ -89,7 +89,7 @@ def says_less(
 def says_the_same(
     candidate: ClassFileCandidate, other: ClassFileCandidate, evidence: ClassFileEvidence
 ) -> str | None:
-    """If two class files have the same classes, the one that is searched later loses.
+    """If two class files have the same classes, the later one in the search order loses.
 
     Example: `classes.txt` and `labels.txt` have the same names in the same order.
     """

@@ -33,7 +33,7 @@ def cross_splits(
 def are_a_part(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """A part loses to what has all its folders of images and masks, and more.
+    """A set loses to one that has all of its image and mask folders, and more.
 
     Example: `s1/images` with `s2/masks` loses to `s1/images` with `s1/masks`, `s2/images` with
     `s2/masks`, and so on. Other rules would find that too, one pair of a thousand folders after
@@ -52,7 +52,7 @@ def are_a_part(
 def have_other_sizes(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """Images of other sizes than the masks lose to images of their sizes.
+    """Images whose sizes differ from the masks lose to images of the same sizes.
 
     Example: `images_small` loses to `images`, whose images are as large as the masks.
     """
@@ -71,7 +71,7 @@ def _has_sizes_alone(
 def are_called_augmented(
     candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> str | None:
-    """Images that are called augmented lose if their masks are not called so.
+    """Images named augmented lose if their masks are not.
 
     Example: `images_aug` with `masks` loses to `images`.
     """
@@ -87,7 +87,7 @@ def are_called_augmented(
 def lie_among_masks(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """Images in a folder that is called masks lose to images elsewhere.
+    """Images in a folder named masks lose to images elsewhere.
 
     Example: `masks/1.jpg` loses to `photos/1.jpg`; it shows how the mask lies over the photo.
     """
@@ -103,7 +103,7 @@ def lie_among_masks(
 def have_fewer_masks(
     candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> str | None:
-    """Images of some masks lose to images of all these masks, and more.
+    """Images for some of the masks lose to images for all of them and more.
 
     Example: `shown` with images of 3 masks loses to `photos` with images of all 100.
     """
@@ -115,7 +115,7 @@ def have_fewer_masks(
 def have_labels_painted_in(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """Images into which the labels are painted lose to the same images without them.
+    """Images with painted labels lose to the same images without them.
 
     Example: `shown/1.jpg` is `photos/1.jpg` with a red tint where the mask has class 1.
     """
@@ -127,7 +127,7 @@ def have_labels_painted_in(
 def share_fewer_words(
     candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> str | None:
-    """The folder of images that shares more words with the folder of masks wins.
+    """The image folder that shares more words with the mask folder wins.
 
     Example: `garden_images` with `kitchen_masks` loses to `kitchen` with `kitchen_masks`.
     """
@@ -139,7 +139,7 @@ def share_fewer_words(
 def are_copied_images(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """Copies of the images lose. Folders of splits come first, then names like those of the masks.
+    """Copies of the images lose. Split folders win, then names like those of the masks.
 
     Example: `all_images` loses to `train` and `val`, which have the same files.
     """
@@ -169,7 +169,7 @@ def _image_rank(candidate: PairingCandidate) -> tuple[bool, int, str, list[str]]
 def are_called_predictions(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """Masks that are called predictions, drawings, objects or backups lose.
+    """Masks named predictions, drawings, objects or backups lose.
 
     Example: `predictions` loses to `labels`, and so does `overlays`.
     """
@@ -193,7 +193,7 @@ def look_like_photos(
 def have_other_mask_sizes(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """Masks of other sizes than the images lose to masks of their sizes.
+    """Masks whose sizes differ from the images lose to masks of the same sizes.
 
     Example: `masks_small` loses to `masks`.
     """
@@ -203,7 +203,7 @@ def have_other_mask_sizes(
 
 
 def are_arrays(candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence) -> str | None:
-    """Arrays lose to picture files.
+    """Arrays lose to image files.
 
     Example: labelme's `SegmentationClass/1.npy` loses to `SegmentationClassPNG/1.png`.
     """
@@ -215,7 +215,7 @@ def are_arrays(candidate: PairingCandidate, other: PairingCandidate, _: FileEvid
 def come_later_in_voc(
     candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> str | None:
-    """Of VOC's own folders `SegmentationClass` comes first, then those with PNG, Aug, Raw.
+    """`SegmentationClass` wins over VOC's other folders, then those with PNG, Aug, Raw.
 
     Example: `SegmentationClassAug` loses to `SegmentationClass`; `--masks` chooses it.
     """
@@ -256,7 +256,7 @@ def _mask_rank(candidate: PairingCandidate) -> tuple[int, int, str, str]:
 def are_masks_of_masks(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """Images that look like masks lose, unless they are called images.
+    """Images that look like masks lose, unless they are named images.
 
     Example: `b` with `masks` loses if the files in `b` have a few colors too.
     """

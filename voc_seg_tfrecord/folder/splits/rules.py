@@ -19,7 +19,7 @@ from voc_seg_tfrecord.folder.splits.split_lists import ListRank
 def lie_among_results(
     candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
 ) -> str | None:
-    """Lists in a folder of results, or of a run, are those that a model was trained with.
+    """Lists in a folder of results or of a training run lose to other splits.
 
     Example: `runs/3/train.txt` and `runs/3/val.txt` lose to `train.txt` and `val.txt`.
     """
@@ -31,7 +31,7 @@ def lie_among_results(
 def hold_train_and_more(
     candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
 ) -> str | None:
-    """A list such as trainval loses beside the lists that it is made of.
+    """A combined list such as trainval loses to its parts.
 
     Example: `trainval.txt` loses to the folders `images/train` and `images/val`.
     """
@@ -57,7 +57,7 @@ def are_for_another_task(
 def agree_with_lists_in_their_place(
     candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
 ) -> str | None:
-    """Lists in the place that VOC's layout has for them win over what agrees with them.
+    """Lists where VOC's layout has them win over splits that agree with them.
 
     Lists of other images and of other splits may belong to them, and stay.
 
@@ -78,7 +78,7 @@ def agree_with_lists_in_their_place(
 def have_train_divided_by_lists(
     candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
 ) -> str | None:
-    """What has one train loses to lists that divide it into train and validation.
+    """A single train loses to lists that divide it into train and validation.
 
     Example: the folders `imagesTr` and `imagesTs` lose to nnU-Net's `splits_final.json`, which
     divides the images of `imagesTr`.
@@ -113,7 +113,7 @@ def are_folders_with_lists(
 def are_part_of_others(
     candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
 ) -> str | None:
-    """What puts the same images, or fewer, into the same splits loses.
+    """Splits that repeat another reading, or a part of it, lose.
 
     But plain names, such as `train.txt`, stay beside longer ones that have more images, such as
     `train_all.txt`: which are meant is a question.
