@@ -105,9 +105,9 @@ def its_tool_numbers_otherwise(
 def means_the_same(
     candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
 ) -> str | None:
-    """Of two candidates that give each pixel the same class, the one with more classes loses.
+    """If two candidates give each pixel the same class, the one with more classes loses.
 
-    If they have equally many, it is the one listed later. Example: `colors.txt` has no background,
+    If they have equally many, the one listed later loses. Example: `colors.txt` has no background,
     and no mask has black. Then no class is added for it.
     """
     if evidence.classes[candidate] != evidence.classes[other]:
