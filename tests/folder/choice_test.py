@@ -307,6 +307,40 @@ def test_test_images_without_masks_make_no_split(tmp_path):
     assert "test/ has no image with a mask, so it makes no split." in " ".join(plan.notes)
 
 
+def test_test_images_that_are_arrays_are_told_as_pictures_are(tmp_path):
+    for split, ids in (("train", "abc"), ("test", "de")):
+        for image_id in ids:
+            path = tmp_path / f"{split}/images/{image_id}.npy"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            np.save(path, np.zeros((*exports.SIZE, 4), np.uint8))
+    write(tmp_path, "abc - train/masks/{}.png")
+    plan = plan_of(tmp_path, bands="all")
+    assert images_of(plan) == {"train": [*"abc"]}
+    assert unused_of(plan) == {("test/images", "image without a mask"): ["d.npy", "e.npy"]}
+
+
+def test_pairs_beside_a_pair_that_is_named_by_its_folder_are_not_left_out(tmp_path):
+    write(
+        tmp_path,
+        "cde hall/{}.jpg hall/{}.png",
+        "fgh yard/{}.jpg yard/{}.png",
+        "a hall/image.jpg hall/label.png",
+        "b yard/image.jpg yard/label.png",
+    )
+    text = refused(tmp_path, "4 ways to read images and masks")
+    assert [words for words, _ in proposed(text)][:3] == [
+        "2 images with masks",
+        "3 images with masks",
+        "3 images with masks",
+    ]
+
+
+def test_a_drawing_beside_a_pair_that_is_named_by_its_folder_is_no_set(tmp_path):
+    write(tmp_path, "ab {}/image.jpg {}/label.png")
+    exports.put_image(tmp_path, "a/a_more.png")
+    assert images_of(plan_of(tmp_path)) == {"train": ["image", "image"]}
+
+
 def test_test_images_are_found_where_the_folder_above_has_the_word_of_the_split_too(tmp_path):
     sets = ("train_images/train/{}.jpg train_masks/train/{}.png", "val_images/val/{}.jpg")
     write(tmp_path, f"abc {sets[0]}", f"de {sets[1]} val_masks/val/{{}}.png")

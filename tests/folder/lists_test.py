@@ -383,6 +383,30 @@ def test_images_that_become_background_are_named_and_are_no_overlays(tmp_path, o
     refused(tmp_path, r"is a copy of .* the first of 4 such images", **said)
 
 
+@pytest.mark.parametrize("photos", ["data/photos/{}.jpg", "data/{}.jpg"])
+def test_images_below_the_masks_are_not_told_to_be_masks(tmp_path, photos):
+    exports.put_pairs(tmp_path, "abcd", photos, "data/{}.png")
+    exports.put_image(tmp_path, photos.format("e"))
+    said = {"images": photos.rpartition("/")[0], "masks": "data", "missing_mask": "background"}
+    plan = plan_of(tmp_path, **said)
+    assert {split: len(ids) for split, ids in plan.splits.items()} == {"train": 5}
+
+
+@pytest.mark.parametrize(
+    ("jpeg", "words"),
+    [
+        ("train/masks/e.jpg", r"train/masks/e\.jpg: a JPEG, or the like, where a mask should be"),
+        ("train/masks/of_e.jpg", r"train/masks/of_e\.jpg: the first of 1 files"),
+    ],
+)
+def test_images_whose_masks_are_jpegs_never_become_background_in_parts(tmp_path, jpeg, words):
+    for split, ids in (("train", "ab"), ("val", "cd")):
+        exports.put_pairs(tmp_path, ids, split + "/images/{}.jpg", split + "/masks/{}.png")
+    exports.put_image(tmp_path, "train/images/e.jpg")
+    exports.put_image(tmp_path, jpeg)
+    refused(tmp_path, words, missing_mask="background")
+
+
 def put_photos(root, pattern, *, side, turned=False):
     """Writes photos a to d of 8 x 6 areas, each with `side` pixels at a side."""
     for seed, name in enumerate("abcd"):

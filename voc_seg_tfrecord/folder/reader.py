@@ -12,9 +12,9 @@ from etils import epath
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
-from voc_seg_tfrecord.core.layout import MASK_ENDINGS
 from voc_seg_tfrecord.folder.files import discovery
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
+from voc_seg_tfrecord.folder.files.file_sets import RoleEndings
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.ignore_masks import pair_ignore_masks
 from voc_seg_tfrecord.folder.files.ignore_proposals import add_ignore_masks
@@ -94,7 +94,7 @@ class FolderReader:
     def _ignore_layout(self, listing: Listing, options: _FileOptions) -> GivenLayout:
         """Returns the layout of ignore masks that the user named, in some files of the folder."""
         named = {"ignore_masks": options.ignore_masks}
-        return GivenLayout(listing, named, MASK_ENDINGS, self._looks)
+        return GivenLayout(listing, named, RoleEndings(), self._looks)
 
     def _find_ignore_folders(self, options: _FileOptions) -> list[str]:
         """Returns the folders of ignore masks that the user named."""

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence, Set
 import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError, join_names
+from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.layout import (
-    ENDINGS_BY_ROLE,
     IMAGE_OR_ARRAY_ENDINGS,
     MASK_ENDINGS,
     SOFT_MASK_ENDINGS,
     Layout,
+    Part,
 )
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
@@ -26,9 +27,10 @@ from voc_seg_tfrecord.folder.files.file_questions import (
     ask_which_sets,
     is_answered,
 )
-from voc_seg_tfrecord.folder.files.file_sets import FileSet
+from voc_seg_tfrecord.folder.files.file_sets import FileSet, RoleEndings
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedFolder
 from voc_seg_tfrecord.folder.files.image_channels import (
+    ChannelImages,
     find_channel_images,
     several_channels_error,
 )
@@ -52,7 +54,7 @@ from voc_seg_tfrecord.folder.files.object_masks import (
     check_no_masks_of_objects,
 )
 from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings
-from voc_seg_tfrecord.folder.files.paths import common_folder, deepest_above, paths_below, stem
+from voc_seg_tfrecord.folder.files.paths import common_folder, deepest_above, stem
 from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons
 from voc_seg_tfrecord.folder.files.polygon_tool import notes_on
 from voc_seg_tfrecord.folder.tree.listing import Listing
@@ -91,9 +93,11 @@ def find_tree(
       LayoutError: if there are no images with masks, or several pairings; the error lists them
         with the options that choose each.
     """
-    endings = IMAGE_OR_ARRAY_ENDINGS if bands else ENDINGS_BY_ROLE["images"]
-    mask_endings = SOFT_MASK_ENDINGS if soft_masks else MASK_ENDINGS
-    given = GivenLayout(listing, options, endings, looks, mask_endings=mask_endings)
+    endings = RoleEndings(
+        images=IMAGE_OR_ARRAY_ENDINGS if bands else IMAGE_ENDINGS,
+        masks=SOFT_MASK_ENDINGS if soft_masks else MASK_ENDINGS,
+    )
+    given = GivenLayout(listing, options, endings, looks)
     tree = _find_labels(given, exif)
     lists_path = given.lists_path()
     if lists_path is None:
@@ -107,6 +111,9 @@ def _find_labels(given: GivenLayout, exif: str) -> VocTree:
     polygons = _find_polygons(given, exif)
     if polygons.tree and (given.mask_name or not _may_have_masks(given)):
         return polygons.tree
+    label_files = given.named_label_files()
+    if label_files:
+        raise _no_polygons_error(label_files[0], polygons.problems)
     try:
         masks = _find_mask_tree(_without_photos(given, polygons))
     except LayoutError as error:
@@ -121,6 +128,19 @@ def _find_labels(given: GivenLayout, exif: str) -> VocTree:
     check_pixels_are_classes(masks)
     check_one_numbering(masks)
     return _with_note_on_polygons(masks, polygons)
+
+
+def _no_polygons_error(file: str, problems: Sequence[VocSegError]) -> VocSegError:
+    """Returns the error about a file that the user named, of which no polygons can be read."""
+    if problems:
+        return problems[0]
+    tools = join_names([tool.name for tool in SHAPE_TOOLS], "or")
+    return ConfigError(
+        "option masks",
+        found=f"the file {file}, which has no polygons",
+        expected=f"a folder of masks, or polygons of {tools}",
+        remedy="check the name",
+    )
 
 
 def _find_polygons(given: GivenLayout, exif: str) -> FoundPolygons:
@@ -139,12 +159,9 @@ def _without_photos(given: GivenLayout, polygons: FoundPolygons) -> GivenLayout:
 
 
 def _may_have_masks(given: GivenLayout) -> bool:
-    """Says whether the folder of masks that the user named has files that may be masks."""
-    folder = given.options.get("masks")
-    if folder is None:
-        return True
-    paths = paths_below(given.listing.below(), folder)
-    return any(path.lower().endswith(tuple(given.mask_endings)) for path in paths)
+    """Says whether files that may be masks are among those that the user named as labels."""
+    endings = tuple(given.endings.masks)
+    return any(path.lower().endswith(endings) for path in given.label_paths())
 
 
 def _with_note_on_polygons(masks: VocTree, polygons: FoundPolygons) -> VocTree:
@@ -163,21 +180,68 @@ def _with_note_on_polygons(masks: VocTree, polygons: FoundPolygons) -> VocTree:
 
 
 def _find_mask_tree(given: GivenLayout) -> VocTree:
-    """Finds the tree whose masks are files of pixels; see `find_tree`."""
+    """Finds the tree whose masks are files of pixels; see `find_tree`.
+
+    Raises:
+      QuestionError: if the rules leave several readings.
+      LayoutError: if there are no images with masks, or the masks have no classes.
+    """
     if "/" in given.image_name or "/" in given.mask_name:
-        return _tree_of_patterns(given)
+        return _tree_of_layout(given, "", _layout_of_patterns(given))
     pairings = _list_pairings(given)
     if _names_parts(given):
         return _tree_of_layout(given, "", _parts_of_options(given, pairings))
-    return _tree_of_choice(given, pairings)
+    choice = _choose_or_ask(given, pairings)
+    channels = _find_channels(given, {pairing.masks.folder for pairing in choice.chosen})
+    if channels is not None:
+        return _tree_of_channels(given, channels)
+    if not choice.chosen:
+        return _tree_without_pairs(given, pairings)
+    arranged = arrange(given.listing, choice.chosen, given.endings)
+    if arranged is None or choice.beside:
+        raise ask_which_sets(given.listing, choice, given.endings)
+    return _tree_of_pairings(given, pairings, choice, arranged)
 
 
-def _tree_of_patterns(given: GivenLayout) -> VocTree:
-    """Returns the tree of patterns that name folders too, so that nothing has to be paired."""
+def _layout_of_patterns(given: GivenLayout) -> Layout:
+    """Returns the layout of patterns that name folders too, so that nothing has to be paired.
+
+    Raises:
+      ConfigError: if the user gave several folders of images or masks, and not as parts.
+    """
+    if _names_parts(given):
+        return _layout_of_named_parts(given)
+    if len(given.image_folders) > 1 or len(given.mask_folders) > 1:
+        raise _folders_without_names_error(given)
     images = given.image_folders[0].path if given.image_folders else ""
     masks = given.mask_folders[0].path if given.mask_folders else ""
-    layout = Layout(images or ".", masks or ".", given.image_name, given.mask_name)
-    return _tree_of_layout(given, "", layout)
+    return Layout(images or ".", masks or ".", given.image_name, given.mask_name)
+
+
+def _layout_of_named_parts(given: GivenLayout) -> Layout:
+    """Returns the layout of parts whose files are named by patterns with folders."""
+    _check_parts(given)
+    mask_folder_of_part = {each.part: each.path for each in given.mask_folders}
+    parts: list[Part] = []
+    for named in given.image_folders:
+        if named.part not in mask_folder_of_part:
+            raise _no_masks_of_part_error(named)
+        images, masks = named.path or ".", mask_folder_of_part[named.part] or "."
+        parts.append(Part(named.part, images, masks, given.image_name, given.mask_name))
+    return Layout(".", ".", parts=tuple(parts))
+
+
+def _folders_without_names_error(given: GivenLayout) -> ConfigError:
+    option, folders = "images", given.image_folders
+    if len(folders) < 2:
+        option, folders = "masks", given.mask_folders
+    return ConfigError(
+        f"option {option}",
+        found=f"{len(folders)} folders, such as {folders[0].path} and {folders[1].path}, and a "
+        "pattern of names that has a folder",
+        expected="one folder, or a name for each folder in --images and in --masks",
+        remedy="name the folders, such as --images train=A,test=B --masks train=C,test=D",
+    )
 
 
 def _tree_of_layout(given: GivenLayout, root: str, layout: Layout) -> VocTree:
@@ -193,8 +257,8 @@ def _tree_of_layout(given: GivenLayout, root: str, layout: Layout) -> VocTree:
         folder,
         layout,
         given.listing,
-        image_endings=given.endings,
-        mask_endings=given.mask_endings,
+        image_endings=given.endings.images,
+        mask_endings=given.endings.masks,
     )
     return VocTree(folder, layout, given.listing, given_files=files)
 
@@ -242,17 +306,7 @@ def _parts_of_options(given: GivenLayout, pairings: Sequence[Pairing]) -> Layout
     Raises:
       ConfigError: if the parts of images and of masks have other names, or one has no pairs.
     """
-    paths = [each.path for each in given.image_folders]
-    repeated = [path for path in paths if paths.count(path) > 1]
-    if repeated:
-        raise ConfigError(
-            "option images",
-            found=f"the folder {repeated[0]!r} in two parts",
-            expected="folders of their own for each part",
-            remedy="name each folder once",
-        )
-    _check_part_names("images", given.image_folders)
-    _check_part_names("masks", given.mask_folders)
+    _check_parts(given)
     mask_folder_of_part = {each.part: each.path for each in given.mask_folders}
     evidence = FileEvidence(given.listing, pairings, given.options, given.looks)
     parts = []
@@ -265,6 +319,25 @@ def _parts_of_options(given: GivenLayout, pairings: Sequence[Pairing]) -> Layout
         check_masks_of_many_images(given.listing, *pairing.folders, pairing.images.names)
         parts.append(part_of(named.part, pairing))
     return Layout(".", ".", parts=tuple(parts))
+
+
+def _check_parts(given: GivenLayout) -> None:
+    """Checks that each part has folders of its own.
+
+    Raises:
+      ConfigError: if a folder of images is in two parts, or a part has two folders.
+    """
+    paths = [each.path for each in given.image_folders]
+    repeated = [path for path in paths if paths.count(path) > 1]
+    if repeated:
+        raise ConfigError(
+            "option images",
+            found=f"the folder {repeated[0]!r} in two parts",
+            expected="folders of their own for each part",
+            remedy="name each folder once",
+        )
+    _check_part_names("images", given.image_folders)
+    _check_part_names("masks", given.mask_folders)
 
 
 def _check_part_names(option: str, folders: Sequence[NamedFolder]) -> None:
@@ -301,25 +374,6 @@ def _best_named(pairings: Sequence[Pairing], evidence: FileEvidence) -> Pairing:
         return evidence.name_rank(PairingCandidate((pairing,))), len(pairing.pairs)
 
     return max(pairings, key=rank)
-
-
-def _tree_of_choice(given: GivenLayout, pairings: Sequence[Pairing]) -> VocTree:
-    """Returns the tree of the pairings that the rules choose.
-
-    Raises:
-      QuestionError: if the rules leave several readings.
-      LayoutError: if there are no images with masks, or the masks have no classes.
-    """
-    choice = _choose_or_ask(given, pairings)
-    tree_of_channels = _tree_of_channels(given, {p.masks.folder for p in choice.chosen})
-    if tree_of_channels:
-        return tree_of_channels
-    if not choice.chosen:
-        return _tree_without_pairs(given, pairings)
-    arranged = arrange(given.listing, choice.chosen)
-    if arranged is None or choice.beside:
-        raise ask_which_sets(given.listing, choice)
-    return _tree_of_pairings(given, pairings, choice, arranged)
 
 
 def _choose_or_ask(given: GivenLayout, pairings: Sequence[Pairing]) -> FileChoice:
@@ -369,8 +423,8 @@ def _tree_of_pairings(
         given.listing,
         excluded_names=patterns_of_others(pairings, choice.chosen),
         copies=[relative(folder, arranged.root) for folder in choice.copied_folders],
-        image_endings=given.endings,
-        mask_endings=given.mask_endings,
+        image_endings=given.endings.images,
+        mask_endings=given.endings.masks,
     )
     return VocTree(
         files.root, arranged.layout, given.listing, given_files=files, reasons=choice.reasons
@@ -383,15 +437,19 @@ def _take_only_answer(given: GivenLayout, choice: FileChoice) -> FileChoice:
     Raises:
       QuestionError: if the user did not, or several answers are left.
     """
-    question = ask_which_files(given.listing, choice)
+    question = ask_which_files(given.listing, choice, given.endings)
     if not is_answered(question, given.options):
         raise question
     all_pairings_left = (*choice.chosen, *choice.rivals)
     return dataclasses.replace(choice, chosen=all_pairings_left, rivals=(), copied_folders=())
 
 
-def _tree_of_channels(given: GivenLayout, used_mask_folders: Set[str]) -> VocTree | None:
-    """Returns the tree of images of which each channel is a file, if bands are wanted.
+def _find_channels(given: GivenLayout, used_mask_folders: Set[str]) -> ChannelImages | None:
+    """Finds images of which each channel is a file; none if the user says how images are named.
+
+    Args:
+      given: the folder, and the user's options.
+      used_mask_folders: folders whose masks have images of one file each.
 
     Raises:
       LayoutError: if there are such images, and no bands are wanted.
@@ -401,14 +459,17 @@ def _tree_of_channels(given: GivenLayout, used_mask_folders: Set[str]) -> VocTre
     folders = given.listing.files_by_folder
     image_folders = [f for f in folders if given.path_below_named("images", f) is not None]
     mask_folders = {f for f in folders if given.path_below_named("masks", f) is not None}
-    images = find_channel_images(given.listing, image_folders, mask_folders - used_mask_folders)
-    if images is None:
-        return None
-    if ".npy" not in given.endings:
-        raise several_channels_error(given.listing, images)
-    options = {**given.options, "image_name": images.image_name}
+    channels = find_channel_images(given.listing, image_folders, mask_folders - used_mask_folders)
+    if channels is not None and ".npy" not in given.endings.images:
+        raise several_channels_error(given.listing, channels)
+    return channels
+
+
+def _tree_of_channels(given: GivenLayout, channels: ChannelImages) -> VocTree:
+    """Returns the tree of images of several channels: that of their first files, with the count."""
+    options = {**given.options, "image_name": channels.image_name}
     tree = _find_mask_tree(dataclasses.replace(given, options=options))
-    return dataclasses.replace(tree, channels=len(images.first_files))
+    return dataclasses.replace(tree, channels=len(channels.first_files))
 
 
 def _tree_without_pairs(given: GivenLayout, pairings: Sequence[Pairing]) -> VocTree:
@@ -444,8 +505,9 @@ def _find_infix_pattern(given: GivenLayout, image_folder: str, mask_folder: str)
         return ""
     images = given.listing.below(image_folder)
     masks = given.listing.below(mask_folder)
-    image_stems = {stem(name) for name in images if name.lower().endswith(tuple(given.endings))}
-    mask_endings = tuple(given.mask_endings)
+    image_endings = tuple(given.endings.images)
+    mask_endings = tuple(given.endings.masks)
+    image_stems = {stem(name) for name in images if name.lower().endswith(image_endings)}
     mask_names = [posixpath.basename(name) for name in masks if name.lower().endswith(mask_endings)]
     return find_infix_pattern(mask_names, image_stems)
 
@@ -456,12 +518,16 @@ def _folders_called(
     sets: Sequence[FileSet],
     evidence: FileEvidence,
 ) -> set[str]:
-    """Returns the outermost folders whose names say `images` or `masks`.
+    """Returns the folders that the user named, or else the outermost ones of a role by name.
 
-    If the user named folders, it is the first of them.
+    Args:
+      half: the role, images or masks.
+      named: the folders that the user named.
+      sets: the files that may have the role.
+      evidence: what names tell of roles.
     """
     if named:
-        return {named[0].path}
+        return {folder.path for folder in named}
     folders: set[str] = set()
     for files in sets:
         if evidence.role(files, files.affix_of_most_names) == half:

@@ -8,7 +8,7 @@ import posixpath
 from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, SPLIT, Layout, Part
 from voc_seg_tfrecord.folder.files.choice import FileChoice
 from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
-from voc_seg_tfrecord.folder.files.file_sets import FileSet
+from voc_seg_tfrecord.folder.files.file_sets import FileSet, RoleEndings
 from voc_seg_tfrecord.folder.files.folder_names import find_split_word, replace_name
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
@@ -22,7 +22,7 @@ from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
 
-def ask_which_files(listing: Listing, choice: FileChoice) -> QuestionError:
+def ask_which_files(listing: Listing, choice: FileChoice, endings: RoleEndings) -> QuestionError:
     """Returns the question which of several masks, or images, are meant.
 
     Rivals are pairings of which one is right: `images` with `masks_anna`, or with `masks_ben`. A
@@ -38,11 +38,11 @@ def ask_which_files(listing: Listing, choice: FileChoice) -> QuestionError:
     readings = _group_rivals(choice.rivals)
     undisputed = _list_undisputed(choice)
     if not undisputed:
-        return _question(listing, readings)
+        return _question(listing, readings, endings)
     complete_readings = [[*pairings, *undisputed] for pairings in readings]
-    if all(arrange(listing, pairings) is not None for pairings in complete_readings):
-        return _question(listing, complete_readings)
-    return _question(listing, [*readings, undisputed, *complete_readings])
+    if all(arrange(listing, pairings, endings) is not None for pairings in complete_readings):
+        return _question(listing, complete_readings, endings)
+    return _question(listing, [*readings, undisputed, *complete_readings], endings)
 
 
 def _list_undisputed(choice: FileChoice) -> list[Pairing]:
@@ -95,7 +95,7 @@ def _without_split(name: str) -> str:
     return replace_name(name, word, SPLIT) if word else name
 
 
-def ask_which_sets(listing: Listing, choice: FileChoice) -> QuestionError:
+def ask_which_sets(listing: Listing, choice: FileChoice, endings: RoleEndings) -> QuestionError:
     """Returns the question which of several sets are meant, or whether all of them.
 
     If pairings lie beside the chosen ones, all chosen ones are one set, and each of the others is
@@ -110,7 +110,7 @@ def ask_which_sets(listing: Listing, choice: FileChoice) -> QuestionError:
     all_together = [*choice.chosen, *choice.beside]
     if are_apart(all_together):
         sets.append(all_together)
-    return _question(listing, sets)
+    return _question(listing, sets, endings)
 
 
 def is_answered(question: QuestionError, options: Mapping[str, str]) -> bool:
@@ -125,14 +125,16 @@ def is_answered(question: QuestionError, options: Mapping[str, str]) -> bool:
     return all(options.get(name) == value for name, value in alternative.options.items())
 
 
-def _question(listing: Listing, readings: Sequence[Sequence[Pairing]]) -> QuestionError:
+def _question(
+    listing: Listing, readings: Sequence[Sequence[Pairing]], endings: RoleEndings
+) -> QuestionError:
     """Returns the question between several readings of a folder.
 
     Of readings that the same options choose, only the first is an alternative.
     """
     alternatives: list[Alternative] = []
     for pairings in readings:
-        alternative = Alternative("", _options(listing, pairings))
+        alternative = Alternative("", _options(listing, pairings, endings))
         if alternative not in alternatives:
             alternatives.append(alternative)
     wording = _word_question(readings)
@@ -215,9 +217,9 @@ def _image_folders(pairings: Iterable[Pairing]) -> set[str]:
 # The options of an alternative.
 
 
-def _options(listing: Listing, pairings: Sequence[Pairing]) -> dict[str, str]:
+def _options(listing: Listing, pairings: Sequence[Pairing], endings: RoleEndings) -> dict[str, str]:
     """Returns the options that choose pairings."""
-    arranged = arrange(listing, pairings)
+    arranged = arrange(listing, pairings, endings)
     if arranged is None:
         return _options_of_parts(pairings)
     options = _options_of_set(listing, arranged)

@@ -9,16 +9,20 @@ import dataclasses
 import functools
 import posixpath
 
+from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, MASK_ENDINGS
 from voc_seg_tfrecord.core.role_words import ROLE_WORDS
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.affix_guesses import affix_of_most_names, guess_affixes
-from voc_seg_tfrecord.folder.files.affixes import MIN_SAMPLED_NAMES, NO_AFFIX, Affix, core_of
+from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix, core_of
 from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.files.folder_names import is_split, role_of_name
 from voc_seg_tfrecord.folder.files.kinds_of_names import sort_by_kind
 from voc_seg_tfrecord.folder.files.shared_names import SharedNames
 from voc_seg_tfrecord.folder.tree.listing import Listing
+
+_MAX_FILES_OF_ONE_IMAGE = 299
+"""Files at most in a folder that holds one image and what belongs to it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +101,10 @@ class PossibleSets:
         self.images.extend(other.images)
         self.masks.extend(other.masks)
 
+    def list_paths(self) -> set[str]:
+        """Returns the paths of all files."""
+        return {files.path(stem) for files in (*self.images, *self.masks) for stem in files.names}
+
 
 @dataclasses.dataclass(frozen=True)
 class RoleEndings:
@@ -107,7 +115,7 @@ class RoleEndings:
       masks: the endings of masks.
     """
 
-    images: Sequence[str]
+    images: Sequence[str] = IMAGE_ENDINGS
     masks: Sequence[str] = MASK_ENDINGS
 
     @functools.cached_property
@@ -132,16 +140,15 @@ def list_file_sets(listing: Listing, endings: RoleEndings) -> PossibleSets:
       listing: all that lies in the folder.
       endings: what names of images and masks end with.
     """
-    folders_by_top = _folders_of_one_image(listing)
     sets = PossibleSets()
-    for top, id_by_folder in folders_by_top.items():
+    for top, id_by_folder in _folders_of_one_image(listing).items():
         sets.add(_sets_below(listing, top, id_by_folder, endings))
-    of_one_image = {folder for ids in folders_by_top.values() for folder in ids}
+    paths_of_one_image = sets.list_paths()
     shared_names = SharedNames(listing)
     for folder, files in listing.files_by_folder.items():
-        if folder in of_one_image:
-            continue
         pictures = [name for name in files if ending_of(name) in IMAGE_OR_MASK_ENDINGS]
+        if paths_of_one_image:
+            pictures = _leave_out_of_one_image(folder, pictures, paths_of_one_image)
         for affix, names in sort_by_kind(folder, pictures, shared_names).items():
             sets.add(_sets_of_kind(folder, affix, names, endings))
     return sets
@@ -218,11 +225,25 @@ def _folders_of_one_image(listing: Listing) -> dict[str, dict[str, str]]:
     ids_by_top: dict[str, dict[str, str]] = {}
     for folder, names in listing.files_by_folder.items():
         top, image_id = posixpath.split(folder)
-        if not image_id or is_split(image_id) or len(names) >= MIN_SAMPLED_NAMES:
+        if not image_id or is_split(image_id) or len(names) > _MAX_FILES_OF_ONE_IMAGE:
             continue
         if _roles_of_plain_names(names) >= {"images", "masks"}:
             ids_by_top.setdefault(top, {})[folder] = image_id
     return {top: ids for top, ids in ids_by_top.items() if len(ids) > 1}
+
+
+def _leave_out_of_one_image(
+    folder: str, pictures: list[str], paths_of_one_image: Set[str]
+) -> list[str]:
+    """Returns the pictures of a folder that do not belong to its one image; see `_sets_below`.
+
+    If a folder has fewer of them than of the others, such as a drawing, they are left out, too:
+    `a/drawing.png` beside `a/rgb.jpg` and `a/label.png`.
+    """
+    others = [name for name in pictures if posixpath.join(folder, name) not in paths_of_one_image]
+    have_one_image = len(others) < len(pictures)
+    are_few = 2 * len(others) <= len(pictures)
+    return [] if have_one_image and are_few else others
 
 
 def _roles_of_plain_names(names: Sequence[str]) -> set[str]:

@@ -8,7 +8,7 @@ import re
 from typing import Literal
 
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
-from voc_seg_tfrecord.core.layout import MASK_ENDINGS, SPLIT, Naming
+from voc_seg_tfrecord.core.layout import SPLIT, Naming
 from voc_seg_tfrecord.folder.files.affixes import Affix
 from voc_seg_tfrecord.folder.files.endings import ending_of
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
@@ -18,8 +18,8 @@ from voc_seg_tfrecord.folder.files.file_sets import (
     RoleEndings,
     list_file_sets,
 )
-from voc_seg_tfrecord.folder.files.paths import deepest_above
-from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.files.paths import deepest_above, paths_below
+from voc_seg_tfrecord.folder.tree.listing import Listing, is_at_or_below
 
 Half = Literal["images", "masks"]
 """One of the two halves of a set, which is the name of the option for its folder too."""
@@ -48,18 +48,17 @@ class GivenLayout:
     Attributes:
       listing: all that lies in the folder.
       options: the options of the layout that the user gave, by name; see `LAYOUT_OPTIONS`.
-      endings: what names of images end with; if bands are wanted, with `.npy` too.
+      endings: what names of images and masks end with. If bands are wanted, images may end with
+        `.npy` too; if a threshold is given, masks may end as photos do.
       looks: what was seen of the files.
       photos: the paths of files that a labeling tool calls images, which are no masks.
-      mask_endings: what names of masks end with; if a threshold is given, as photos too.
     """
 
     listing: Listing
     options: Mapping[str, str]
-    endings: Sequence[str]
+    endings: RoleEndings
     looks: FileLooks
     photos: Set[str] = frozenset()
-    mask_endings: Sequence[str] = MASK_ENDINGS
 
     @functools.cached_property
     def image_folders(self) -> list[NamedFolder]:
@@ -160,14 +159,19 @@ class GivenLayout:
         return "" if path == "." else path
 
     def _without_root(self, path: str) -> str:
-        """Returns a path below the root, also if the user gave it with the root.
+        """Returns a path below the root, also if the user gave it with the root; `.` for the root.
 
         If the root holds a folder of its own name, the path is taken as one below the root.
         """
         first_name = path.partition("/")[0]
-        if first_name in self.listing.files_by_folder:
+        is_below_root = first_name != "" and first_name in self.listing.files_by_folder
+        if is_below_root:
             return path
-        return path.removeprefix(f"{self.listing.root}/")
+        root = posixpath.normpath(str(self.listing.root))
+        for root_as_given in (root, posixpath.abspath(root)):
+            if is_at_or_below(path, root_as_given):
+                return posixpath.relpath(path, root_as_given)
+        return path
 
     def _through_links(self, path: str) -> str:
         """Returns the path under which a linked folder is listed, which may be another one.
@@ -176,10 +180,50 @@ class GivenLayout:
         """
         real_root = f"{posixpath.realpath(str(self.listing.root))}/"
         for link, target in self.listing.links.items():
-            if path == link or path.startswith(f"{link}/"):
+            if is_at_or_below(path, link):
                 real_path = target + path.removeprefix(link)
                 return real_path.removeprefix(real_root)
         return path
+
+    def label_paths(self) -> list[str]:
+        """Returns the files that the option `masks` means: those in its folders; without it, all.
+
+        It may also name files of polygons: `train.json,val.json`.
+
+        Raises:
+          ConfigError: if there is no such file or folder.
+        """
+        all_paths = list(self.listing.below())
+        text = self.options.get("masks", "")
+        if not text:
+            return all_paths
+        paths: dict[str, None] = {}  # in place of an ordered set
+        for item in self._items_of(text):
+            if self._is_in_listing(item):
+                named = [self._path_in_listing(item)]
+            else:
+                named = [folder.path for folder in self._folders_of_item("masks", item)]
+            for path in named:
+                paths |= dict.fromkeys(paths_below(all_paths, path))
+        return list(paths)
+
+    def named_label_files(self) -> list[str]:
+        """Returns the paths of files, such as `train.json`, that the option `masks` names."""
+        items = self._items_of(self.options.get("masks", ""))
+        return [self._path_in_listing(item) for item in items if self._is_file(item)]
+
+    def _items_of(self, text: str) -> list[str]:
+        """Returns the items of an option with commas between them; a name may have a comma too."""
+        return [text] if self._is_in_listing(text) else text.split(",")
+
+    def _is_file(self, text: str) -> bool:
+        """Says whether a path that the user gave is one of a listed file."""
+        folder, name = posixpath.split(self._path_in_listing(text))
+        return name in self.listing.files_by_folder.get(folder, ())
+
+    def _is_in_listing(self, text: str) -> bool:
+        """Says whether a path that the user gave is one of a listed file or folder."""
+        return self._is_file(text) or self.listing.is_folder(self._path_in_listing(text))
 
     def path_below_named(self, half: Half, folder: str) -> str | None:
         """Returns the path of a folder below the one that the user named; None if outside of it.
@@ -194,28 +238,36 @@ class GivenLayout:
     @functools.cached_property
     def all_sets(self) -> PossibleSets:
         """All sets of files that may be images, and those that may be masks."""
-        return list_file_sets(self.listing, RoleEndings(self.endings, self.mask_endings))
+        return list_file_sets(self.listing, self.endings)
 
     def allowed_sets(self) -> PossibleSets:
-        """Returns the sets in the folders that the user named, with the names that the user gave.
-
-        If the user says how masks are named and not how images are, images have other names.
-        """
-        images, masks = self.all_sets.images, self.all_sets.masks
-        if self.image_name:
-            images = self._sets_of_pattern(self.image_name, self.endings)
-        elif self.mask_name:
-            images = [_without_names(files, Naming.parse(self.mask_name)) for files in images]
-        if self.mask_name:
-            masks = self._sets_of_pattern(self.mask_name, self.mask_endings)
-        if self.photos:
-            masks = [self._without_photos(files) for files in masks]
+        """Returns the sets in the folders and with the names that the user gave."""
         return PossibleSets(
-            images=self._in_named_folders("images", images),
-            masks=self._in_named_folders("masks", masks),
+            images=self._in_named_folders("images", self._sets_of_images()),
+            masks=self._in_named_folders("masks", self._sets_of_masks()),
         )
 
+    def _sets_of_images(self) -> Sequence[FileSet]:
+        """Returns the sets of images in all folders, with the names that the user gave.
+
+        If the user gave only how masks are named, files of these names are no images.
+        """
+        if self.image_name:
+            return self._sets_of_pattern(self.image_name, self.endings.images)
+        if not self.mask_name:
+            return self.all_sets.images
+        naming_of_masks = Naming.parse(self.mask_name)
+        return [_without_named(files, naming_of_masks) for files in self.all_sets.images]
+
+    def _sets_of_masks(self) -> Sequence[FileSet]:
+        """Returns the sets of masks in all folders, with the names that the user gave."""
+        masks: Sequence[FileSet] = self.all_sets.masks
+        if self.mask_name:
+            masks = self._sets_of_pattern(self.mask_name, self.endings.masks)
+        return [_without_paths(files, self.photos) for files in masks] if self.photos else masks
+
     def _in_named_folders(self, half: Half, sets: Sequence[FileSet]) -> list[FileSet]:
+        """Returns the sets in the folders that the user named for a half, without empty ones."""
         allowed: list[FileSet] = []
         for files in sets:
             if files.names and self.path_below_named(half, files.folder) is not None:
@@ -236,12 +288,6 @@ class GivenLayout:
             sets.append(FileSet(folder, name_by_id, affix, naming.ending, pattern))
         return sets
 
-    def _without_photos(self, masks: FileSet) -> FileSet:
-        names = {
-            stem: name for stem, name in masks.names.items() if masks.path(stem) not in self.photos
-        }
-        return dataclasses.replace(masks, names=names)
-
     def lists_path(self) -> str | None:
         """Returns the folder of lists, or the list, that the user named; None if there is none.
 
@@ -251,20 +297,23 @@ class GivenLayout:
         text = self.options.get("lists")
         if text is None:
             return None
-        path = self._path_in_listing(text)
-        folder, name = posixpath.split(path)
-        is_file = name in self.listing.files_by_folder.get(folder, ())
-        if not is_file and not self.listing.is_folder(path):
+        if not self._is_in_listing(text):
             raise ConfigError(
                 "option lists",
                 found=f"no folder or file {text!r} in {self.listing.root}",
                 expected=f"the folder of lists, or one list, relative to {self.listing.root}",
                 remedy="check the name",
             )
-        return path
+        return self._path_in_listing(text)
 
 
-def _without_names(files: FileSet, naming: Naming) -> FileSet:
+def _without_named(files: FileSet, naming: Naming) -> FileSet:
     """Returns a set of files without those that are named by a pattern."""
     names = {stem: name for stem, name in files.names.items() if naming.id_of(name) is None}
+    return dataclasses.replace(files, names=names)
+
+
+def _without_paths(files: FileSet, paths: Set[str]) -> FileSet:
+    """Returns a set of files without some."""
+    names = {stem: name for stem, name in files.names.items() if files.path(stem) not in paths}
     return dataclasses.replace(files, names=names)

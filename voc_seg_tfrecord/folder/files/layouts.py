@@ -5,10 +5,10 @@ import dataclasses
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
-from voc_seg_tfrecord.core.layout import ID, LISTS, MASK_ENDINGS, SPLIT, Layout, Part
+from voc_seg_tfrecord.core.layout import ID, LISTS, SPLIT, Layout, Part
 from voc_seg_tfrecord.core.role_words import EXTRA_WORDS
 from voc_seg_tfrecord.core.split_names import PLAIN_WORDS, SHORT_WORDS, are_names_of_splits, words
+from voc_seg_tfrecord.folder.files.file_sets import RoleEndings
 from voc_seg_tfrecord.folder.files.folder_names import (
     find_split_word,
     is_split,
@@ -51,6 +51,15 @@ class FolderPair:
     masks: str
     image_name: str
     mask_name: str
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether images and masks lie in one folder."""
+        return self.images == self.masks
+
+    def in_folder(self, folder: str) -> "FolderPair":
+        """Returns the same with images and masks in one folder."""
+        return dataclasses.replace(self, images=folder, masks=folder)
 
     def relative_to(self, root: str) -> "FolderPair":
         """Returns the same with the folders as they lie below a folder."""
@@ -106,30 +115,45 @@ def _is_inside(inner: Sequence[str], outer: Sequence[str]) -> bool:
     return len(inner) > len(outer) and inner[: len(outer)] == outer
 
 
-def arrange(listing: Listing, chosen: Sequence[Pairing]) -> ArrangedSet | None:
+def arrange(
+    listing: Listing, chosen: Sequence[Pairing], endings: RoleEndings
+) -> ArrangedSet | None:
     """Returns the layout of a set; None if the pairings are no parts of one set.
 
     A set whose folders all lie below one folder of images and one of masks has no parts: the
     folders below these two become the beginnings of ids.
+
+    Args:
+      listing: all that lies in the folder.
+      chosen: the images and masks of the set.
+      endings: what names of images and masks end with.
     """
-    tops = {top_folders(pairing) for pairing in chosen}
-    if len(tops) > 1:
-        return _arrange_parts(listing, chosen)
-    (top,) = tops
+    top = _common_top(chosen)
+    if top is None:
+        return _arrange_parts(listing, chosen, endings)
     image_folders = [pairing.images.folder for pairing in chosen]
-    if top.images == top.masks:  # images and masks lie in one folder
-        common_top = common_folder(image_folders)
-        top = dataclasses.replace(top, images=common_top, masks=common_top)
     root = common_folder([top.images, top.masks])
     if _has_images_beside_other_splits(image_folders, top.images) or _is_one_split(top, root):
-        return _arrange_parts(listing, chosen)
+        return _arrange_parts(listing, chosen, endings)
     if is_split(posixpath.basename(root)):
-        # All lies in a folder `val`, which becomes the beginning of ids.
-        layout = Layout(".", ".", top.image_name, top.mask_name)
-        return ArrangedSet(posixpath.dirname(root), layout)
-    below_root = top.relative_to(root)
+        # Images and masks lie in one folder `val`, whose name becomes the beginning of ids.
+        root = posixpath.dirname(root)
+        below_root = top.in_folder(".")
+    else:
+        below_root = top.relative_to(root)
     layout = Layout(below_root.images, below_root.masks, top.image_name, top.mask_name)
     return ArrangedSet(root, layout)
+
+
+def _common_top(chosen: Sequence[Pairing]) -> FolderPair | None:
+    """Returns the folders at or below which all images and all masks lie; None if they differ."""
+    tops = {top_folders(pairing) for pairing in chosen}
+    if len(tops) > 1:
+        return None
+    (top,) = tops
+    if top.is_flat:
+        return top.in_folder(common_folder([pairing.images.folder for pairing in chosen]))
+    return top
 
 
 def _is_one_split(top: FolderPair, root: str) -> bool:
@@ -139,7 +163,7 @@ def _is_one_split(top: FolderPair, root: str) -> bool:
     with both is no part.
     """
     if is_split(posixpath.basename(root)):
-        return top.images != top.masks
+        return not top.is_flat
     below_root = top.relative_to(root)
     return _is_called_split(below_root.images) or _is_called_split(below_root.masks)
 
@@ -164,17 +188,11 @@ def _is_called_split(folder: str) -> bool:
     return word != "" and not is_split_word(word)
 
 
-def _arrange_parts(listing: Listing, chosen: Sequence[Pairing]) -> ArrangedSet | None:
+def _arrange_parts(
+    listing: Listing, chosen: Sequence[Pairing], endings: RoleEndings
+) -> ArrangedSet | None:
     """Returns the layout of a set in several parts, such as splits; None if they have no names."""
-    tops: list[FolderPair] = []
-    for pairing in chosen:
-        top = top_folders(pairing, keeps_splits=True)
-        if top.images == top.masks and not is_split(posixpath.basename(top.images)):
-            # Images and masks lie in one folder, such as that of a scene, which is the part.
-            folder = pairing.images.folder
-            top = dataclasses.replace(top, images=folder, masks=folder)
-        if top not in tops:
-            tops.append(top)
+    tops = list(dict.fromkeys(_top_of_part(pairing) for pairing in chosen))
     root = common_folder([folder for top in tops for folder in (top.images, top.masks)])
     if len(tops) == 1 and is_split(posixpath.basename(root)):
         root = posixpath.dirname(root)
@@ -183,9 +201,20 @@ def _arrange_parts(listing: Listing, chosen: Sequence[Pairing]) -> ArrangedSet |
     if names is None:
         return None
     parts = [pair.as_part(name) for pair, name in zip(folders, names, strict=True)]
-    parts += _parts_without_masks(listing, root, parts)
+    parts += _parts_without_pairs(listing, root, parts, endings)
     parts.sort(key=lambda part: part.name)
     return ArrangedSet(root, Layout(".", ".", parts=tuple(parts)))
+
+
+def _top_of_part(pairing: Pairing) -> FolderPair:
+    """Returns the folders of a part, without the folders that both end with, but with its split.
+
+    Images and masks in one folder, such as that of a scene, are a part in that folder.
+    """
+    top = top_folders(pairing, keeps_splits=True)
+    if top.is_flat and not is_split(posixpath.basename(top.images)):
+        return top.in_folder(pairing.images.folder)
+    return top
 
 
 def _names_of_splits(folders: Sequence[FolderPair]) -> list[str] | None:
@@ -279,41 +308,68 @@ def _have_texts_of_sets(listing: Listing, root: str, folders: Iterable[str]) -> 
     return False
 
 
-def _parts_without_masks(listing: Listing, root: str, parts: Sequence[Part]) -> list[Part]:
+def _parts_without_pairs(
+    listing: Listing, root: str, parts: Sequence[Part], endings: RoleEndings
+) -> list[Part]:
     """Returns parts that have the folders of a split, but images alone or masks alone.
 
     Example: `test/images` beside `train/images` and `train/masks`. Masks of a test split without
     images make no part: those of test images are often published before the images.
+
+    Args:
+      listing: all that lies in the folder.
+      root: the folder of the set.
+      parts: those that have images and masks.
+      endings: what names of images and masks end with.
     """
     used_names = {part.name for part in parts}
     used_folders = {folder for part in parts for folder in (part.images, part.masks)}
     folders = [relative(folder, root) for folder in listing.files_by_folder]
-    unused_folders = [folder for folder in folders if folder not in used_folders]
+    unused = _UnusedFolders(
+        listing, root, [folder for folder in folders if folder not in used_folders]
+    )
     new_parts: dict[str, Part] = {}
     for template in _templates(parts):
-        for name in _splits_of_unused_images(listing, root, template, unused_folders):
+        names = unused.find_splits(template.images, endings.images)
+        for name in unused.find_splits(template.masks, endings.masks):
+            if PLAIN_WORDS[name.lower()] != "test":
+                names.append(name)
+        for name in names:
             if name not in used_names:
-                new_parts[name] = _fill_template(template, name)
-        for name in _splits_of_unused_masks(listing, root, template, unused_folders):
-            if name not in used_names and PLAIN_WORDS[name.lower()] != "test":
                 new_parts[name] = _fill_template(template, name)
     return list(new_parts.values())
 
 
-def _splits_of_unused_images(
-    listing: Listing, root: str, template: Part, folders: Iterable[str]
-) -> list[str]:
-    """Returns the names of splits that have a folder of images."""
-    named = _folders_of_splits(folders, template.images)
-    return [name for folder, name in named if _has_files(listing, root, folder, IMAGE_ENDINGS)]
+@dataclasses.dataclass(frozen=True)
+class _UnusedFolders:
+    """The folders of a set that are in no part.
 
+    Attributes:
+      listing: all that lies in the folder.
+      root: the folder of the set.
+      folders: the folders, below the root.
+    """
 
-def _splits_of_unused_masks(
-    listing: Listing, root: str, template: Part, folders: Iterable[str]
-) -> list[str]:
-    """Returns the names of splits that have a folder of masks."""
-    named = _folders_of_splits(folders, template.masks)
-    return [name for folder, name in named if _has_files(listing, root, folder, MASK_ENDINGS)]
+    listing: Listing
+    root: str
+    folders: Sequence[str]
+
+    def find_splits(self, pattern: str, endings: Sequence[str]) -> list[str]:
+        """Returns the names of splits that stand in the path of a folder which has some files.
+
+        Args:
+          pattern: the path of a folder, with `{split}` in place of a split's name.
+          endings: what names of the files end with.
+        """
+        return [
+            name
+            for folder, name in _folders_of_splits(self.folders, pattern)
+            if self._has_files(folder, endings)
+        ]
+
+    def _has_files(self, folder: str, endings: Sequence[str]) -> bool:
+        path = posixpath.normpath(posixpath.join(self.root, folder))
+        return any(file.lower().endswith(tuple(endings)) for file in self.listing.below(path))
 
 
 def _fill_template(template: Part, name: str) -> Part:
@@ -351,11 +407,6 @@ def _folders_of_splits(folders: Iterable[str], pattern: str) -> Iterator[tuple[s
         match = regex.fullmatch(folder)
         if match and is_split(match["split"]):
             yield folder, match["split"]
-
-
-def _has_files(listing: Listing, root: str, folder: str, endings: tuple[str, ...]) -> bool:
-    path = posixpath.normpath(posixpath.join(root, folder))
-    return any(file.lower().endswith(endings) for file in listing.below(path))
 
 
 def patterns_of_others(pairings: Sequence[Pairing], chosen: Sequence[Pairing]) -> tuple[str, ...]:

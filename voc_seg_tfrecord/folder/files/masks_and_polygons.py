@@ -5,7 +5,7 @@ import posixpath
 
 import numpy as np
 
-from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.errors import MaskError, several
 from voc_seg_tfrecord.core.layout import ID
 from voc_seg_tfrecord.folder.files.paths import paths_below
 from voc_seg_tfrecord.folder.files.polygon_tool import options_for_tool
@@ -35,15 +35,22 @@ def check_same_labels(masks: VocTree, polygons: VocTree) -> None:
 
 
 def _masks_alternative(masks: VocTree, polygons: VocTree) -> Alternative:
-    """Returns the alternative that reads the masks."""
-    folder = posixpath.join(masks.root_below_given, masks.layout.masks)
+    """Returns the alternative that reads the masks.
+
+    If polygons lie in a folder of masks, the folder does not tell them apart, but names do.
+    """
+    layout = masks.layout
+    options = layout.options(masks.root_below_given)
     first = next(iter(masks.masks.values()))
-    options = {"masks": folder}
-    polygons_in_folder = paths_below(_files_of(polygons), folder)
-    if polygons_in_folder:  # then the folder does not tell masks from polygons
-        pattern = masks.layout.mask_name or f"{ID}{posixpath.splitext(first)[1]}"
-        options = {"mask_name": pattern}
-    return Alternative(f"masks in {folder}, such as {first}", options)
+    root = masks.root_below_given
+    mask_folders = [posixpath.normpath(posixpath.join(root, p.masks)) for p in layout.folders()]
+    description = f"masks in {several(mask_folders)}, such as {first}"
+    if any(paths_below(_files_of(polygons), folder) for folder in mask_folders):
+        pattern = options.get("mask_name", f"{ID}{posixpath.splitext(first)[1]}")
+        return Alternative(description, {"mask_name": pattern})
+    if layout.parts:
+        return Alternative(description, options)
+    return Alternative(description, {"masks": options["masks"]})
 
 
 def _polygons_alternative(polygons: VocTree) -> Alternative:

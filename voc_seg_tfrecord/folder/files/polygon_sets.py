@@ -75,16 +75,16 @@ def find_polygons(given: GivenLayout, exif: str) -> FoundPolygons:
 def _list_files(given: GivenLayout) -> FolderFiles:
     """Returns the files in the folders that the user named, or all."""
     all_paths = list(given.listing.below())
-    folders = [folder.path for folder in given.image_folders] or [""]
+    image_folders = [folder.path for folder in given.image_folders] or [""]
     images: dict[str, None] = {}  # in place of an ordered set
-    for folder in folders:
+    for folder in image_folders:
         for path in paths_below(all_paths, folder):
-            if path.lower().endswith(tuple(given.endings)):
+            if path.lower().endswith(tuple(given.endings.images)):
                 images[path] = None
     return FolderFiles(
         root=os.fspath(given.listing.root),
         names=all_paths,
-        labels=paths_below(all_paths, given.options.get("masks", "")),
+        labels=given.label_paths(),
         images=list(images),
     )
 
@@ -159,7 +159,7 @@ def _make_tree(
         listing.root,
         layout,
         listing,
-        image_endings=given.endings,
+        image_endings=given.endings.images,
         named_images=labels.images,
     )
     notes = [

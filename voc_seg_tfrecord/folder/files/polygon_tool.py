@@ -17,6 +17,9 @@ from voc_seg_tfrecord.tools.registry import tool_named
 from voc_seg_tfrecord.tools.shapes import UNUSABLE, Sheet
 from voc_seg_tfrecord.tools.tool import Tool
 
+_MAX_NAMED_FILES = 4
+"""How many files of polygons an option names, at most, if it could name their folder."""
+
 
 @dataclasses.dataclass(frozen=True)
 class ChosenSheets:
@@ -90,7 +93,8 @@ def options_for_tool(
     |---------------------------------|------------------------------------------------------|
     | one for each image              | their ending: `--mask-name {id}.json`                |
     | the same, with a shared ending  | their folder; the ending, if the root is that folder |
-    | one for many images             | the file, or the folder of several                   |
+    | few for many images             | the files: `--masks train.json,val.json`             |
+    | more of them                    | their folder; the files, if the root is that folder  |
 
     Args:
       tool: the tool's name.
@@ -98,18 +102,14 @@ def options_for_tool(
       shares_ending: whether files of another tool, one for each image, have the same ending.
     """
     shapes = shapes_of(tool)
-    folder_is_needed = shares_ending and common_folder_of_files(*files) != ""
-    if shapes.is_per_image and not folder_is_needed:
-        return {"mask_name": f"{ID}{shapes.ending}"}
-    return _options_for_files(files)
-
-
-def _options_for_files(files: Sequence[str]) -> dict[str, str]:
-    """Returns the option that names a file, or the folder of several files."""
     folder = common_folder_of_files(*files)
-    if len(files) == 1 or not folder:
-        return {"masks": files[0]}
-    return {"masks": folder}
+    if shapes.is_per_image:
+        if shares_ending and folder:
+            return {"masks": folder}
+        return {"mask_name": f"{ID}{shapes.ending}"}
+    if folder and len(files) > _MAX_NAMED_FILES:
+        return {"masks": folder}
+    return {"masks": ",".join(files)}
 
 
 def _check_folders_have_no_names(given: GivenLayout, tool: str, files: Iterable[str]) -> None:

@@ -1,6 +1,6 @@
 """Finds files that may be the masks of images without one, by their names."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 import dataclasses
 import posixpath
 
@@ -28,25 +28,48 @@ class PossibleMasks:
 
     def jpegs_of(self, image_ids: Collection[str]) -> list[str]:
         """Returns the names of JPEGs, and the like, that lie where masks of some images should."""
-        if self.tree.layout.masks == self.tree.layout.images:
+        if self._has_polygons:
             return []
         jpegs = self.tree.set_files.find_masks_with_endings(PHOTO_ENDINGS)
-        return sorted(name for image_id, name in jpegs.items() if image_id in image_ids)
+        names = [name for image_id, name in jpegs.items() if image_id in image_ids]
+        return sorted(self._without_images(names))
 
     def all_jpegs(self) -> list[str]:
-        """Returns the names of all JPEGs, and the like, in the folder of masks, without images."""
-        tree = self.tree
-        layout = tree.layout
-        if layout.masks == layout.images:
+        """Returns the names of all JPEGs, and the like, in the folders of masks.
+
+        A folder that has images too has JPEGs that are neither, such as drawings, so its files are
+        left out.
+        """
+        if self._has_polygons:
             return []
-        image_paths = {tree.paths.image(image_id) for image_id in tree.images}
-        mask_folder = posixpath.join(tree.root_below_given, layout.masks)
-        jpegs = []
-        for name in files_below(tree.root / layout.masks, tree.listing):
-            path = posixpath.normpath(posixpath.join(mask_folder, name))
-            if name.lower().endswith(PHOTO_ENDINGS) and path not in image_paths:
-                jpegs.append(name)
-        return sorted(jpegs)
+        layout = self.tree.layout
+        jpegs: list[str] = []
+        for part in layout.folders():
+            if part.masks == part.images:
+                continue
+            path_below_masks = posixpath.relpath(part.masks, layout.masks)
+            for name in files_below(self.tree.root / part.masks, self.tree.listing):
+                if name.lower().endswith(PHOTO_ENDINGS):
+                    jpegs.append(posixpath.normpath(posixpath.join(path_below_masks, name)))
+        return sorted(self._without_images(jpegs))
+
+    @property
+    def _has_polygons(self) -> bool:
+        """Whether masks are drawn from the files of a labeling tool, which are no JPEGs."""
+        return bool(self.tree.labels.label_files)
+
+    def _without_images(self, names: Iterable[str]) -> list[str]:
+        """Leaves out files that are images of the set, whose folder may lie in that of masks.
+
+        Args:
+          names: below the folder of masks.
+        """
+        layout = self.tree.layout
+        path_to_images = posixpath.relpath(layout.images, layout.masks)
+        images: set[str] = set()
+        for name in self.tree.images.values():
+            images.add(posixpath.normpath(posixpath.join(path_to_images, name)))
+        return [name for name in names if posixpath.normpath(name) not in images]
 
     def advise_threshold(self, jpegs: Sequence[str]) -> str:
         """Returns how to read JPEGs that are black and white masks; empty if they are none."""

@@ -1,0 +1,165 @@
+"""Folders, files and patterns that the user names for images and labels."""
+
+import json
+import pathlib
+
+import pytest
+from support import exports
+from support.folders import images_of, pairs_of, plan_of, proposed, refused, said_by, write
+
+from voc_seg_tfrecord.build_from.tree import plan_to_build
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError
+
+PAIRS = "abc images/{}.jpg masks/{}.png"
+FOLDERS_OF_ONE_IMAGE = [
+    "ab train/{}/rgb.png train/{}/label.png",
+    "cd more/{}/rgb.png more/{}/label.png",
+]
+PATTERNS = {"image_name": "{id}/rgb.png", "mask_name": "{id}/label.png"}
+TRIANGLE = [1, 1, 9, 1, 9, 9]
+
+
+def put_coco(root, file, ids):
+    """Writes a file of COCO with a triangle in each image."""
+    images = [
+        {"id": number, "file_name": f"{image_id}.jpg", "width": 16, "height": 12}
+        for number, image_id in enumerate(ids)
+    ]
+    shapes = [
+        {"id": n, "image_id": n, "category_id": 1, "iscrowd": 0, "segmentation": [TRIANGLE]}
+        for n in range(len(images))
+    ]
+    categories = [{"id": 1, "name": "apple"}]
+    content = {"images": images, "annotations": shapes, "categories": categories}
+    exports.put(root, file, json.dumps(content))
+
+
+def put_labelme(root, file, image):
+    """Writes a file of labelme with a triangle."""
+    points = [[1, 1], [9, 1], [9, 9]]
+    shape = {"label": "apple", "points": points, "shape_type": "polygon", "flags": {}}
+    size = {"imageHeight": 12, "imageWidth": 16, "imageData": None}
+    content = {"version": "5.0.1", "shapes": [shape], "imagePath": image, **size}
+    exports.put(root, file, json.dumps(content))
+
+
+@pytest.mark.parametrize("masks", ["masks", "{root}/masks", "{root}/masks/"])
+@pytest.mark.parametrize("images", ["images", "{root}/images", "./images"])
+def test_folders_are_named_below_the_given_one_or_by_their_whole_path(tmp_path, images, masks):
+    root = write(tmp_path, PAIRS)
+    plan = plan_of(root, images=images.format(root=root), masks=masks.format(root=root))
+    assert images_of(plan) == {"train": [*"abc"]}
+
+
+def test_the_given_folder_itself_may_be_named_by_its_whole_path(tmp_path):
+    root = write(tmp_path, "abc {}.jpg {}.png")
+    plan = plan_of(root, images=str(root), masks=str(root))
+    assert images_of(plan) == {"train": [*"abc"]}
+
+
+def test_a_relative_folder_may_be_named_by_whole_paths(tmp_path, monkeypatch):
+    root = write(tmp_path / "data", PAIRS)
+    monkeypatch.chdir(tmp_path)
+    plan = plan_of(pathlib.Path("data"), images=str(root / "images"), masks="data/masks")
+    assert images_of(plan) == {"train": [*"abc"]}
+
+
+def test_a_whole_path_elsewhere_is_refused_as_it_was_given(tmp_path):
+    root = write(tmp_path / "set", PAIRS)
+    other = write(tmp_path / "other", PAIRS) / "images"
+    refused(root, f"no folder '{other}'", ConfigError, images=str(other))
+
+
+def test_patterns_with_folders_read_each_folder_that_is_named_as_a_part(tmp_path):
+    root = write(tmp_path, *FOLDERS_OF_ONE_IMAGE)
+    folders = "train=train,validation=more"
+    plan = plan_of(root, images=folders, masks=folders, **PATTERNS)
+    found = pairs_of(plan)
+    assert {split: len(pairs) for split, pairs in found.items()} == {"train": 2, "validation": 2}
+    for pairs in found.values():
+        assert all(image.parent == mask.parent for image, mask in pairs.items())
+
+
+@pytest.mark.parametrize("options", [{"images": "train,more"}, {"masks": "train,more"}])
+def test_patterns_with_folders_never_leave_out_a_folder_that_is_named(tmp_path, options):
+    root = write(tmp_path, *FOLDERS_OF_ONE_IMAGE)
+    refused(root, "2 folders, such as train and more", ConfigError, **options, **PATTERNS)
+
+
+@pytest.mark.parametrize(
+    ("images", "masks", "words"),
+    [
+        ("train=train,train=more", "train=train,train=more", "two folders for the part 'train'"),
+        ("a=train,b=more", "a=train,c=more", "the part 'b' without masks"),
+    ],
+)
+def test_parts_of_patterns_with_folders_have_a_folder_of_each_half(tmp_path, images, masks, words):
+    root = write(tmp_path, *FOLDERS_OF_ONE_IMAGE)
+    refused(root, words, ConfigError, images=images, masks=masks, **PATTERNS)
+
+
+@pytest.mark.parametrize("masks", ["labels", "data/labels", "data/labels,more"])
+def test_folders_of_polygons_are_named_as_those_of_masks(tmp_path, masks):
+    for image_id in "abc":
+        exports.put_image(tmp_path, f"data/images/{image_id}.jpg")
+        put_labelme(tmp_path, f"data/labels/{image_id}.json", f"{image_id}.jpg")
+    exports.put_image(tmp_path, "more/d.jpg")
+    put_labelme(tmp_path, "more/d.json", "d.jpg")
+    plan = plan_to_build(tmp_path, name="x", masks=masks)
+    expected = [*"abcd"] if "more" in masks else [*"abc"]
+    assert images_of(plan) == {"train": expected}
+
+
+def put_masks_and_coco(root, folder):
+    """Writes masks, and files of polygons with other pixels."""
+    write(root, "abcd images/{}.jpg masks/{}.png")
+    put_coco(root, f"{folder}train.json", "ab")
+    put_coco(root, f"{folder}val.json", "cd")
+
+
+@pytest.mark.parametrize("folder", ["", "masks/", "labels/"])
+def test_the_polygons_of_several_files_are_one_answer(tmp_path, folder):
+    put_masks_and_coco(tmp_path, folder)
+    with pytest.raises(LayoutError, match="2 ways to read the labels") as caught:
+        plan_to_build(tmp_path, name="x")
+    answers = [said_by(options) for _, options in proposed(str(caught.value))]
+    assert answers[1]["masks"] == f"{folder}train.json,{folder}val.json"
+    plan = plan_to_build(tmp_path, name="x", **answers[1])
+    assert images_of(plan) == {"train": [*"ab"], "validation": [*"cd"]}
+    masks_of_validation = pairs_of(plan)["validation"].values()
+    assert {mask.name for mask in masks_of_validation} == {"val.json"}
+    plan = plan_of(tmp_path, **answers[0])
+    assert {mask.suffix for mask in pairs_of(plan)["train"].values()} == {".png"}
+
+
+@pytest.mark.parametrize("folder_of_polygons", ["images", "masks"])
+def test_masks_of_parts_beside_polygons_are_an_answer(tmp_path, folder_of_polygons):
+    write(
+        tmp_path,
+        "abc train/images/{}.jpg train/masks/{}_mask.png",
+        "de val/images/{}.jpg val/masks/{}_mask.png",
+    )
+    for split, ids in (("train", "abc"), ("val", "de")):
+        for image_id in ids:
+            file = f"{split}/{folder_of_polygons}/{image_id}.json"
+            put_labelme(tmp_path, file, f"../images/{image_id}.jpg")
+    with pytest.raises(LayoutError, match="2 ways to read the labels") as caught:
+        plan_to_build(tmp_path, name="x")
+    masks, polygons = [said_by(options) for _, options in proposed(str(caught.value))]
+    plan = plan_of(tmp_path, **masks)
+    assert images_of(plan) == {"train": [*"abc"], "validation": [*"de"]}
+    assert {mask.suffix for mask in pairs_of(plan)["train"].values()} == {".png"}
+    plan = plan_to_build(tmp_path, name="x", **polygons)
+    assert {mask.suffix for mask in pairs_of(plan)["train"].values()} == {".json"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[{"annotations": [{"original_width": 9}]}]', "Label Studio's JSON"),
+        ("{}", "the file all.json, which has no polygons"),
+    ],
+)
+def test_a_named_file_without_polygons_is_told_what_is_wrong_with_it(tmp_path, text, words):
+    write(tmp_path, PAIRS, ("all.json", text))
+    refused(tmp_path, words, VocSegError, masks="all.json")
