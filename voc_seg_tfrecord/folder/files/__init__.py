@@ -9,7 +9,8 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 - `choice`: which candidates are taken. Its steps are `choice_by_rules` (the tables of `rules`, with
   what `evidence` sees of names and `pixels`), `choice_originals` (without `copies`), `companions`
   (found by `companion_search`) and `choice_leftovers`. `painted` compares images.
-- `layouts`: the layout of the tree. `file_questions` asks where several candidates are left.
+- `layouts`: the layout of the tree, or `named_parts` if the user named its parts. `file_questions`
+  asks where several candidates are left.
 - `image_channels`, `object_masks`, `mask_contents`, `no_masks`: what else a folder may hold, and
   what to do then.
 - `polygon_sets`: the shapes of labeling tools. `sheets` reads the files, `polygon_tool` chooses the

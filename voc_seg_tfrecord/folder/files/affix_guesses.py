@@ -77,7 +77,7 @@ def _outermost_words(affix: Affix) -> Affix:
 
 
 def _glued_roles(stems: Sequence[str], of_most: Affix, of_all: Affix) -> Affix:
-    """Returns the words of `ROLES` that all names begin and end with, also beside a number.
+    """Returns the words for roles that all names begin and end with, also beside a number.
 
     Example: `lb` of `lb1` and `lb2`. A beginning or end that is known in whole words is left out.
 

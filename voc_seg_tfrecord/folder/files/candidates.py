@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.split_names import words
+from voc_seg_tfrecord.folder.files.endings import ending_of
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import without_split_word
 from voc_seg_tfrecord.folder.files.pairings import SAMPLE, Pairing, few
-from voc_seg_tfrecord.folder.files.paths import common_folder
+from voc_seg_tfrecord.folder.files.paths import common_folder, folder_names
 
 
 class FileInSet(NamedTuple):
@@ -139,7 +140,7 @@ class PairingCandidate:
     def has_arrays_as_masks(self) -> bool:
         """Whether all masks are files of arrays."""
         for files in self.mask_sets:
-            if not all(name.endswith(".npy") for name in files.names.values()):
+            if not all(ending_of(name) == ".npy" for name in files.names.values()):
                 return False
         return True
 
@@ -284,34 +285,45 @@ class _Arrangement:
       mask_folders: those that only masks have.
       same_split: whether both folders have the name of the same split, or of none.
       only_images_have_split: whether only the folder of images has the name of a split.
-      folders_of_different_splits: both folders, if they have the names of different splits. Then
-        all else is empty, as such a pairing is like no other.
     """
 
     image_name: str
     mask_name: str
-    depth: int = 0
-    common_end_depth: int = 0
-    image_folders: tuple[str, ...] = ()
-    mask_folders: tuple[str, ...] = ()
-    same_split: bool = False
-    only_images_have_split: bool = False
-    folders_of_different_splits: tuple[str, ...] = ()
+    depth: int
+    common_end_depth: int
+    image_folders: tuple[str, ...]
+    mask_folders: tuple[str, ...]
+    same_split: bool
+    only_images_have_split: bool
 
 
-def _arrangement_of(pairing: Pairing) -> _Arrangement:
+@dataclasses.dataclass(frozen=True)
+class _FoldersOfTwoSplits:
+    """Folders of images and masks that have the names of different splits: `train` and `val_masks`.
+
+    They lie to each other like no other folders do.
+
+    Attributes:
+      folders: both folders.
+      image_name: the pattern of the images' names.
+      mask_name: the pattern of the masks' names.
+    """
+
+    folders: tuple[str, str]
+    image_name: str
+    mask_name: str
+
+
+def _arrangement_of(pairing: Pairing) -> _Arrangement | _FoldersOfTwoSplits:
     """Returns the relative position of the folders of a pairing."""
     if _have_different_splits(pairing):
-        return _Arrangement(
-            image_name=pairing.image_name,
-            mask_name=pairing.mask_name,
-            folders_of_different_splits=pairing.folders,
-        )
+        return _FoldersOfTwoSplits(pairing.folders, pairing.image_name, pairing.mask_name)
     image_split, mask_split = pairing.splits
     image_folder, mask_folder = (without_split_word(folder) for folder in pairing.folders)
     top = common_folder([image_folder, mask_folder])
-    image_parts = _parts_below(image_folder, top)
-    mask_parts = _parts_below(mask_folder, top)
+    depth = len(folder_names(top))
+    image_parts = folder_names(image_folder)[depth:]
+    mask_parts = folder_names(mask_folder)[depth:]
     # `images/ulm` and `masks/ulm` become `images` and `masks`, with a common end of 1.
     common_end_depth = 0
     while image_parts and mask_parts and image_parts[-1] == mask_parts[-1]:
@@ -321,19 +333,13 @@ def _arrangement_of(pairing: Pairing) -> _Arrangement:
     return _Arrangement(
         image_name=pairing.image_name,
         mask_name=pairing.mask_name,
-        depth=len(_parts_below(top, "")),
+        depth=depth,
         common_end_depth=common_end_depth,
         image_folders=tuple(image_parts),
         mask_folders=tuple(mask_parts),
         same_split=image_split == mask_split,
         only_images_have_split=bool(image_split) and not mask_split,
     )
-
-
-def _parts_below(folder: str, top: str) -> list[str]:
-    """Returns the names of the folders between a folder and one above it."""
-    path = folder[len(top) :].strip("/")
-    return path.split("/") if path else []
 
 
 def _separate_from_splits(pairings: list[Pairing]) -> list[list[Pairing]]:

@@ -15,10 +15,8 @@ from voc_seg_tfrecord.core.layout import (
     MASK_ENDINGS,
     SOFT_MASK_ENDINGS,
     Layout,
-    Part,
 )
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX
-from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
@@ -38,7 +36,6 @@ from voc_seg_tfrecord.folder.files.infixes import find_infix_pattern
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
     arrange,
-    part_of,
     patterns_of_others,
     relative,
 )
@@ -48,6 +45,11 @@ from voc_seg_tfrecord.folder.files.mask_contents import (
     check_pixels_are_classes,
 )
 from voc_seg_tfrecord.folder.files.masks_and_polygons import check_same_labels
+from voc_seg_tfrecord.folder.files.named_parts import (
+    lay_out_by_patterns,
+    lay_out_parts,
+    names_parts,
+)
 from voc_seg_tfrecord.folder.files.no_masks import NO_MASKS, no_masks_error
 from voc_seg_tfrecord.folder.files.object_masks import (
     check_masks_of_many_images,
@@ -172,11 +174,13 @@ def _with_note_on_polygons(masks: VocTree, polygons: FoundPolygons) -> VocTree:
     """
     if polygons.tree is None:
         notes = notes_on(polygons.problems)
-        return dataclasses.replace(masks, notes=notes) if notes else masks
-    check_same_labels(masks, polygons.tree)
-    tool = polygons.tree.labels.tool
-    note = f"The masks are read. {tool}'s polygons have the same pixels."
-    return dataclasses.replace(masks, notes=[note])
+    else:
+        check_same_labels(masks, polygons.tree)
+        tool = polygons.tree.labels.tool
+        notes = [f"The masks are read. {tool}'s polygons have the same pixels."]
+    if not notes:
+        return masks
+    return dataclasses.replace(masks, notes=[*masks.notes, *notes])
 
 
 def _find_mask_tree(given: GivenLayout) -> VocTree:
@@ -187,10 +191,10 @@ def _find_mask_tree(given: GivenLayout) -> VocTree:
       LayoutError: if there are no images with masks, or the masks have no classes.
     """
     if "/" in given.image_name or "/" in given.mask_name:
-        return _tree_of_layout(given, "", _layout_of_patterns(given))
+        return _tree_of_layout(given, "", lay_out_by_patterns(given))
     pairings = _list_pairings(given)
-    if _names_parts(given):
-        return _tree_of_layout(given, "", _parts_of_options(given, pairings))
+    if names_parts(given):
+        return _tree_of_layout(given, "", lay_out_parts(given, pairings))
     choice = _choose_or_ask(given, pairings)
     channels = _find_channels(given, {pairing.masks.folder for pairing in choice.chosen})
     if channels is not None:
@@ -201,47 +205,6 @@ def _find_mask_tree(given: GivenLayout) -> VocTree:
     if arranged is None or choice.beside:
         raise ask_which_sets(given.listing, choice, given.endings)
     return _tree_of_pairings(given, pairings, choice, arranged)
-
-
-def _layout_of_patterns(given: GivenLayout) -> Layout:
-    """Returns the layout of patterns that name folders too, so that nothing has to be paired.
-
-    Raises:
-      ConfigError: if the user gave several folders of images or masks, and not as parts.
-    """
-    if _names_parts(given):
-        return _layout_of_named_parts(given)
-    if len(given.image_folders) > 1 or len(given.mask_folders) > 1:
-        raise _folders_without_names_error(given)
-    images = given.image_folders[0].path if given.image_folders else ""
-    masks = given.mask_folders[0].path if given.mask_folders else ""
-    return Layout(images or ".", masks or ".", given.image_name, given.mask_name)
-
-
-def _layout_of_named_parts(given: GivenLayout) -> Layout:
-    """Returns the layout of parts whose files are named by patterns with folders."""
-    _check_parts(given)
-    mask_folder_of_part = {each.part: each.path for each in given.mask_folders}
-    parts: list[Part] = []
-    for named in given.image_folders:
-        if named.part not in mask_folder_of_part:
-            raise _no_masks_of_part_error(named)
-        images, masks = named.path or ".", mask_folder_of_part[named.part] or "."
-        parts.append(Part(named.part, images, masks, given.image_name, given.mask_name))
-    return Layout(".", ".", parts=tuple(parts))
-
-
-def _folders_without_names_error(given: GivenLayout) -> ConfigError:
-    option, folders = "images", given.image_folders
-    if len(folders) < 2:
-        option, folders = "masks", given.mask_folders
-    return ConfigError(
-        f"option {option}",
-        found=f"{len(folders)} folders, such as {folders[0].path} and {folders[1].path}, and a "
-        "pattern of names that has a folder",
-        expected="one folder, or a name for each folder in --images and in --masks",
-        remedy="name the folders, such as --images train=A,test=B --masks train=C,test=D",
-    )
 
 
 def _tree_of_layout(given: GivenLayout, root: str, layout: Layout) -> VocTree:
@@ -291,89 +254,6 @@ def _has_same_path(given: GivenLayout, pairing: Pairing) -> bool:
     path_of_images = given.path_below_named("images", pairing.images.folder)
     path_of_masks = given.path_below_named("masks", pairing.masks.folder)
     return path_of_images == path_of_masks
-
-
-def _names_parts(given: GivenLayout) -> bool:
-    """Says whether the user gave several folders, each with the name of a part."""
-    folders = [*given.image_folders, *given.mask_folders]
-    same_count = len(given.image_folders) == len(given.mask_folders)
-    return len(given.image_folders) > 1 and same_count and all(each.part for each in folders)
-
-
-def _parts_of_options(given: GivenLayout, pairings: Sequence[Pairing]) -> Layout:
-    """Returns the layout of parts that the user named, as in `train=images,test=more/images`.
-
-    Raises:
-      ConfigError: if the parts of images and of masks have other names, or one has no pairs.
-    """
-    _check_parts(given)
-    mask_folder_of_part = {each.part: each.path for each in given.mask_folders}
-    evidence = FileEvidence(given.listing, pairings, given.options, given.looks)
-    parts = []
-    for named in given.image_folders:
-        folders = named.path, mask_folder_of_part.get(named.part)
-        candidates = [pairing for pairing in pairings if pairing.folders == folders]
-        if not candidates:
-            raise _no_masks_of_part_error(named)
-        pairing = _best_named(candidates, evidence)
-        check_masks_of_many_images(given.listing, *pairing.folders, pairing.images.names)
-        parts.append(part_of(named.part, pairing))
-    return Layout(".", ".", parts=tuple(parts))
-
-
-def _check_parts(given: GivenLayout) -> None:
-    """Checks that each part has folders of its own.
-
-    Raises:
-      ConfigError: if a folder of images is in two parts, or a part has two folders.
-    """
-    paths = [each.path for each in given.image_folders]
-    repeated = [path for path in paths if paths.count(path) > 1]
-    if repeated:
-        raise ConfigError(
-            "option images",
-            found=f"the folder {repeated[0]!r} in two parts",
-            expected="folders of their own for each part",
-            remedy="name each folder once",
-        )
-    _check_part_names("images", given.image_folders)
-    _check_part_names("masks", given.mask_folders)
-
-
-def _check_part_names(option: str, folders: Sequence[NamedFolder]) -> None:
-    """Checks that each part has one folder.
-
-    Raises:
-      ConfigError: if two folders have the name of one part.
-    """
-    names = [each.part for each in folders]
-    for name in names:
-        if names.count(name) > 1:
-            raise ConfigError(
-                f"option {option}",
-                found=f"two folders for the part {name!r}",
-                expected="one folder for each part",
-                remedy="name each part once, such as train_1=A,train_2=B",
-            )
-
-
-def _no_masks_of_part_error(named: NamedFolder) -> ConfigError:
-    return ConfigError(
-        "option images",
-        found=f"the part {named.part!r} without masks for its images in {named.path!r}",
-        expected="the same names in --images and --masks, such as train=A,test=B, and masks in "
-        "each",
-        remedy="check the names and the folders",
-    )
-
-
-def _best_named(pairings: Sequence[Pairing], evidence: FileEvidence) -> Pairing:
-    """Returns the pairing whose files are best named as images and masks, or else the largest."""
-
-    def rank(pairing: Pairing) -> tuple[int, int]:
-        return evidence.name_rank(PairingCandidate((pairing,))), len(pairing.pairs)
-
-    return max(pairings, key=rank)
 
 
 def _choose_or_ask(given: GivenLayout, pairings: Sequence[Pairing]) -> FileChoice:

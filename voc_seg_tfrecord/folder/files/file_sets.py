@@ -237,13 +237,12 @@ def _leave_out_of_one_image(
 ) -> list[str]:
     """Returns the pictures of a folder that do not belong to its one image; see `_sets_below`.
 
-    If a folder has fewer of them than of the others, such as a drawing, they are left out, too:
-    `a/drawing.png` beside `a/rgb.jpg` and `a/label.png`.
+    A few beside that image are left out, too: `a/drawing.png` beside `a/rgb.jpg` and `a/label.png`.
     """
     others = [name for name in pictures if posixpath.join(folder, name) not in paths_of_one_image]
-    have_one_image = len(others) < len(pictures)
-    are_few = 2 * len(others) <= len(pictures)
-    return [] if have_one_image and are_few else others
+    has_one_image = len(others) < len(pictures)
+    has_few_others = 2 * len(others) <= len(pictures)
+    return [] if has_one_image and has_few_others else others
 
 
 def _roles_of_plain_names(names: Sequence[str]) -> set[str]:

@@ -143,23 +143,26 @@ def _match_names(
     Raises:
       LayoutError: if they fit in two ways.
     """
-    matches: dict[tuple[tuple[str, str], ...], Affix] = {}
-    for affix in _list_affixes(folder, stem_by_id):
-        before, after = affix
+    matches = _list_matches(folder, stem_by_id)
+    largest = max(map(len, matches), default=0)
+    best = [match for match in matches if len(match) == largest]
+    if len(best) > 1:
+        raise _two_fits_error(listing.root / folder.path, stem_by_id, best[0], best[1])
+    return best[0] if best else {}
+
+
+def _list_matches(folder: _IgnoreFolder, stem_by_id: Mapping[str, str]) -> list[dict[str, str]]:
+    """Returns each way in which names of ignore masks fit those of images: the masks by id."""
+    matches: list[dict[str, str]] = []
+    for before, after in _list_affixes(folder, stem_by_id):
         name_by_id: dict[str, str] = {}
         for image_id, stem in stem_by_id.items():
             name = folder.name_by_stem.get(f"{before}{stem}{after}")
             if name is not None:
                 name_by_id[image_id] = name
-        if name_by_id:
-            matches.setdefault(tuple(name_by_id.items()), affix)
-    if not matches:
-        return {}
-    most = max(map(len, matches))
-    best = [match for match in matches if len(match) == most]
-    if len(best) > 1:
-        raise _two_fits_error(listing.root / folder.path, stem_by_id, dict(best[0]), dict(best[1]))
-    return dict(best[0])
+        if name_by_id and name_by_id not in matches:
+            matches.append(name_by_id)
+    return matches
 
 
 def _two_fits_error(

@@ -124,11 +124,19 @@ def _without_sides(cores_by_word: Mapping[str, set[str]]) -> dict[str, set[str]]
 def _find_kind_words_at_one_end(cores_by_word: Mapping[str, set[str]], stems: Set[str]) -> set[str]:
     """Returns the words at one end of stems that tell kinds of files apart.
 
-    They say what files hold: `_mask`. Or several ids have the same ones: `1_color` and `1_ids`
-    beside `2_color` and `2_ids`.
+    They say what files hold: `_mask`. Or at least half of the ids beside the word have other names:
+
+    | stems                             | words              | why                                |
+    |-----------------------------------|--------------------|------------------------------------|
+    | `1_color`, `1_ids`, `2_color`,    | `_color`, `_ids`   | 1 and 2 have both words            |
+    | `2_ids`                           |                    |                                    |
+    | `1`, `1_ids`, `2`, `2_ids`        | `_ids`             | 1 and 2 are names without a word   |
+    | `hall_old`, `yard_old`, `barn`    | none               | each id has one name               |
+    | `hall_a`, `hall_b`, `hall_c`,     | none               | three words of two ids are parts   |
+    | `yard_a`                          |                    | of ids                             |
 
     Args:
-      cores_by_word: by each word, what is left of the stems that have it.
+      cores_by_word: by each word, what is left of the stems that have it, which may be ids.
       stems: all stems.
     """
     if _is_word_of_all(cores_by_word, stems):
@@ -137,12 +145,25 @@ def _find_kind_words_at_one_end(cores_by_word: Mapping[str, set[str]], stems: Se
     word_counts = collections.Counter(core for cores in cores_by_word.values() for core in cores)
     has_more_words_than_ids = len(cores_by_word) > len(word_counts)
     if has_more_words_than_ids:
-        return kind_words  # other words are parts of ids
+        return kind_words
     for word, cores in cores_by_word.items():
-        ids_of_several_kinds = [core for core in cores if word_counts[core] > 1 or core in stems]
-        if len(cores) > 1 and 2 * len(ids_of_several_kinds) >= len(cores):
+        ids_of_several_names = _find_ids_of_several_names(cores, word_counts, stems)
+        if len(cores) > 1 and 2 * len(ids_of_several_names) >= len(cores):
             kind_words.add(word)
     return kind_words
+
+
+def _find_ids_of_several_names(
+    ids: Iterable[str], word_counts: Mapping[str, int], stems: Set[str]
+) -> list[str]:
+    """Returns the ids that stand beside several words, or are a name without a word, too.
+
+    Args:
+      ids: what stands beside a word in names.
+      word_counts: beside how many words each id stands.
+      stems: all stems.
+    """
+    return [image_id for image_id in ids if word_counts[image_id] > 1 or image_id in stems]
 
 
 def _is_word_of_all(cores_by_word: Mapping[str, set[str]], stems: Set[str]) -> bool:

@@ -17,7 +17,7 @@ from voc_seg_tfrecord.folder.files.folder_names import (
     split_of,
 )
 from voc_seg_tfrecord.folder.files.pairings import Pairing
-from voc_seg_tfrecord.folder.files.paths import common_folder
+from voc_seg_tfrecord.folder.files.paths import common_folder, folder_names
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.tools.nnunet import is_split_word
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
@@ -93,8 +93,8 @@ def top_folders(pairing: Pairing, *, keeps_splits: bool = False) -> FolderPair:
       keeps_splits: whether folders that are called as a split stay.
     """
     image_folder, mask_folder = pairing.folders
-    images = _names_of_path(image_folder)
-    masks = _names_of_path(mask_folder)
+    images = folder_names(image_folder)
+    masks = folder_names(mask_folder)
     while images and masks and images[-1] == masks[-1]:
         if keeps_splits and is_split(images[-1]):
             break
@@ -103,11 +103,6 @@ def top_folders(pairing: Pairing, *, keeps_splits: bool = False) -> FolderPair:
             break
         images, masks = upper_images, upper_masks
     return FolderPair("/".join(images), "/".join(masks), pairing.image_name, pairing.mask_name)
-
-
-def _names_of_path(folder: str) -> list[str]:
-    """Returns the names of the folders of a path; none for the root."""
-    return folder.split("/") if folder else []
 
 
 def _is_inside(inner: Sequence[str], outer: Sequence[str]) -> bool:

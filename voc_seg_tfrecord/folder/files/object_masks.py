@@ -1,6 +1,6 @@
 """Refuses masks in a folder for each image: each mask shows one object, or is one person's work.
 
-`second_masks` finds several masks of an image by the names of files.
+`folder.second_masks` finds several masks of an image by the names of files.
 """
 
 import collections

@@ -258,28 +258,26 @@ def _find_affixes(images: FileSet, masks: FileSet, min_count: int) -> AffixPair 
             if not has_affix or count < min_count or count <= best_count:
                 continue
             affixes = drop_common_parts(image_affix, mask_affix)
-            if _is_pattern(*affixes) and count >= _min_pairs_of(images, masks, affixes):
+            if not _have_words_and_same_numbers(*affixes):
+                continue
+            if count >= _min_pairs_of(images, masks, affixes):
                 best = affixes
                 best_count = count
     return best
 
 
 def _min_pairs_of(images: FileSet, masks: FileSet, affixes: AffixPair) -> int:
-    """Returns how many files have to pair, so that what is around their ids can be no accident.
-
-    Many files have a word and a number: `u1` and `lb1` need not belong together. And `1_0` may be
-    the id where some are named `{id}_0`.
-    """
+    """Returns how many files have to pair, so that what is around their ids can be no accident."""
     image_affix, mask_affix = affixes
-    image_count, mask_count = len(images.names), len(masks.names)
-    have_other_numbers = numbers_alone(image_affix) != numbers_alone(mask_affix)
-    are_glued = _is_glued(image_affix) and _is_glued(mask_affix)
-    are_roles = ROLE_WORDS.issuperset(words(" ".join([*image_affix, *mask_affix])))
-    if have_other_numbers or (are_glued and not are_roles):
-        return max(image_count, mask_count)
-    if are_glued:
-        return min(image_count, mask_count)
-    return 0
+    count_of_fewer, count_of_more = sorted([len(images.names), len(masks.names)])
+    if numbers_alone(image_affix) != numbers_alone(mask_affix):
+        return count_of_more  # where some names are `{id}_0`, the id may be `1_0`
+    if not (_is_glued(image_affix) and _is_glued(mask_affix)):
+        return 0  # `im_1` and `gt_1`: a word behind a sign is no part of an id
+    words_around_ids = words(" ".join([*image_affix, *mask_affix]))
+    if ROLE_WORDS.issuperset(words_around_ids):
+        return count_of_fewer  # `img1` and `lb1`
+    return count_of_more  # `u1` and `v1`: many files have a letter and a number
 
 
 def _is_glued(affix: Affix) -> bool:
@@ -352,8 +350,12 @@ def numbers_alone(affix: Affix) -> list[str]:
     return re.findall(r"(?<![^\W_])\d+(?![^\W_])", " ".join(affix))
 
 
-def _is_pattern(affix: Affix, other: Affix) -> bool:
-    """Says whether affixes may be a tool's or a person's: words, and no numbers that differ."""
+def _have_words_and_same_numbers(affix: Affix, other: Affix) -> bool:
+    """Says whether affixes may be a tool's or a person's: words, and no numbers that differ.
+
+    Examples: `im_` and `gt_` may, `t1_` and `gt_` too. `0_` and `gt_` may not, as 0 is no word, and
+    `t1_` and `t2_` may not.
+    """
     for text in (*affix, *other):
         if text and not _LETTER.search(text):
             return False

@@ -11,15 +11,20 @@ def stem(path: str) -> str:
     return posixpath.splitext(posixpath.basename(path))[0]
 
 
+def folder_names(folder: str) -> list[str]:
+    """Returns the names of the folders in a path; none for the root."""
+    return folder.split("/") if folder else []
+
+
 def common_folder(folders: Sequence[str]) -> str:
     """Returns the folder in which all folders lie, or which they are; empty for the root."""
-    parts_of_folders = [folder.split("/") if folder else [] for folder in folders]
-    common_parts: list[str] = []
-    for names in zip(*parts_of_folders, strict=False):
+    names_of_folders = [folder_names(folder) for folder in folders]
+    common_names: list[str] = []
+    for names in zip(*names_of_folders, strict=False):
         if len(set(names)) > 1:
             break
-        common_parts.append(names[0])
-    return "/".join(common_parts)
+        common_names.append(names[0])
+    return "/".join(common_names)
 
 
 def common_folder_of_files(*paths: str) -> str:

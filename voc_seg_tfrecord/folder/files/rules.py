@@ -12,6 +12,7 @@ from voc_seg_tfrecord.core.layout import MASK_FOLDERS
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
+from voc_seg_tfrecord.folder.tree.listing import is_at_or_below
 
 FileRule = Rule[PairingCandidate, FileEvidence]
 
@@ -286,7 +287,7 @@ def are_examples(
 
 def _is_below(folder: str, top: str) -> bool:
     """Says whether a folder lies below another one, and is not the same."""
-    return folder != top and (not top or folder.startswith(f"{top}/"))
+    return folder != top and (not top or is_at_or_below(folder, top))
 
 
 IMAGE_RULES: Sequence[FileRule] = (

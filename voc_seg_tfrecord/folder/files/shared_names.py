@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Set
 import dataclasses
 import functools
+import itertools
 
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS, MASK_ENDINGS
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix
@@ -112,45 +113,45 @@ class SharedNames:
         """Says whether a stem without a word of its role is the id of an image and a mask."""
         if cut is None or not cut.has_role:
             return False
-        return _have_image_and_mask(folder, self._files_named(cut.core))
+        files = self._files_named(cut.core)
+        if any(file.folder == folder for file in files):
+            return _have_image_and_mask(folder, files)
+        # The stem's own file is one of both, whatever it is; the other one lies elsewhere.
+        return any(not _is_drawn(folder, file) for file in files)
 
     def _files_named(self, stem: str) -> Set[_NamedFile]:
         return self._files.by_stem.get(stem, set())
 
 
 def _have_image_and_mask(folder: str, files: Set[_NamedFile]) -> bool:
-    """Says whether an image and a mask are among files of one name, one of them in a folder.
-
-    Folders of drawings or backups do not count.
+    """Says whether a file in a folder, and another one of its name, are an image and its mask.
 
     Args:
       folder: the folder.
-      files: the files of the name, there and elsewhere. If none lies in the folder, the name is
-        that of a file there whose word for its role was cut off. This file counts too.
+      files: all files of the name, in the folder and elsewhere.
     """
-    are_photos_here = {file.is_photo for file in files if file.folder == folder}
-    if are_photos_here == {True, False}:
-        return True
-    files_elsewhere = (file for file in files if _is_elsewhere(file, folder))
-    if not are_photos_here:
-        return any(True for _ in files_elsewhere)
-    (is_photo_here,) = are_photos_here
-    return any(_are_pair(folder, is_photo_here, other) for other in files_elsewhere)
+    files_here = [file for file in files if file.folder == folder]
+    for file, other in itertools.product(files_here, files):
+        if _are_image_and_mask(file, other):
+            return True
+    return False
 
 
-def _is_elsewhere(file: _NamedFile, folder: str) -> bool:
-    """Says whether a file lies in another folder, and neither folder is one of drawings."""
-    if file.folder == folder:
-        return False
-    return "drawn" not in (role_of_path(folder), role_of_path(file.folder))
-
-
-def _are_pair(folder: str, is_photo: bool, other: _NamedFile) -> bool:
-    """Says whether a file in a folder, and another one elsewhere, are an image and its mask.
+def _are_image_and_mask(file: _NamedFile, other: _NamedFile) -> bool:
+    """Says whether two files of one name are an image and its mask.
 
     They are if one is a photo and the other is not, or if their folders are called images and
-    masks.
+    masks. Files in folders of drawings are no partners of files elsewhere.
     """
-    if is_photo != other.is_photo:
+    if file.folder == other.folder:
+        return file.is_photo != other.is_photo
+    if _is_drawn(file.folder, other):
+        return False
+    if file.is_photo != other.is_photo:
         return True
-    return {role_of_path(folder), role_of_path(other.folder)} == {"images", "masks"}
+    return {role_of_path(file.folder), role_of_path(other.folder)} == {"images", "masks"}
+
+
+def _is_drawn(folder: str, other: _NamedFile) -> bool:
+    """Says whether a folder, or that of a file elsewhere, is called drawings or backups."""
+    return "drawn" in (role_of_path(folder), role_of_path(other.folder))

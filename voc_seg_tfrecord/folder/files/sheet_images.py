@@ -1,6 +1,6 @@
 """Finds the image that a file of shapes means by the name that it has for it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import dataclasses
 import posixpath
 
@@ -162,51 +162,47 @@ class SheetImages:
         if len(matches.paths) > 1:
             raise self._question(file, annotation.image, matches.paths)
         path = matches.paths[0]
-        if _names_another_split(file, annotation.image, path):
+        splits = _SplitsInNames.of(file, annotation, path)
+        if splits.are_of_another_image:
             return None
-        _check_split(file, annotation, path)
+        _check_split(file, annotation, path, splits)
         return FoundImage(path, is_moved=matches.missing_parts > 0)
 
     def _find_matches(self, file: str, annotation: Annotation) -> _PathsOfName:
         """Returns the images that a name may mean: those of this file name.
 
-        If they are several, each of these steps keeps some:
+        If they are several, these steps leave some out:
 
-        1. If images that files name lie beside the file, those beside the file.
-        2. If a folder has the name of the last folder in the name, those in such a folder.
-        3. Those whose paths end with most folders of the name.
-        4. Those in the folder of the image's subset.
-        5. Those nearest to the file.
-        6. Those of the file's split, if the file's path names one.
-
-        Steps 1 and 2 may keep none: others are not meant. Steps 4 and 6 keep all if they would keep
-        none.
+        1. If images that files name lie beside the file, others are not meant.
+        2. If a folder has the name of the last folder in the name, others are not meant.
+        3. Those whose paths end with most folders of the name come first.
+        4. Then each of `_PREFERENCES` is applied, unless it would leave none.
         """
         parts = compose(annotation.image).split("/")
         wanted_parts = [part for part in parts if part not in ("", ".", "..")]
         if not wanted_parts:
             return _PathsOfName([], 0)
-        paths = self._without_distant(file, self._images.with_name(wanted_parts[-1]))
+        paths = self._beside_file(file, self._images.with_name(wanted_parts[-1]))
         paths = self._in_named_folder(wanted_parts, paths)
-        same = {path: count_same_ends(compose(path).split("/"), wanted_parts) for path in paths}
-        most = max(same.values(), default=0)
-        best = [path for path in paths if same[path] == most]
-        if len(best) > 1 and annotation.subset:
-            in_folder_of_subset = [path for path in best if _lies_in(path, annotation.subset)]
-            best = in_folder_of_subset or best
-        if len(best) > 1:
-            best = _of_split_of_file(file, _nearest(file, best))
-        return _PathsOfName(best, missing_parts=len(wanted_parts) - most)
+        same_counts = {
+            path: count_same_ends(compose(path).split("/"), wanted_parts) for path in paths
+        }
+        highest = max(same_counts.values(), default=0)
+        best: Sequence[str] = [path for path in paths if same_counts[path] == highest]
+        filed = FiledAnnotation(file, annotation)
+        for prefer in _PREFERENCES:
+            best = prefer(filed, best) or best
+        return _PathsOfName(best, missing_parts=len(wanted_parts) - highest)
 
-    def _without_distant(self, file: str, paths: Sequence[str]) -> Sequence[str]:
-        """Leaves out images elsewhere, if images that files name lie beside the file."""
+    def _beside_file(self, file: str, paths: Sequence[str]) -> Sequence[str]:
+        """Returns the images beside a file, if files name images beside them; or all."""
         folder = posixpath.dirname(file)
         if not folder or folder not in self._folders_with_both:
             return paths
         return [path for path in paths if posixpath.dirname(path) == folder]
 
     def _in_named_folder(self, wanted_parts: Sequence[str], paths: Sequence[str]) -> Sequence[str]:
-        """Leaves out images elsewhere, if there is a folder of the name that the file says."""
+        """Returns the images in the last folder in the name, if there is such a folder; or all."""
         if len(wanted_parts) < 2 or not self._images.has_folder_named(wanted_parts[-2]):
             return paths
         end = "/".join(["", *wanted_parts[-2:]])
@@ -259,20 +255,73 @@ def _folders_with_both(annotations: Iterable[FiledAnnotation], images: ImageInde
     return folders
 
 
-def _split_of_image_path(path: str, file: str) -> str:
-    """Returns the split of an image's folders, without those above a file too; empty if none."""
-    common_top = posixpath.join(common_folder_of_files(file, path), "")
-    return split_of(posixpath.dirname(path.removeprefix(common_top)))
+# Which of several images of one name is meant.
 
 
-def _names_another_split(file: str, image: str, path: str) -> bool:
-    """Says whether the name of an image in a file has a folder of another split than its path."""
-    split_of_name = split_of(posixpath.dirname(image))
-    split_of_path = _split_of_image_path(path, file)
-    return bool(split_of_name and split_of_path) and split_of_name != split_of_path
+def _prefer_folder_of_subset(filed: FiledAnnotation, paths: Sequence[str]) -> Sequence[str]:
+    """Returns the paths in a folder that is called as the image's subset, or as its split."""
+    subset = filed.annotation.subset
+    return [path for path in paths if _lies_in(path, subset)] if subset else []
 
 
-def _check_split(file: str, annotation: Annotation, path: str) -> None:
+def _prefer_nearest(filed: FiledAnnotation, paths: Sequence[str]) -> Sequence[str]:
+    """Returns the paths that share most folders with the file."""
+    shared_lengths = {path: len(common_folder_of_files(filed.file, path)) for path in paths}
+    longest = max(shared_lengths.values(), default=0)
+    return [path for path in paths if shared_lengths[path] == longest]
+
+
+def _prefer_split_of_file(filed: FiledAnnotation, paths: Sequence[str]) -> Sequence[str]:
+    """Returns the paths that name the split of the file."""
+    split = split_of(filed.file)
+    return [path for path in paths if split_of(path) == split] if split else []
+
+
+_PREFERENCES: tuple[Callable[[FiledAnnotation, Sequence[str]], Sequence[str]], ...] = (
+    _prefer_folder_of_subset,
+    _prefer_nearest,
+    _prefer_split_of_file,
+)
+"""What is preferred among images of one name, in the order in which it is applied."""
+
+
+# Splits.
+
+
+@dataclasses.dataclass(frozen=True)
+class _SplitsInNames:
+    """The splits of an image that names tell; each is empty if there is none.
+
+    Attributes:
+      of_path: the split of the folders in which the image lies.
+      of_name: that of the folders in the name that the file has for it.
+      of_subset: that of its subset in the file.
+      of_file: that of the file's own path.
+    """
+
+    of_path: str
+    of_name: str
+    of_subset: str
+    of_file: str
+
+    @classmethod
+    def of(cls, file: str, annotation: Annotation, path: str) -> "_SplitsInNames":
+        """Reads them. A folder above both the file and the image tells nothing."""
+        common_top = posixpath.join(common_folder_of_files(file, path), "")
+        return cls(
+            of_path=split_of(posixpath.dirname(path.removeprefix(common_top))),
+            of_name=split_of(posixpath.dirname(annotation.image)),
+            of_subset=only_split_in(annotation.subset),
+            of_file=split_of(file.removeprefix(common_top)),
+        )
+
+    @property
+    def are_of_another_image(self) -> bool:
+        """Whether the name in the file is that of an image in a folder of another split."""
+        return bool(self.of_name and self.of_path) and self.of_name != self.of_path
+
+
+def _check_split(file: str, annotation: Annotation, path: str, splits: _SplitsInNames) -> None:
     """Checks that an image lies in no folder of another split than its subset or its file.
 
     A split in the image's own name counts before that of the subset, and this before the file's.
@@ -280,45 +329,25 @@ def _check_split(file: str, annotation: Annotation, path: str) -> None:
     Raises:
       MaskError: if it does.
     """
-    image = annotation.image
-    split_of_path = _split_of_image_path(path, file)
-    if not split_of_path or split_of(posixpath.dirname(image)):
+    if not splits.of_path or splits.of_name:
         return
-    split_of_subset = only_split_in(annotation.subset)
-    if split_of_subset:
-        if split_of_subset != split_of_path:
+    if splits.of_subset:
+        if splits.of_subset != splits.of_path:
             raise wrong(
                 file,
-                f"the image {image} of the subset {annotation.subset}, and {path}, which lies "
-                "in the folder of another split",
+                f"the image {annotation.image} of the subset {annotation.subset}, and {path}, "
+                "which lies in the folder of another split",
                 "the images of a subset in its own folder",
                 "move the image, or correct the subset in the file",
             )
         return
-    common_top = posixpath.join(common_folder_of_files(file, path), "")
-    split_of_file = split_of(file.removeprefix(common_top))
-    if split_of_file and split_of_file != split_of_path:
+    if splits.of_file and splits.of_file != splits.of_path:
         raise wrong(
             file,
-            f"the image {image}, and {path}, which lies in the folder of another split",
+            f"the image {annotation.image}, and {path}, which lies in the folder of another split",
             "the images of the file's own split",
             "write the folder before the name, or rename the file if it is of no split",
         )
-
-
-def _nearest(file: str, paths: Sequence[str]) -> list[str]:
-    """Returns the paths that share most folders with a file."""
-    shared_lengths = {path: len(common_folder_of_files(file, path)) for path in paths}
-    longest = max(shared_lengths.values())
-    return [path for path in paths if shared_lengths[path] == longest]
-
-
-def _of_split_of_file(file: str, paths: list[str]) -> list[str]:
-    """Returns the paths that name the split of a file; all if it has none, or none names it."""
-    split = split_of(file)
-    if not split:
-        return paths
-    return [path for path in paths if split_of(path) == split] or paths
 
 
 def _names_another_image(file: str, image: str, of_same_name: str) -> MaskError:

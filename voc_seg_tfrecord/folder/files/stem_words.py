@@ -11,7 +11,7 @@ from voc_seg_tfrecord.core.split_names import words
 
 _LONG_ROLES = sorted((word for word in ROLE_WORDS if len(word) > 1), key=len, reverse=True)
 GLUED_ROLES = "|".join(_LONG_ROLES)
-"""A pattern of the words of `ROLES` that may stand beside a number: `img1`, but not `l1`."""
+"""A pattern of the `ROLE_WORDS` that may stand beside a number: `img1`, but not `l1`."""
 
 # A word behind a sign, as in `7_mask`, `7 (old)` and `7_manual1`, or beside a digit, as in `7mask`.
 _LAST_WORD = re.compile(r"(.+?)([ _.\-]+[(\[]?[^\W\d_]+\d?[)\]]?|(?<=\d)[^\W\d_]+)")
