@@ -13,7 +13,6 @@ is written.
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
-import io
 import itertools
 import pathlib
 import time
@@ -24,6 +23,7 @@ from PIL import Image, ImageDraw, ImageFilter
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import images, picture_signs, pillow
+from voc_seg_tfrecord.formats.pillow_changes import CHANGES
 from voc_seg_tfrecord.quality import near_duplicates
 
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".webp"})
@@ -32,38 +32,6 @@ SHOWN_FALSE_PAIRS = 10
 
 Pixels = np.ndarray
 """An image, uint8 `[H, W, 3]`."""
-
-
-def encode_again(pixels: Pixels, quality: int) -> Pixels:
-    """Returns the pixels after a JPEG of this quality."""
-    data = pillow.encode_jpeg(np.ascontiguousarray(pixels), quality)
-    return np.asarray(Image.open(io.BytesIO(data)))
-
-
-def scale(pixels: Pixels, factor: float) -> Pixels:
-    """Returns the pixels with both sides times a factor, as a JPEG of quality 85."""
-    height, width = pixels.shape[:2]
-    size = (max(1, round(width * factor)), max(1, round(height * factor)))
-    scaled = Image.fromarray(pixels).resize(size, Image.Resampling.BICUBIC)
-    return encode_again(np.asarray(scaled), 85)
-
-
-def brighten(pixels: Pixels) -> Pixels:
-    """Returns the pixels 15 % brighter, as a JPEG of quality 85."""
-    return encode_again(np.clip(pixels * 1.15, 0, 255).astype(np.uint8), 85)
-
-
-CHANGES: Mapping[str, Callable[[Pixels], Pixels]] = {
-    "JPEG 75": lambda pixels: encode_again(pixels, 75),
-    "JPEG 30": lambda pixels: encode_again(pixels, 30),
-    "half": lambda pixels: scale(pixels, 0.5),
-    "double": lambda pixels: scale(pixels, 2),
-    "brighter": brighten,
-    "mirrored": lambda pixels: encode_again(pixels[:, ::-1], 85),
-    "flipped": lambda pixels: encode_again(pixels[::-1], 85),
-    "turned by 90": lambda pixels: encode_again(np.rot90(pixels), 85),
-    "turned by 180": lambda pixels: encode_again(np.rot90(pixels, 2), 85),
-}
 
 
 def draw_chart(rng: np.random.Generator) -> Pixels:
@@ -159,9 +127,8 @@ def draw_files(name: str, count: int, seed: int) -> Iterator[tuple[str, File]]:
         yield f"{name} {number}", File(pillow.encode_jpeg(pixels, 92), name)
 
 
-def compute_signs(pixels: Pixels) -> np.ndarray | None:
+def compute_signs(data: bytes) -> np.ndarray | None:
     """Returns the signs of a changed image."""
-    data = pillow.encode_jpeg(np.ascontiguousarray(pixels), 95)
     still = images.decode(File(data, "copy"), side=picture_signs.MIN_SIDE_PX)
     return picture_signs.compute_signs(still)
 
@@ -192,8 +159,8 @@ def read_kind(name: str, files: Iterator[tuple[str, File]], max_copied: int) -> 
             pixels = pillow.decode(file, ImageError).rgb()
         except VocSegError:
             continue
-        for change, change_pixels in CHANGES.items():
-            kind.copies[change].append((number, compute_signs(change_pixels(pixels))))
+        for change, change_and_encode in CHANGES.items():
+            kind.copies[change].append((number, compute_signs(change_and_encode(pixels))))
     return kind
 
 

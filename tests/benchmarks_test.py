@@ -149,7 +149,7 @@ def test_planted_copies_are_found_by_kind(tmp_path, capsys):
         (tmp_path / f"{seed}.png").write_bytes(pillow.encode_png(pixels))
     importlib.import_module("leaks").main([str(tmp_path), "--drawn", "2", "--max_copied", "2"])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("| kind | images | no signs | JPEG 75 |")
+    assert lines[0].startswith("| kind | images | no signs | encoded as JPEG 75 |")
     recalls = lines[2].split(" | ")[3:12]
     assert (lines[2].split(" | ")[:3], recalls) == ([f"| {tmp_path.name}", "3", "0"], ["1.000"] * 9)
     assert lines[-1] == "0 of 36 pairs of files are found; the first:"

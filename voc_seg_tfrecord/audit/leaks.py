@@ -12,11 +12,11 @@ show the same picture in files that differ, or neighbors, are reported and not c
 `quality.near_duplicates`.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses
+import functools
 import hashlib
 import itertools
-import os
 import re
 
 from etils import epath
@@ -29,7 +29,7 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import parse_ids
 from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE
-from voc_seg_tfrecord.core.storage import PathLike, is_bucket
+from voc_seg_tfrecord.core.storage import PathLike, real_path
 from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS, SIGN_BYTES
 from voc_seg_tfrecord.quality import near_duplicates
 from voc_seg_tfrecord.quality.evidence import examine
@@ -44,6 +44,16 @@ _VOC2007_ID = re.compile(r"\d{6}")
 _VOC2012_ID = re.compile(r"\d{4}_\d{6}")
 
 
+ReadFiles = Callable[[Collection[str]], Iterator[tuple[str, File]]]
+"""Yields some ids with their image files."""
+
+TOO_LITTLE_STRUCTURE = "too little structure"
+"""Why an image is left out that is blank, smooth or symmetric; see `formats.picture_signs`."""
+
+NOT_DECODED = "cannot be decoded"
+"""Why an image is left out that is damaged."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Side:
     """One split or one list.
@@ -54,8 +64,11 @@ class Side:
       sha256_by_id: the SHA-256 of each image file; empty text if only the id is known.
       signs_by_id: the signs of each image that has some, uint8 `[32]`; empty if there are no
         images to compare. See `formats.picture_signs`.
-      source: the dataset's folder or the list's file, which tells apart two sides of one name;
-        empty for a list of the package.
+      source: the dataset's folder or the file of a list or an index, which tells apart two sides
+        of one name; empty for a list of the package.
+      left_out_by_id: why each image without signs is not compared.
+      read_files: yields ids with their image files, for some of the ids; None if the images are not
+        at hand.
     """
 
     name: str
@@ -65,6 +78,16 @@ class Side:
         default_factory=dict, repr=False, compare=False
     )
     source: str = ""
+    left_out_by_id: Mapping[str, str] = dataclasses.field(
+        default_factory=dict, repr=False, compare=False
+    )
+    read_files: ReadFiles | None = dataclasses.field(default=None, repr=False, compare=False)
+
+    @property
+    def signs(self) -> np.ndarray:
+        """The signs of its images in the order of `signs_by_id`, uint8 `[N, 32]`."""
+        signs = np.array([*self.signs_by_id.values()], np.uint8)
+        return signs.reshape(-1, SIGN_BYTES)
 
     def __repr__(self) -> str:
         images = counted(len(self.sha256_by_id), "image")
@@ -178,7 +201,7 @@ def read_list_file(path: PathLike, name: str = "", role: str = "") -> Side:
         name or str(file),
         role or guess_role(file.stem),
         dict.fromkeys(ids, ""),
-        source=_resolve(file),
+        source=real_path(file),
     )
 
 
@@ -187,25 +210,46 @@ def read_splits(
 ) -> list[Side]:
     """Returns one side per split of a built dataset; reads all their records once."""
     check_features(builder, (IMAGE, FILENAME))
-    source = _resolve(builder.data_path)
+    source = real_path(builder.data_path)
     sides = []
     for split in splits:
         sha256_by_id = {}
         signs_by_id = {}
+        left_out_by_id = {}
         for image in records.scan(builder, split, _read_image, progress=progress):
             sha256_by_id[image.id] = image.sha256
             if image.signs is not None:
                 signs_by_id[image.id] = image.signs
+            else:
+                left_out_by_id[image.id] = image.left_out
         name = f"{builder.info.full_name}@{split}"
-        sides.append(Side(name, guess_role(split), sha256_by_id, signs_by_id, source))
+        sides.append(
+            Side(
+                name,
+                guess_role(split),
+                sha256_by_id,
+                signs_by_id,
+                source,
+                left_out_by_id,
+                functools.partial(_read_files, builder, split),
+            )
+        )
     return sides
 
 
-def _resolve(path: PathLike) -> str:
-    """Returns one text for all paths of a file or a folder; an address in a bucket as it is."""
-    if is_bucket(path):
-        return str(path)
-    return os.path.realpath(path)
+def _read_files(
+    builder: tfds.core.DatasetBuilder, split: str, ids: Collection[str]
+) -> Iterator[tuple[str, File]]:
+    """Yields ids with their image files, for some records of a split."""
+
+    def take_file(record: Record) -> tuple[str, File] | None:
+        if record.id not in ids:
+            return None
+        return record.id, File(record.file(IMAGE).data, record.id)
+
+    for taken in records.scan(builder, split, take_file):
+        if taken is not None:
+            yield taken
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,12 +259,14 @@ class _ReadImage:
     Attributes:
       id: the record's id.
       sha256: of the image file's bytes.
-      signs: of the image, uint8 `[32]`; None if it has too little structure, or cannot be decoded.
+      signs: of the image, uint8 `[32]`; None if it is left out.
+      left_out: why it is left out; empty if it has signs.
     """
 
     id: str
     sha256: str
     signs: np.ndarray | None
+    left_out: str
 
 
 def _read_image(record: Record) -> _ReadImage:
@@ -228,8 +274,9 @@ def _read_image(record: Record) -> _ReadImage:
     try:
         evidence = examine(image, None, image_id=record.id, split="", measure_fit=False)
     except ImageError:  # `verify` names what is wrong with it
-        return _ReadImage(record.id, hashlib.sha256(image.data).hexdigest(), None)
-    return _ReadImage(evidence.id, evidence.image_sha256, evidence.signs)
+        return _ReadImage(record.id, hashlib.sha256(image.data).hexdigest(), None, NOT_DECODED)
+    left_out = TOO_LITTLE_STRUCTURE if evidence.signs is None else ""
+    return _ReadImage(evidence.id, evidence.image_sha256, evidence.signs, left_out)
 
 
 def find_overlap(first: Side, second: Side) -> Overlap:
@@ -320,7 +367,7 @@ def _pair_similar_images(first: Side, second: Side) -> list[SimilarPair]:
     """Returns pairs of images that show the same picture or neighbors, whose files differ."""
     first_ids = list(first.signs_by_id)
     second_ids = list(second.signs_by_id)
-    matches = near_duplicates.find_nearest(_signs_of(first), _signs_of(second))
+    matches = near_duplicates.find_nearest(first.signs, second.signs)
     pairs = []
     for first_number, second_number, bits, orientation in matches.as_rows():
         first_id = first_ids[first_number]
@@ -331,11 +378,6 @@ def _pair_similar_images(first: Side, second: Side) -> list[SimilarPair]:
         transformation = ORIENTATIONS[orientation].name
         pairs.append(SimilarPair(first_id, second_id, level, transformation, bits))
     return sorted(pairs, key=lambda pair: pair.different_bits)
-
-
-def _signs_of(side: Side) -> np.ndarray:
-    """Returns the signs of the images of a side, uint8 `[N, 32]`."""
-    return np.array([*side.signs_by_id.values()], np.uint8).reshape(-1, SIGN_BYTES)
 
 
 def compare(firsts: Iterable[Side], seconds: Iterable[Side]) -> list[Overlap]:

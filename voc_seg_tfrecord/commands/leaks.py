@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, Any
 from etils import epath
 
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.core import releases
-from voc_seg_tfrecord.core.errors import ConfigError, SourceError, did_you_mean, several
+from voc_seg_tfrecord.core import output_files, releases
+from voc_seg_tfrecord.core.errors import (
+    ConfigError,
+    ListError,
+    SourceError,
+    counted,
+    did_you_mean,
+    several,
+)
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.named_lists import named_lists
 from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS
 from voc_seg_tfrecord.quality import near_duplicates
@@ -27,6 +35,7 @@ SUMMARY = "find the images that two datasets, splits or named lists share"
 EXAMPLE = "voc-seg-tfrecord leaks trainaug voc2012_val"
 
 _SBD_LISTS = {f"sbd_{name}": name for name in sbd.LISTS}
+_FILE_OPTIONS = ("write_index", "certificate", "verify_certificate")
 _MAX_LISTED = 5
 """How many ids or images of a kind are printed."""
 
@@ -34,14 +43,36 @@ _MAX_LISTED = 5
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     lists = ", ".join(_list_names())
     parser.add_argument(
-        "a", metavar="A", help=f"DATASET, DATASET@SPLIT, a .txt file of ids, or one of {lists}"
+        "a",
+        metavar="A",
+        help="DATASET, DATASET@SPLIT, an index (.jsonl), a .txt file of ids, or one of " + lists,
     )
     parser.add_argument(
-        "b", metavar="B", help="the second dataset, split or list, named in the same way"
+        "b",
+        metavar="B",
+        nargs="?",
+        help="the second dataset, split, index or list, named in the same way",
     )
     arguments.add(parser, "data_dir")
     parser.add_argument(
         "--sbd", metavar="FOLDER", help="SBD's folder `dataset`; needed for sbd_train and sbd_val"
+    )
+    parser.add_argument(
+        "--write_index",
+        metavar="FILE",
+        help="write what is needed to find the images of A, without the images, into this .jsonl "
+        "file, which can be given in place of A or B",
+    )
+    parser.add_argument(
+        "--certificate",
+        metavar="FILE",
+        help="write what was compared and found into this JSON file, with the share of your own "
+        "images that are found after each change",
+    )
+    parser.add_argument(
+        "--verify_certificate",
+        metavar="FILE",
+        help="compare A and B as this certificate says, and name what is not as it states",
     )
     arguments.add(parser, "json")
 
@@ -51,20 +82,53 @@ def _list_names() -> list[str]:
 
 
 def run(args: argparse.Namespace) -> int:
+    _check_options(args)
+    if args.write_index:
+        return _write_index(args)
+    if args.certificate:
+        return _write_certificate(args)
+    if args.verify_certificate:
+        return _verify_certificate(args)
+    return _compare(args)
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """Checks that the options go together."""
+    _check_sbd(args)
+    outputs = [option for option in _FILE_OPTIONS if getattr(args, option)]
+    if len(outputs) > 1:
+        raise ConfigError(
+            " ".join(f"--{option}" for option in outputs),
+            found="two of these options",
+            expected="one at a time",
+            remedy="call leaks once for each",
+        )
+    if args.write_index and args.b:
+        raise ConfigError(
+            "--write_index",
+            found=f"two datasets: {args.a} and {args.b}",
+            expected="one, whose images the index is to hold",
+            remedy="leave one out",
+        )
+    if not args.write_index and not args.b:
+        raise ConfigError(
+            args.a,
+            found="nothing to compare it with",
+            expected="two datasets, splits, indexes or lists, or --write_index FILE",
+            remedy="name the second one",
+        )
+
+
+def _compare(args: argparse.Namespace) -> int:
+    """Compares A and B, and prints what they share."""
     from voc_seg_tfrecord.audit import leaks
 
-    _check_sbd(args)
     # SBD's lists do not come with the package, so what was published about them is quoted.
     published = None if args.sbd else _published_leak(args.a, args.b)
     compared: list[Overlap] = []
     if published is None:
         compared = leaks.compare(_sides(args.a, args), _sides(args.b, args))
-        if not compared:
-            raise ConfigError(
-                f"{args.a} {args.b}",
-                found="the same split twice",
-                expected="two datasets, splits or lists",
-            )
+        _check_compared(compared, args)
     is_leak = published is not None or any(overlap.is_leak for overlap in compared)
     if args.json:
         document = {
@@ -80,11 +144,102 @@ def run(args: argparse.Namespace) -> int:
         )
         print(f"  source: {published.source}")
         print("  to count them yourself, give SBD's folder dataset with --sbd")
+    _print_all(compared, is_leak=is_leak)
+    return int(is_leak)
+
+
+def _check_compared(compared: "Sequence[Overlap]", args: argparse.Namespace) -> None:
+    if not compared:
+        raise ConfigError(
+            f"{args.a} {args.b}",
+            found="the same split twice",
+            expected="two datasets, splits, indexes or lists",
+        )
+
+
+def _print_all(compared: "Sequence[Overlap]", *, is_leak: bool) -> None:
     for overlap in compared:
         _print(overlap)
     if is_leak:
         print("LEAK: training data meets evaluation data")
+
+
+def _write_index(args: argparse.Namespace) -> int:
+    """Writes the index of A."""
+    from voc_seg_tfrecord.audit import leak_index
+
+    file = output_files.check_file(args.write_index, "--write_index", [leak_index.SUFFIX])
+    sides = _sides_with_images(args.a, "--write_index", args)
+    output_files.write_file(file, leak_index.make_index(sides), "--write_index")
+    if args.json:
+        document = {"file": str(file), "sides": [_side_as_dict(side) for side in sides]}
+        screen.write_json(document)
+        return 0
+    images = sum(len(side.sha256_by_id) for side in sides)
+    left_out = sum(len(side.left_out_by_id) for side in sides)
+    print(f"{file}: {counted(images, 'image')}")
+    if left_out:
+        print(f"  {left_out} of them by their bytes alone: blank, smooth, or not decoded")
+    return 0
+
+
+def _write_certificate(args: argparse.Namespace) -> int:
+    """Compares A and B, and writes the certificate."""
+    from voc_seg_tfrecord.audit import leak_certificate, leaks
+
+    file = output_files.check_file(args.certificate, "--certificate")
+    firsts = _sides_with_images(args.a, "--certificate", args)
+    seconds = _sides_with_images(args.b, "--certificate", args)
+    compared = leaks.compare(firsts, seconds)
+    _check_compared(compared, args)
+    certificate = leak_certificate.make_certificate(firsts, seconds, compared)
+    output_files.write_file(file, leak_certificate.as_json(certificate), "--certificate")
+    is_leak = any(overlap.is_leak for overlap in compared)
+    if args.json:
+        screen.write_json(certificate)
+        return int(is_leak)
+    _print_all(compared, is_leak=is_leak)
+    for line in leak_certificate.describe_self_test(certificate["self_test"]):
+        print(line)
+    print(f"{file}: {certificate['result']}")
     return int(is_leak)
+
+
+def _verify_certificate(args: argparse.Namespace) -> int:
+    """Compares A and B, and names what is not as a certificate states."""
+    from voc_seg_tfrecord.audit import leak_certificate, leaks
+
+    path = epath.Path(args.verify_certificate).expanduser()
+    stated = leak_certificate.read_certificate(File.read(path, ListError))
+    firsts = _sides_with_images(args.a, "--verify_certificate", args)
+    seconds = _sides_with_images(args.b, "--verify_certificate", args)
+    compared = leaks.compare(firsts, seconds)
+    _check_compared(compared, args)
+    repeated = leak_certificate.make_certificate(firsts, seconds, compared)
+    repetition = leak_certificate.compare_certificates(stated, repeated)
+    is_repeated = not repetition.contradictions
+    if args.json:
+        screen.write_json({"repeated": is_repeated, **dataclasses.asdict(repetition)})
+        return int(not is_repeated)
+    for contradiction in repetition.contradictions:
+        print(f"not as stated: {contradiction}")
+    for note in repetition.notes:
+        print(f"note: {note}")
+    print(f"{path}: {'repeated' if is_repeated else 'NOT repeated'}")
+    return int(not is_repeated)
+
+
+def _sides_with_images(name: str, option: str, args: argparse.Namespace) -> "list[Side]":
+    """Returns the sides of a dataset or an index; refuses lists, of which only ids are known."""
+    is_list = name in _list_names() or epath.Path(name).suffix == ".txt"
+    if is_list:
+        raise ConfigError(
+            option,
+            found=f"a list of ids: {name}",
+            expected="built datasets or indexes, whose images are known",
+            remedy="name the built dataset, or leave the option out",
+        )
+    return _sides(name, args)
 
 
 def _check_sbd(args: argparse.Namespace) -> None:
@@ -125,8 +280,8 @@ def _published_leak(first: str, second: str) -> _PublishedLeak | None:
 
 
 def _sides(name: str, args: argparse.Namespace) -> "list[Side]":
-    """Returns what a name stands for: a list, or the splits of a dataset."""
-    from voc_seg_tfrecord.audit import leaks
+    """Returns what a name stands for: a list, or the splits of a dataset or an index."""
+    from voc_seg_tfrecord.audit import leak_index, leaks
 
     if name in named_lists():
         return [leaks.read_named_list(name)]
@@ -135,13 +290,16 @@ def _sides(name: str, args: argparse.Namespace) -> "list[Side]":
     path = epath.Path(name).expanduser()
     if path.suffix == ".txt" and path.exists():
         return [leaks.read_list_file(path)]
+    if path.suffix == leak_index.SUFFIX:
+        return leak_index.read_index(path)
     try:
         builder, splits = open_splits(name, args.data_dir)
     except ConfigError as error:
         raise ConfigError(
             error.where,
             found=error.found + did_you_mean(name, _list_names()),
-            expected=f"{error.expected}, a .txt file, or a list: {', '.join(_list_names())}",
+            expected=f"{error.expected}, an index (.jsonl), a .txt file, or a list: "
+            + ", ".join(_list_names()),
             remedy=error.remedy,
         ) from None
     return leaks.read_splits(builder, splits or builder.info.splits, progress=True)

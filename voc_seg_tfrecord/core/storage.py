@@ -75,6 +75,13 @@ def is_bucket(path: PathLike) -> bool:
     return "://" in os.fspath(path)
 
 
+def real_path(path: PathLike) -> str:
+    """Returns one text for all paths of a file or a folder; an address in a bucket as it is."""
+    if is_bucket(path):
+        return str(path)
+    return os.path.realpath(path)
+
+
 def size(path: PathLike) -> int:
     """Returns how many bytes a file has."""
     if is_bucket(path):

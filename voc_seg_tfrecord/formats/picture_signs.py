@@ -14,7 +14,7 @@ An image without structure, such as a blank page or a smooth gradient, has no si
 coefficients are as small as rounding, they would say nothing, or the same for all such images.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 
 import numpy as np
@@ -44,6 +44,15 @@ signs are equal. That is five standard deviations above the 48 that may differ i
 Photos have at least 232.
 """
 _ZERO = 1e-6  # smaller coefficients are 0; their signs would depend on the machine
+
+CONSTANTS: Mapping[str, float] = {
+    "squeezed_side_px": _SQUEEZED_SIDE_PX,
+    "frequencies": _FREQUENCIES,
+    "min_side_px": MIN_SIDE_PX,
+    "min_coefficient": _MIN_COEFFICIENT,
+    "min_clear_coefficients": _MIN_CLEAR_COEFFICIENTS,
+}
+"""What the signs of an image depend on, for files that keep them."""
 
 
 @dataclasses.dataclass(frozen=True)

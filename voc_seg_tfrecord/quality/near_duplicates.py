@@ -15,7 +15,7 @@ Not all pairs are compared. Images become candidates if 20 of their signs are eq
 most 11 different signs has an equal set. Of pairs with 24 different signs, 99 % have one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 
 import numpy as np
@@ -35,6 +35,12 @@ SAME_PICTURE_OR_NEIGHBOR = "same picture or neighbor"
 
 MAX_BITS_OF_SAME_PICTURE = 8
 MAX_BITS_OF_NEIGHBOR = 48
+
+CONSTANTS: Mapping[str, int] = {
+    "max_bits_of_same_picture": MAX_BITS_OF_SAME_PICTURE,
+    "max_bits_of_neighbor": MAX_BITS_OF_NEIGHBOR,
+}
+"""What the level of a pair depends on, for files that state levels."""
 
 _KEY_BITS = 20
 _SETS_PER_ROUND = SIGNS // _KEY_BITS
@@ -297,13 +303,13 @@ class _SortedSide:
 
     Attributes:
       words: uint64 `[N]`, ascending.
+      keys: of these words, uint32 `[N]`.
       numbers: the number of each image, int64 `[N]`.
-      starts: for each key, how many images have a smaller one, int64 `[2 ** 20 + 1]`.
     """
 
     words: np.ndarray
+    keys: np.ndarray
     numbers: np.ndarray
-    starts: np.ndarray
 
     def find_candidates(self, queries: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yields numbers of queries, int64 `[M]`, and of images with their keys, int64 `[M]`.
@@ -312,34 +318,34 @@ class _SortedSide:
           queries: words of the images of the other side, uint64 `[K]`.
         """
         keys = _key_of(queries)
-        starts = self.starts[keys]
-        counts = self.starts[keys + 1] - starts
+        starts = np.searchsorted(self.keys, keys)
+        first_keys = self.keys.take(starts, mode="clip")
+        numbers = np.flatnonzero(first_keys == keys)  # of the queries that have candidates
+        starts = starts[numbers]
+        counts = np.searchsorted(self.keys, keys[numbers], "right") - starts
         has_many = counts > _MAX_CANDIDATES_PER_KEY
         if has_many.any():
-            nearest = np.searchsorted(self.words, queries[has_many])
+            nearest = np.searchsorted(self.words, queries[numbers[has_many]])
             last_start = starts[has_many] + counts[has_many] - _MAX_CANDIDATES_PER_KEY
             first_of_window = nearest - _MAX_CANDIDATES_PER_KEY // 2
             starts[has_many] = np.clip(first_of_window, starts[has_many], last_start)
             counts[has_many] = _MAX_CANDIDATES_PER_KEY
-        with_candidates = np.flatnonzero(counts)
         queries_at_once = _MAX_CANDIDATES_AT_ONCE // _MAX_CANDIDATES_PER_KEY
-        for begin in range(0, len(with_candidates), queries_at_once):
-            numbers = with_candidates[begin : begin + queries_at_once]
-            places = _concatenate_ranges(starts[numbers], counts[numbers])
-            yield np.repeat(numbers, counts[numbers]), self.numbers[places]
+        for begin in range(0, len(numbers), queries_at_once):
+            part = slice(begin, begin + queries_at_once)
+            places = _concatenate_ranges(starts[part], counts[part])
+            yield np.repeat(numbers[part], counts[part]), self.numbers[places]
 
 
 def _sort_by_key(words: np.ndarray) -> _SortedSide:
     """Sorts the words of a side, uint64 `[N]`."""
     order = np.argsort(words, kind="stable")
-    images_per_key = np.bincount(_key_of(words), minlength=1 << _KEY_BITS)
-    starts = np.concatenate([[0], np.cumsum(images_per_key)])
-    return _SortedSide(words[order], order, starts)
+    return _SortedSide(words[order], _key_of(words[order]), order)
 
 
 def _key_of(words: np.ndarray) -> np.ndarray:
-    """Returns the keys of words, int64 `[N]`."""
-    return (words >> np.uint64(_WORD_BITS - _KEY_BITS)).astype(np.int64)
+    """Returns the keys of words, uint32 `[N]`."""
+    return (words >> np.uint64(_WORD_BITS - _KEY_BITS)).astype(np.uint32)
 
 
 def _concatenate_ranges(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
