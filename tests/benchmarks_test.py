@@ -152,4 +152,4 @@ def test_planted_copies_are_found_by_kind(tmp_path, capsys):
     assert lines[0].startswith("| kind | images | no signs | encoded as JPEG 75 |")
     recalls = lines[2].split(" | ")[3:12]
     assert (lines[2].split(" | ")[:3], recalls) == ([f"| {tmp_path.name}", "3", "0"], ["1.000"] * 9)
-    assert lines[-1] == "0 of 36 pairs of files are found; the first:"
+    assert lines[-1] == "0 of 30 pairs of two kinds are found"

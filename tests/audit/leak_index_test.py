@@ -62,6 +62,12 @@ def test_an_index_finds_what_the_dataset_finds(built, index, capsys):
     assert shared(capsys, index, theirs) == (status, found)
 
 
+def test_the_command_names_pairs_with_what_was_done(built, capsys):
+    assert cli.main(["leaks", *built]) == 1
+    out = capsys.readouterr().out
+    assert "  1 pair of the same picture, in other bytes:\n    photo_1 ~ mirrored, mirrored" in out
+
+
 def test_an_index_may_be_either_side_and_both(built, index, tmp_path, capsys):
     other = tmp_path / "theirs.jsonl"
     assert cli.main(["leaks", built[1], "--write_index", str(other)]) == 0

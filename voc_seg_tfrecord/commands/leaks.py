@@ -360,25 +360,27 @@ def _print(overlap: "Overlap") -> None:
     same_files = [a if a == b else f"{a} = {b}" for a, b in overlap.same_file_pairs]
     _print_items("images in common, byte for byte", same_files)
     _print_items("of these ids with other bytes", overlap.differing_ids)
-    same_pictures = _describe_pairs(overlap, near_duplicates.SAME_PICTURE)
-    _print_items("images show the same picture, in other bytes", same_pictures)
-    neighbors = _describe_pairs(overlap, near_duplicates.SAME_PICTURE_OR_NEIGHBOR)
-    _print_items("images show the same picture or a neighbor", neighbors)
+    _print_pairs("of the same picture, in other bytes", overlap, near_duplicates.SAME_PICTURE)
+    _print_pairs(
+        "of the same picture or neighbors", overlap, near_duplicates.SAME_PICTURE_OR_NEIGHBOR
+    )
     verdict = "  <- LEAK" if overlap.is_leak else ""
     print(f"  {overlap.example_count} examples of the second are in the first{verdict}")
 
 
-def _describe_pairs(overlap: "Overlap", level: str) -> list[str]:
-    """Returns a text for each pair of images of a level: `a ~ b`, or `a ~ b (mirrored)`."""
-    texts = []
-    for pair in overlap.similar_pairs:
-        if pair.level != level:
-            continue
+def _print_pairs(title: str, overlap: "Overlap", level: str) -> None:
+    """Prints how many pairs of a level there are, and the nearest, each with what was done."""
+    pairs = [pair for pair in overlap.similar_pairs if pair.level == level]
+    if not pairs:
+        return
+    print(f"  {counted(len(pairs), 'pair')} {title}:")
+    for pair in pairs[:_MAX_LISTED]:
         text = f"{pair.first_id} ~ {pair.second_id}"
         if pair.transformation != ORIENTATIONS[0].name:
-            text += f" ({pair.transformation})"
-        texts.append(text)
-    return texts
+            text += f", {pair.transformation}"
+        print(f"    {text}")
+    if len(pairs) > _MAX_LISTED:
+        print(f"    and {len(pairs) - _MAX_LISTED} more, all of them with --json")
 
 
 def _titles(overlap: "Overlap") -> str:

@@ -10,9 +10,11 @@ right angles. What is found has one of two levels:
 
 Different photos differ in 100 or more. Cropped copies are not found.
 
-Not all pairs are compared. Images become candidates if 20 of their signs are equal, in one of
-`_ROUNDS` times 12 sets of 20. The 12 sets of a round have no sign in common, so every pair with at
-most 11 different signs has an equal set. Of pairs with 24 different signs, 99 % have one.
+Not all pairs are compared. Two images are candidates if all signs of a set of 20 are equal. There
+are four rounds of 12 sets. The sets of a round have no sign in common, so every pair with at most
+11 different signs has an equal set. Of pairs with 24 different signs, 99 % have one; with 48, half.
+Where many images have an equal set, as in a film, each is compared with the 64 that have most in
+common with it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

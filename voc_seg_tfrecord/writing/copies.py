@@ -72,8 +72,8 @@ class SharedImages:
             f"same image in two splits: {counted(self.images, 'image')} with the same bytes: "
             f"{pairs}. A score on one split does not count if the other has the "
             "image too. Take one of the two out of its list or, where ratios make the splits, keep "
-            f"them together with --group_by, and build again. {leaks} also finds images that look "
-            "alike"
+            f"them together with --group_by, and build again. {leaks} also finds the "
+            "same picture in other files"
         )
         # Without a registry: with one, a second build in a notebook would be silent.
         warnings.warn_explicit(text, SameImageInTwoSplits, os.fspath(folder), 0)
