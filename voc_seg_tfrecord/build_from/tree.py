@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 from voc_seg_tfrecord.build_from.run import build_source, check_name, expand_class_names
+from voc_seg_tfrecord.core.class_masks import find_class_masks
 from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.config import CLASSES_OF_FOLDER, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import MissingMask
@@ -190,7 +191,7 @@ def config_from_options(
     lists: str | None = None,
     image_name: str | None = None,
     mask_name: str | None = None,
-    missing_mask: MissingMask = "skip",
+    missing_mask: MissingMask | None = None,
     background: str = "",
     **fields: Any,
 ) -> tuple[VocSegConfig, ClassOptions]:
@@ -205,7 +206,8 @@ def config_from_options(
       lists: the folder of id lists, if it is neither VOC's nor the root.
       image_name: pattern of the images' names, such as `image_{id}.jpg`.
       mask_name: pattern of the masks' names, such as `gt_{id}.png`.
-      missing_mask: what to do about a listed image without a mask; left out by default.
+      missing_mask: what to do about a listed image without a mask; by default it is left out, or
+        an error if the options name the masks of each class.
       background: name of the class that is background, if its name does not say so.
       **fields: other fields of `VocSegConfig`; but `layout`, which the options above make. Folds
         are stratified unless `split_by` is given.
@@ -227,6 +229,8 @@ def config_from_options(
         background=background,
         all_bands=fields.get("bands") == "all",
     )
+    if missing_mask is None:
+        missing_mask = "error" if find_class_masks(layout) else "skip"
     config_fields = {**fields, "layout": layout or None, "missing_mask": missing_mask}
     if class_options.all_bands:
         config_fields["bands"] = [0]  # until an image is read
@@ -282,10 +286,7 @@ _Fact = tuple[str, str]
 
 def _facts_of_files(plan: FolderPlan) -> list[_Fact]:
     tree = plan.tree
-    tool = tree.labels.tool
-    origin = f"in {tree.layout.describe('masks')}"
-    if tool:
-        origin = f"drawn from the polygons of {tool}"
+    origin = tree.labels.origin or f"in {tree.layout.describe('masks')}"
     meaning = "value"
     if plan.meaning is not None:
         meaning = f"{plan.meaning.by}, {plan.meaning.candidate.source}"

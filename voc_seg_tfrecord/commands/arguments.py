@@ -232,7 +232,9 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
         "--missing_mask",
         choices=get_args(MissingMask),
         help="what to do about a listed image without a mask: stop (error), leave the image out "
-        "(skip), or give it a mask of the background class (background); default: skip",
+        "(skip), or give it a mask of the background class (background), in which an image that "
+        "lacks the mask of one of several classes has nothing of it; default: skip, and error if "
+        "--masks or --mask_name names classes",
     )
     classes.add_argument(
         "--missing_image",
@@ -263,7 +265,11 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
 
 def _add_folders(folders: argparse._ArgumentGroup) -> None:
     folders.add_argument("--images", help="folder of images, relative to ROOT; default: detected")
-    folders.add_argument("--masks", help="folder of masks, relative to ROOT; default: detected")
+    folders.add_argument(
+        "--masks",
+        help="folder of masks, relative to ROOT; or one for each class, a later one lies above: "
+        "disc=masks_disc,cup=masks_cup; default: detected",
+    )
     folders.add_argument(
         "--ignore_masks",
         metavar="FOLDER",
@@ -279,8 +285,9 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
         "--mask_name",
         metavar="PATTERN",
         help="how masks are named, {id} being the image's name without its ending, such as "
-        "'gt_{id}.png', or {a} and {b} its two parts, such as '{a}_road_{b}.png'; default: {id} "
-        "with any ending",
+        "'gt_{id}.png', or {a} and {b} its two parts, such as '{a}_road_{b}.png'; for masks of "
+        "each class 'cat={id}_cat.png,dog={id}_dog.png', and of each object "
+        "'cell={id}/masks/*.png'; default: {id} with any ending",
     )
     folders.add_argument(
         "--image_name",

@@ -9,6 +9,7 @@ from typing import Any
 
 from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.class_entries import is_void_name
+from voc_seg_tfrecord.core.class_masks import ClassMaskNaming, find_class_masks
 from voc_seg_tfrecord.core.config_fields import SAMPLE, SAMPLE_TREE
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, option_error, several
 from voc_seg_tfrecord.core.folds import TRAIN, find_folds
@@ -208,9 +209,14 @@ def _check_layout(config: Any) -> None:
     names = sorted(LAYOUT_OPTIONS)
     if set(layout) - set(names):
         raise option_error("layout", layout, f"some of {', '.join(names)}")
-    for option in ("image_name", "mask_name"):
-        if option in layout:
-            Naming.parse(layout[option], option)  # it raises if the pattern is wrong
+    if "image_name" in layout:
+        Naming.parse(layout["image_name"], "image_name")  # it raises if the pattern is wrong
+    masks_of_classes = find_class_masks(layout)
+    for masks in masks_of_classes:
+        if masks.pattern:
+            ClassMaskNaming(masks.pattern)  # likewise
+    if "mask_name" in layout and not masks_of_classes:
+        Naming.parse(layout["mask_name"])
 
 
 def _check_splits(config: Any) -> None:

@@ -64,6 +64,8 @@ class Naming:
         below the folder of images or masks, in place of the file's own name.
       infix: what stands between the two parts of the id, such as the `_road_` of
         `um_road_000000`, whose id is `um_000000`; mostly empty.
+      between_ids: what stands between the id and the same id, such as the `/images/` of
+        `a/images/a.png`; mostly empty.
     """
 
     prefix: str = ""
@@ -71,6 +73,7 @@ class Naming:
     ending: str = ""
     names_folders: bool = False
     infix: str = ""
+    between_ids: str = ""
 
     @classmethod
     def parse(cls, pattern: str, option: str = "mask_name") -> Self:
@@ -78,11 +81,12 @@ class Naming:
 
         Args:
           pattern: a name with one `{id}` in it, with or without an ending: `gt_{id}.png`; or
-            with the two parts of the id: `{a}_road_{b}.png`.
+            with the two parts of the id: `{a}_road_{b}.png`; or a path that has the id twice:
+            `{id}/images/{id}.png`.
           option: for the error.
 
         Raises:
-          ConfigError: if there is not exactly one id, or the pattern leaves the folder.
+          ConfigError: if there is no id, or another one, or the pattern leaves the folder.
         """
         if not _has_one_id(pattern) or SPLIT in pattern or not _is_below_folder(pattern):
             raise ConfigError(
@@ -92,11 +96,15 @@ class Naming:
                 remedy="change the pattern",
             )
         prefix, infix, suffix = _cut_pattern(pattern)
+        between_ids = ""
+        if ID in suffix:
+            between_ids, _, suffix = suffix.partition(ID)
         names_folders = "/" in pattern
         stem, dot, ending = suffix.rpartition(".")
         if f".{ending.lower()}" in PATTERN_ENDINGS:
-            return cls(prefix, stem, dot + ending.lower(), names_folders, infix)
-        return cls(prefix, suffix, "", names_folders, infix)  # `{id}.orig` has no ending
+            return cls(prefix, stem, dot + ending.lower(), names_folders, infix, between_ids)
+        # `{id}.orig` has no ending.
+        return cls(prefix, suffix, "", names_folders, infix, between_ids)
 
     @property
     def narrowness(self) -> tuple[int, int]:
@@ -104,7 +112,8 @@ class Naming:
 
         First the number of characters around the id, then that of the ending.
         """
-        return len(self.prefix + self.infix + self.suffix), len(self.ending)
+        text = self.prefix + self.infix + self.between_ids + self.suffix
+        return len(text), len(self.ending)
 
     def id_of(self, name: str) -> str | None:
         """Returns the id of a file by its name below its folder; None if it does not fit."""
@@ -118,8 +127,7 @@ class Naming:
 
     def core_of(self, stem: str) -> str | None:
         """Returns the id in a name without its ending; None if the name does not fit."""
-        is_id_itself = not self.prefix and not self.suffix and not self.infix
-        if is_id_itself:
+        if self.narrowness[0] == 0:  # the name is the id
             names_a_file = stem != "" and not stem.endswith("/")
             return stem if names_a_file else None
         folders, last = self._split(stem)
@@ -128,6 +136,8 @@ class Naming:
         core = last[len(self.prefix) : len(last) - len(self.suffix)]
         if self.infix:
             core = self._without_infix(core)
+        if self.between_ids:
+            core = _first_of_two(core, self.between_ids)
         return folders + core if core else None
 
     def _without_infix(self, core: str) -> str:
@@ -149,7 +159,16 @@ class Naming:
 
     def __str__(self) -> str:
         image_id = f"{FIRST_PART}{self.infix}{SECOND_PART}" if self.infix else ID
+        if self.between_ids:
+            image_id = f"{ID}{self.between_ids}{ID}"
         return f"{self.prefix}{image_id}{self.suffix}{self.ending}"
+
+
+def _first_of_two(core: str, between_ids: str) -> str:
+    """Returns the id of a name that has it twice; empty if the two are not the same."""
+    length = (len(core) - len(between_ids)) // 2
+    image_id = core[:length]
+    return image_id if core == f"{image_id}{between_ids}{image_id}" else ""
 
 
 def joint_of(infix: str) -> str:
@@ -167,10 +186,16 @@ def _is_below_folder(pattern: str) -> bool:
 
 
 def _has_one_id(pattern: str) -> bool:
-    """Says whether a pattern has one `{id}`, or `{a}` and `{b}` with something between them."""
+    """Says whether a pattern has one id.
+
+    That is one `{id}`, two of them in a folder's name and in the file's, or `{a}` and `{b}` with
+    something between them.
+    """
     if ID in pattern:
         has_parts = FIRST_PART in pattern or SECOND_PART in pattern
-        return pattern.count(ID) == 1 and not has_parts
+        between = pattern.partition(ID)[2].partition(ID)[0]
+        has_it_twice = pattern.count(ID) == 2 and "/" in between
+        return not has_parts and (pattern.count(ID) == 1 or has_it_twice)
     if pattern.count(FIRST_PART) != 1 or pattern.count(SECOND_PART) != 1:
         return False
     _, infix, _ = _cut_pattern(pattern)
@@ -234,6 +259,8 @@ class Layout:
       instances: the folder of instance masks.
       annotations: the folder of XML files.
       parts: the parts of a set that has several.
+      options_of_classes: the options `masks` and `mask_name` as the user gave them, if they name
+        the masks of each class.
     """
 
     images: str = IMAGES
@@ -244,6 +271,7 @@ class Layout:
     instances: str = "SegmentationObject"
     annotations: str = "Annotations"
     parts: tuple[Part, ...] = ()
+    options_of_classes: tuple[tuple[str, str], ...] = ()
 
     def folders(self) -> list[Part]:
         """Returns the parts; of a set without parts, one part that is the complete set."""
@@ -264,6 +292,9 @@ class Layout:
             is_one_pattern = len(names) == 1 and names != {""}
             if is_one_pattern:
                 options[option] = names.pop()
+        if self.options_of_classes:
+            options.pop("masks")
+            options.update(self.options_of_classes)
         return options
 
     def belongs_with_its_subfolders(self, folder: str) -> bool:

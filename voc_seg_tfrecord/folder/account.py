@@ -132,6 +132,7 @@ class _TreePart:
       names: the names of the files below their folder, by id.
       counterparts: the masks of images, or the images of masks.
       counterpart: what a file needs to be in a split, with its article: `a mask` for an image.
+      files: the id and the name of each file, of which an id may have several.
     """
 
     noun: str
@@ -139,6 +140,7 @@ class _TreePart:
     names: Names
     counterparts: Names
     counterpart: str
+    files: Iterable[tuple[str, str]]
 
     def unused_kind(self, image_id: str) -> UnusedKind:
         """Returns the kind of a file whose id is in no split."""
@@ -153,12 +155,17 @@ def _list_parts(tree: VocTree, *, instances: bool) -> list[_TreePart]:
     image_folder = path_below_given(tree, layout.images)
     mask_folder = path_below_given(tree, layout.masks)
     parts = [
-        _TreePart("image", image_folder, tree.images, tree.masks, "a mask"),
-        _TreePart("mask", mask_folder, tree.masks, tree.images, "an image"),
+        _TreePart("image", image_folder, tree.images, tree.masks, "a mask", tree.images.items()),
+        _TreePart(
+            "mask", mask_folder, tree.masks, tree.images, "an image", tree.labels.list_files()
+        ),
     ]
     if instances:
         folder = path_below_given(tree, layout.instances)
-        parts.append(_TreePart("instance mask", folder, tree.instances, tree.images, "an image"))
+        names = tree.instances
+        parts.append(
+            _TreePart("instance mask", folder, names, tree.images, "an image", names.items())
+        )
     return parts
 
 
@@ -181,7 +188,7 @@ def _sort_by_use(tree: VocTree, used_ids: Collection[str], *, instances: bool) -
     kind_by_unused_path: dict[str, UnusedKind] = {}
     for part in _list_parts(tree, instances=instances):
         used_ids_of_part = part.names.find_ids(used_ids)
-        for image_id, name in part.names.items():
+        for image_id, name in part.files:
             path = join_paths(part.folder, name)
             if image_id not in used_ids_of_part:
                 kind_by_unused_path.setdefault(path, part.unused_kind(image_id))

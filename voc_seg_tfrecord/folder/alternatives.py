@@ -112,13 +112,15 @@ def _builds_same_as_any(outcome: _Outcome, others: Sequence[_Outcome]) -> bool:
 def _reasons_to_show(refused: Sequence[_Outcome]) -> list[str]:
     """Returns why alternatives cannot be taken, where the reason is in the files.
 
-    A user who means one of these has to know what is wrong with its files.
+    A user who means one of these has to know what is wrong with its files. Of alternatives with the
+    same reason the first is enough.
     """
-    return [
-        _explain_refusal(outcome)
-        for outcome in refused
-        if not isinstance(outcome.refusal, QuestionError | ConfigError)
-    ]
+    line_by_reason: dict[str, str] = {}
+    for outcome in refused:
+        error = outcome.refusal
+        if error is not None and not isinstance(error, QuestionError | ConfigError):
+            line_by_reason.setdefault(_describe_error(error), _explain_refusal(outcome))
+    return list(line_by_reason.values())
 
 
 def _try_alternative(alternative: Alternative, plan_with: Planner) -> _Outcome:

@@ -399,7 +399,8 @@ def _check_unused_files(opened: OpenFolder, division: Splits, unused: Account) -
     options_of_layout = opened.config.layout or {}
     if "masks" not in options_of_layout:
         problems.try_step(check_no_shifted_numbers, opened.tree)
-    if "mask_name" not in options_of_layout:
+    names_classes = bool(opened.tree.layout.options_of_classes)
+    if "mask_name" not in options_of_layout or names_classes:
         paths = []
         for group, names in unused.items():
             paths += [posixpath.join(group.folder, name) for name in names]

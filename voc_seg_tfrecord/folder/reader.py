@@ -19,6 +19,7 @@ from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.ignore_masks import pair_ignore_masks
 from voc_seg_tfrecord.folder.files.ignore_proposals import add_ignore_masks
 from voc_seg_tfrecord.folder.files.no_masks import NO_MASKS
+from voc_seg_tfrecord.folder.files.object_masks import ask_about_objects, find_masks_of_images
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.stated_folders import find_stated_folders
@@ -146,10 +147,18 @@ class FolderReader:
         tree = self._find_tree_by_texts(_FileOptions.of(config))
         if tree is not None:
             return tree
-        question = self.find_question_of_masks(config)
+        question = self.find_question_of_masks(config) or self._ask_about_objects(config)
         if question is not None:
             raise question from None
         raise error from None
+
+    def _ask_about_objects(self, config: VocSegConfig) -> LayoutError | None:
+        """Returns the question whether masks show objects; None if images have one or none each."""
+        if "mask_name" in (config.layout or {}):
+            return None
+        listing = self._listing_of_set(_FileOptions.of(config))
+        masks_by_image = find_masks_of_images(listing.below())
+        return ask_about_objects(listing, masks_by_image) if masks_by_image else None
 
     def find_split_evidence(self, config: VocSegConfig) -> SplitEvidence:
         """Returns the images of the set, and the texts that name them.
@@ -212,16 +221,15 @@ class FolderReader:
 
 
 def _check_masks_can_be_resized(tree: VocTree, config: VocSegConfig) -> None:
-    """Checks that masks are no polygons if they are to be resized.
+    """Checks that masks are files if they are to be resized: neither drawn nor merged.
 
     Raises:
       ConfigError: if they are.
     """
-    if config.resize_masks is not None and tree.labels.tool:
+    if config.resize_masks is not None and tree.labels.origin:
         raise ConfigError(
             "option resize_masks",
-            found=f"{config.resize_masks}, but the masks are drawn from the polygons of "
-            f"{tree.labels.tool}",
-            expected="masks that are files of pixels; polygons are drawn at the size of the image",
+            found=f"{config.resize_masks}, but the masks are {tree.labels.origin}",
+            expected="masks that are files of pixels, one for each image",
             remedy="leave resize_masks out, or name the folder of masks with --masks",
         )

@@ -77,7 +77,7 @@ def pair_as_stated(
     Raises:
       LayoutError: if what is stated contradicts itself, or a stated mask is not there.
     """
-    if tree.listing is None or tree.labels.tool:
+    if tree.listing is None or tree.labels.origin:
         return StatedPairs(tree)
     files = NamedFiles(tree, names)
     statements = _read_statements(tree, files, texts_of_splits, masks_are_given=masks_are_given)

@@ -11,6 +11,7 @@ from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, MASK_ENDINGS
 from voc_seg_tfrecord.folder.files.affixes import is_within_token, parts_at_token_ends
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
 from voc_seg_tfrecord.folder.files.infixes import find_infix
+from voc_seg_tfrecord.folder.files.object_proposals import propose_for_images
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.files.pixels import looks_like_mask
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
@@ -45,19 +46,24 @@ def ask_which_masks(listing: Listing, find: Callable[[str], VocTree]) -> LayoutE
     Returns:
       The question, or the error that says which image has several; None if no image has.
     """
-    for image_with_masks in _find_images_with_masks(listing):
+    images = list(_find_images_with_masks(listing))
+    for image_with_masks in images:
         if all(looks_like_mask(listing.root / mask) for mask in image_with_masks.masks):
-            return _question(listing, image_with_masks, find)
+            return _question(listing, image_with_masks, images, find)
     return None
 
 
 def _question(
-    listing: Listing, image_with_masks: _ImageWithMasks, find: Callable[[str], VocTree]
+    listing: Listing,
+    image_with_masks: _ImageWithMasks,
+    images: Sequence[_ImageWithMasks],
+    find: Callable[[str], VocTree],
 ) -> LayoutError:
     """Returns the question which masks are meant, or an error if no option can say it."""
     first, second, *_ = image_with_masks.masks
-    alternatives = _list_patterns(image_with_masks, find)
-    if len(alternatives) > 1:
+    merged = propose_for_images(listing, {one.image: one.masks for one in images})
+    alternatives = [*merged, *_list_patterns(image_with_masks, find)]
+    if merged or len(alternatives) > 1:
         return QuestionError(
             listing.root,
             alternatives,

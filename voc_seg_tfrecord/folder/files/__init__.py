@@ -10,7 +10,9 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
   what `evidence` sees of names and `pixels`), `choice_originals` (without `copies`), `companions`
   (found by `companion_search`) and `choice_leftovers`. `painted` compares images.
 - `layouts`: the layout of the tree, or `named_parts` if the user named its parts. `file_questions`
-  asks where several candidates are left.
+  asks where several candidates are left, and `merge_proposals` and `object_proposals` propose to
+  merge them.
+- `class_mask_sets`: the masks of single classes, if the user named these.
 - `image_channels`, `object_masks`, `mask_contents`, `no_masks`: what else a folder may hold, and
   what to do then.
 - `polygon_sets`: the shapes of labeling tools. `sheets` reads the files, `polygon_tool` chooses the

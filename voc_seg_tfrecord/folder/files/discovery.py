@@ -18,6 +18,7 @@ from voc_seg_tfrecord.core.layout import (
 )
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX
 from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
+from voc_seg_tfrecord.folder.files.class_mask_sets import find_merged_tree
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_questions import (
@@ -110,6 +111,8 @@ def find_tree(
 
 def _find_labels(given: GivenLayout, exif: str) -> VocTree:
     """Finds the tree of the masks, or that of polygons if there are no masks."""
+    if given.masks_of_classes:
+        return find_merged_tree(given, given.masks_of_classes, _find_mask_tree)
     polygons = _find_polygons(given, exif)
     if polygons.tree and (given.mask_name or not _may_have_masks(given)):
         return polygons.tree

@@ -17,6 +17,7 @@ from voc_seg_tfrecord.folder.files.layouts import (
     part_of,
     top_folders,
 )
+from voc_seg_tfrecord.folder.files.merge_proposals import KindOfMasks, propose_to_merge
 from voc_seg_tfrecord.folder.files.pairings import Pairing, are_apart
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.listing import Listing
@@ -132,7 +133,7 @@ def _question(
 
     Of readings that the same options choose, only the first is an alternative.
     """
-    alternatives: list[Alternative] = []
+    alternatives = _propose_to_merge(listing, readings, endings)
     for pairings in readings:
         alternative = Alternative("", _options(listing, pairings, endings))
         if alternative not in alternatives:
@@ -145,6 +146,24 @@ def _question(
         expected=wording.expected,
         kind="several ways to read a folder",
     )
+
+
+def _propose_to_merge(
+    listing: Listing, readings: Sequence[Sequence[Pairing]], endings: RoleEndings
+) -> list[Alternative]:
+    """Returns the alternatives that merge the masks of all readings; none if it cannot be meant.
+
+    The readings have to differ in their masks alone.
+    """
+    if _find_two_masks(readings) is None:
+        return []
+    kinds: list[KindOfMasks] = []
+    for pairings in readings:
+        masks: list[str] = []
+        for pairing in pairings:
+            masks += pairing.paths()[1]
+        kinds.append(KindOfMasks(_options_with_split(listing, pairings, endings), masks))
+    return propose_to_merge(listing, kinds)
 
 
 # The words of a question.
@@ -169,7 +188,7 @@ def _word_question(readings: Sequence[Sequence[Pairing]]) -> _Wording:
     if two_masks is not None:
         return _Wording(
             task=f"read the masks, of which images have several, such as {two_masks}",
-            expected="one mask for each image; if each shows other classes or objects, merge them",
+            expected="one mask for each image, or a mask of one class or object in each file",
         )
     if any(_pairs_few_masks(pairings) for pairings in readings):
         return _Wording(
@@ -227,6 +246,25 @@ def _options(listing: Listing, pairings: Sequence[Pairing], endings: RoleEndings
         ending = _only_image_ending(pairings)
         if ending:
             options["image_name"] = f"{ID}{ending}"
+    return options
+
+
+def _options_with_split(
+    listing: Listing, pairings: Sequence[Pairing], endings: RoleEndings
+) -> dict[str, str]:
+    """Returns the options that choose pairings, with `{split}` in place of the names of parts."""
+    options = _options(listing, pairings, endings)
+    arranged = arrange(listing, pairings, endings)
+    if arranged is None or not arranged.layout.parts:
+        return options
+    for option in ("images", "masks"):
+        templates = {
+            replace_name(getattr(part, option), part.name, SPLIT) for part in arranged.layout.parts
+        }
+        if len(templates) != 1:
+            return options
+        folder = posixpath.join(arranged.root, templates.pop())
+        options[option] = posixpath.normpath(folder)
     return options
 
 

@@ -7,6 +7,7 @@ import posixpath
 import re
 from typing import Literal
 
+from voc_seg_tfrecord.core.class_masks import ClassMasks, find_class_masks
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.core.layout import SPLIT, Naming
 from voc_seg_tfrecord.folder.files.affixes import Affix
@@ -95,6 +96,17 @@ class GivenLayout:
     def mask_name(self) -> str:
         """The pattern of the masks' names, likewise."""
         return self.options.get("mask_name", "")
+
+    @functools.cached_property
+    def masks_of_classes(self) -> Sequence[ClassMasks]:
+        """The masks of each class that the user named; none if the options name no classes."""
+        folder = self._path_in_listing(self.options.get("masks", ""))
+        if folder and self.listing.is_folder(folder):  # the name of a folder may have a `=`
+            options = {**self.options, "masks": ""}
+            return [
+                dataclasses.replace(masks, folder=folder) for masks in find_class_masks(options)
+            ]
+        return find_class_masks(self.options)
 
     def _named_folders(self, option: Half | Literal["ignore_masks"]) -> list[NamedFolder]:
         """Returns the folders that an option names: one, or several with commas between them.

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import dataclasses
 import itertools
 
+from voc_seg_tfrecord.core.class_masks import find_class_masks
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
@@ -27,7 +28,11 @@ def add_ignore_masks(question: QuestionError, given: GivenLayout) -> QuestionErr
     """
     if given.options.get("ignore_masks"):
         return question
-    with_masks = [other for other in question.alternatives if "masks" in other.options]
+    with_masks = [
+        other
+        for other in question.alternatives
+        if "masks" in other.options and not find_class_masks(other.options)
+    ]
     fields_of_view = [other for other in with_masks if _are_fields_of_view(other.options, given)]
     added: list[Alternative] = []
     for alternative, field_of_view in itertools.product(with_masks, fields_of_view):

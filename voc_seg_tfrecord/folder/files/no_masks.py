@@ -123,7 +123,7 @@ def _explain_masks_of_objects(content: FolderContent) -> Explanation | None:
     masks_by_image = find_masks_of_images(content.names)
     if not masks_by_image:
         return None
-    image, masks = next(iter(masks_by_image.items()))
+    image, masks = max(masks_by_image.items(), key=lambda item: len(item[1]))
     error = several_masks_error("", masks, image)
     return Explanation(found=error.found, expected=error.expected, remedy=error.remedy)
 

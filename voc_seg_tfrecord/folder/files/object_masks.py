@@ -13,11 +13,39 @@ from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS, PHOTO_ENDINGS
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.affixes import affix_around
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name
+from voc_seg_tfrecord.folder.files.object_proposals import propose_for_images
 from voc_seg_tfrecord.folder.files.paths import stem
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
 OBJECT_MASKS = "a mask for each object"
 """The kind of the error about masks of which each shows one object."""
+
+
+def ask_about_objects(listing: Listing, masks_by_image: Mapping[str, Sequence[str]]) -> LayoutError:
+    """Returns the question whether masks of images show objects, so that they are merged.
+
+    Args:
+      listing: all that lies in the folder.
+      masks_by_image: the paths of masks by that of their image, of which some have several.
+
+    Returns:
+      The question, or the error about several masks of an image if they cannot be merged.
+    """
+    image, masks = max(masks_by_image.items(), key=lambda item: len(item[1]))
+    alternatives = propose_for_images(listing, masks_by_image)
+    if not alternatives:
+        return several_masks_error(listing.root, masks, image)
+    options = _options_naming(masks[0], image)
+    if options:
+        alternatives.append(Alternative("if each is the work of one person, one person's", options))
+    return QuestionError(
+        listing.root,
+        alternatives,
+        task=f"read several masks for one image, such as {' and '.join(masks[:2])} for {image}",
+        expected="one mask for each image, or a mask of one class or object in each file",
+        kind=OBJECT_MASKS,
+    )
 
 
 def several_masks_error(where: object, masks: Sequence[str], image: str) -> LayoutError:
@@ -65,7 +93,7 @@ def _options_naming(mask: str, image: str) -> dict[str, str]:
 
 
 def find_masks_of_images(paths: Iterable[str]) -> dict[str, list[str]]:
-    """Returns the masks of images that have several, each in a folder for this image alone.
+    """Returns the masks of images that mostly have several, in a folder for each image alone.
 
     Examples, each with `1.png` and `2.png`: `images/cat1.jpg` and the folder `masks/cat1`;
     `cat1/photo.jpg` and `cat1/masks`; `cat1/photo.jpg` beside `mask_1.png` and `mask_2.png`.
@@ -74,7 +102,8 @@ def find_masks_of_images(paths: Iterable[str]) -> dict[str, list[str]]:
       paths: all files, below the given folder.
 
     Returns:
-      Paths of masks by that of their image. Empty if most images have no such masks.
+      Paths of masks by that of their image, of which some have one. Empty if most images have no
+      such masks, or none has several.
     """
     paths = sorted(paths)
     paths_by_folder: dict[str, list[str]] = collections.defaultdict(list)
@@ -87,12 +116,14 @@ def find_masks_of_images(paths: Iterable[str]) -> dict[str, list[str]]:
     for folder, files in paths_by_folder.items():
         image = _image_of_folder(folder, paths_by_folder, images_by_stem)
         masks = [path for path in _with_ending(files, MASK_ENDINGS) if path != image]
-        if image and len(masks) > 1:
+        if image and masks:
             masks_by_image[image] = masks
     all_masks = {mask for masks in masks_by_image.values() for mask in masks}
     images = [path for path in _with_ending(paths, IMAGE_ENDINGS) if path not in all_masks]
-    are_most = len(masks_by_image) > 1 and 2 * len(masks_by_image) > len(images)
-    return masks_by_image if are_most else {}
+    are_most = 2 * len(masks_by_image) > len(images)
+    with_several = [image for image, masks in masks_by_image.items() if len(masks) > 1]
+    is_usual = len(masks_by_image) > 1 and are_most
+    return masks_by_image if with_several and is_usual else {}
 
 
 def _image_of_folder(
@@ -143,8 +174,7 @@ def check_no_masks_of_objects(listing: Listing) -> None:
     """
     masks_by_image = find_masks_of_images(listing.below())
     if masks_by_image:
-        image, masks = next(iter(masks_by_image.items()))
-        raise several_masks_error(listing.root, masks, image)
+        raise ask_about_objects(listing, masks_by_image)
 
 
 def check_masks_of_many_images(
@@ -179,6 +209,9 @@ def check_masks_of_many_images(
     ]
     if len(masks) > 1:
         image = posixpath.join(image_folder, images[name])
+        masks_by_image = find_masks_of_images(listing.below())
+        if image in masks_by_image:
+            raise ask_about_objects(listing, masks_by_image)
         raise several_masks_error(listing.root, masks, image)
     raise LayoutError(
         listing.root,

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 import dataclasses
+from typing import Any
 
 from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_rows import Rows, are_whole, table_error
@@ -16,8 +17,8 @@ from voc_seg_tfrecord.folder.meaning.notes import note_possible_background
 from voc_seg_tfrecord.folder.meaning.proposals import propose_meanings, propose_numberings
 from voc_seg_tfrecord.folder.meaning.questions import UNDECIDED
 from voc_seg_tfrecord.folder.meaning.soft_advice import advise_threshold
-from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.labels import Labels
+from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels
 
 
 def choose_meaning_of_labels(
@@ -44,17 +45,18 @@ def choose_meaning_of_labels(
     threshold = advise_threshold(labels, labels.survey(ids))
     if threshold:
         remedy = f"{threshold}; or {remedy}"
-    if labels.tool and (naming.table.class_by_value or naming.table.class_by_color):
+    if labels.origin and (naming.table.class_by_value or naming.table.class_by_color):
         raise table_error(
-            f"values or colors, but the masks are drawn from the polygons of {labels.tool}",
+            f"values or colors, but the masks are {labels.origin}",
             "rows with the names of classes, and *",
             "change classes, or classes.csv of the folder",
         )
     meaning = _choose_or_propose(labels, ids, naming, remedy)
+    labels.check_surveyed()
     if meaning.candidate.reads_255_as_class:  # a mask that no list names may show that it is void
         meaning = _choose_or_propose(labels, labels.names, naming, remedy)
-    if isinstance(labels, DrawnLabels):
-        notes = (*meaning.notes, *_list_notes_on_shapes(labels, naming))
+    if isinstance(labels, MadeLabels):
+        notes = (*meaning.notes, *_list_notes_on_made_masks(labels, naming))
         meaning = dataclasses.replace(meaning, notes=notes)
     return meaning
 
@@ -73,8 +75,8 @@ def _choose_or_propose(
         raise error.changed(remedy="; or ".join([*proposals, error.remedy])) from None
 
 
-def _list_notes_on_shapes(labels: DrawnLabels, naming: ClassNaming) -> list[str]:
-    """Names a class of shapes that is called void or the like, and covers most pixels."""
+def _list_notes_on_made_masks(labels: MadeLabels[Any], naming: ClassNaming) -> list[str]:
+    """Names a class of made masks that is called void or the like, and covers most pixels."""
     pixels = labels.pixels_by_class()
     note = note_possible_background(pixels, pixels.total(), naming.table.class_by_name)
     return [note] if note else []

@@ -6,8 +6,8 @@ from voc_seg_tfrecord.core.errors import MaskError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.folder.files.no_masks import ADVICE_ON_SOFT_MASKS
 from voc_seg_tfrecord.folder.files.pairings import few
-from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.labels import Labels
+from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels
 from voc_seg_tfrecord.folder.tree.soft_labels import SoftLabels
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 from voc_seg_tfrecord.formats.soft_masks import (
@@ -27,7 +27,7 @@ def advise_threshold(labels: Labels, survey: Survey) -> str:
       labels: the masks.
       survey: what they use. Masks that it could not read may be JPEGs.
     """
-    if isinstance(labels, DrawnLabels | SoftLabels):
+    if isinstance(labels, MadeLabels | SoftLabels):
         return ""
     soft_masks = _list_soft_masks(survey)
     if not soft_masks and survey.damaged == 0:

@@ -20,6 +20,7 @@ Enter at `divide.split_ids`. Images are divided by the first of these that appli
 
 Then `missing_masks` decides about images without a mask: `mask_checks` refuses files that may be
 their masks (`possible_masks` finds these), and `copies_without_mask` images that are copies
-(`small_copies` finds smaller ones). `official` finds out if the lists are those of a release. May
-import: `decide`, `question` and `files`.
+(`small_copies` finds smaller ones). `missing_class_masks` decides about images that lack the mask
+of one class. `official` finds out if the lists are those of a release. May import: `decide`,
+`question` and `files`.
 """

@@ -20,6 +20,7 @@ from voc_seg_tfrecord.folder.splits.mask_checks import (
     check_for_unused_masks,
     check_names_match,
 )
+from voc_seg_tfrecord.folder.splits.missing_class_masks import MissingClassMasks
 from voc_seg_tfrecord.folder.splits.possible_masks import PossibleMasks
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
@@ -63,6 +64,10 @@ class MissingMasks:
         if unmasked_ids and become_background:
             check_for_unused_masks(possible_masks, unmasked_ids)
             check_for_copies(self.tree, unmasked_ids)
+        missing_class_masks = MissingClassMasks.find(
+            self.tree, itertools.chain(*splits.ids.values())
+        )
+        missing_class_masks.check(self.config.missing_mask, unmasked_ids)
         remaining = self._divide_by_presence(splits)
         splits_without_masks = [split for split, ids in remaining.used.items() if not ids]
         self._check_may_be_dropped(splits_without_masks, splits)
@@ -76,6 +81,7 @@ class MissingMasks:
                 *splits.notes,
                 *_notes_on_other_files(possible_masks, unmasked_ids),
                 *self._note_on_background(unmasked_ids),
+                *missing_class_masks.notes(self.config.missing_mask),
                 *_notes_on_dropped(splits_without_masks, splits),
                 *_note_on_pattern(possible_masks, self.config),
             ],
@@ -115,8 +121,10 @@ class MissingMasks:
         masks = self.tree.masks
         if image_id not in images:
             return self.config.missing_image == "skip" and not images.find_similar_id(image_id)
-        if self.config.missing_mask != "skip" or image_id in masks:
+        if self.config.missing_mask != "skip":
             return False
+        if image_id in masks:
+            return bool(self.tree.labels.find_lacking_classes(image_id))
         return not masks.find_similar_id(image_id)
 
     def _check_may_be_dropped(self, splits_without_masks: Sequence[str], splits: Splits) -> None:
@@ -220,7 +228,7 @@ def _note_on_pattern(possible_masks: PossibleMasks, config: VocSegConfig) -> lis
     tree = possible_masks.tree
     user_gave_pattern = "mask_name" in (config.layout or {})
     patterns = {(part.image_name or ID, part.mask_name or ID) for part in tree.layout.folders()}
-    if user_gave_pattern or tree.labels.label_files or len(patterns) > 1:
+    if user_gave_pattern or tree.labels.origin or len(patterns) > 1:
         return []
     ((image_name, mask_name),) = patterns
     if image_name == ID and mask_name in (ID, f"{ID}.png"):

@@ -28,7 +28,7 @@ class PossibleMasks:
 
     def jpegs_of(self, image_ids: Collection[str]) -> list[str]:
         """Returns the names of JPEGs, and the like, that lie where masks of some images should."""
-        if self._has_polygons:
+        if self._are_made:
             return []
         jpegs = self.tree.set_files.find_masks_with_endings(PHOTO_ENDINGS)
         names = [name for image_id, name in jpegs.items() if image_id in image_ids]
@@ -40,7 +40,7 @@ class PossibleMasks:
         A folder that has images too has JPEGs that are neither, such as drawings, so its files are
         left out.
         """
-        if self._has_polygons:
+        if self._are_made:
             return []
         layout = self.tree.layout
         jpegs: list[str] = []
@@ -54,9 +54,9 @@ class PossibleMasks:
         return sorted(self._without_images(jpegs))
 
     @property
-    def _has_polygons(self) -> bool:
-        """Whether masks are drawn from the files of a labeling tool, which are no JPEGs."""
-        return bool(self.tree.labels.label_files)
+    def _are_made(self) -> bool:
+        """Whether masks are drawn from polygons or merged, where others look at JPEGs."""
+        return self.tree.labels.origin != ""
 
     def _without_images(self, names: Iterable[str]) -> list[str]:
         """Leaves out files that are images of the set, whose folder may lie in that of masks.
@@ -95,7 +95,7 @@ class PossibleMasks:
         stems = {posixpath.basename(image_id) for image_id in unmasked_ids}
         mask_folder = posixpath.join(tree.root_below_given, tree.layout.masks)
         read_folders = set()
-        for name in tree.masks.values():
+        for _, name in tree.labels.list_files():
             path = posixpath.normpath(posixpath.join(mask_folder, name))
             read_folders.add(posixpath.dirname(path))
         mask_endings = tuple(tree.set_files.mask_endings)

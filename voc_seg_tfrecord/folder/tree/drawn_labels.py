@@ -2,32 +2,21 @@
 
 import base64
 import collections
-from collections.abc import Collection, Mapping, Set
-import csv
+from collections.abc import Mapping, Set
 import dataclasses
-import hashlib
-import io
 import math
 from typing import Any, Self, cast
 
 from etils import epath
+import numpy as np
 
 from voc_seg_tfrecord.core import storage
-from voc_seg_tfrecord.core.errors import (
-    AnnotationError,
-    ConfigError,
-    ImageError,
-    VocSegError,
-    counted,
-)
-from voc_seg_tfrecord.core.example import NeededFiles, RawExample, SurveyedMask
+from voc_seg_tfrecord.core.errors import AnnotationError, ImageError, counted
+from voc_seg_tfrecord.core.example import NeededFiles, RawExample
 from voc_seg_tfrecord.core.file import File, check_pixels
-from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.core.processes import ordered_map
-from voc_seg_tfrecord.folder.tree.labels import Labels
+from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels, encode_mask
 from voc_seg_tfrecord.folder.tree.pairs import Pair, PartFiles
-from voc_seg_tfrecord.formats import mask_samples, pillow, png_encoder
-from voc_seg_tfrecord.formats.mask_survey import MaskContent, Survey
+from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.tools.drawing import DrawnMask, draw
 from voc_seg_tfrecord.tools.registry import tool_named
 from voc_seg_tfrecord.tools.shapes import Annotation, wrong
@@ -102,9 +91,9 @@ class DrawnPair(Pair):
             mask = base64.b64decode(self.drawn_png)
         else:
             drawn = self.draw(self.shapes, image)
-            mask = png_encoder.encode(drawn.mask, runs=True)
+            mask = encode_mask(drawn.mask)
             if drawn.objects is not None:
-                objects = File(png_encoder.encode(drawn.objects, runs=True), where)
+                objects = File(encode_mask(drawn.objects), where)
         return RawExample(
             image=image,
             filename=self.filename,
@@ -114,6 +103,12 @@ class DrawnPair(Pair):
             surveyed=self.surveyed,
             ignored=self._read_ignored(),
         )
+
+    def make_mask(self) -> tuple[np.ndarray, Mapping[str, int]]:
+        """Returns the mask of a pair with shapes, uint8 `[H, W]`, and `DrawnMask.counts`."""
+        assert self.shapes
+        drawn = self.draw(self.shapes)
+        return drawn.mask, drawn.counts
 
     def draw(self, shapes: Annotation, image: File | None = None) -> DrawnMask:
         """Draws the masks.
@@ -214,42 +209,11 @@ def _read_size(image: File) -> tuple[int, int]:
     return height, width
 
 
-@dataclasses.dataclass(frozen=True)
-class _SurveyedDrawing:
-    """A mask that was drawn for a survey.
-
-    Attributes:
-      png: the mask as a PNG in base64.
-      content: what is in it.
-      counts: `DrawnMask.counts`, for notes.
-    """
-
-    png: str
-    content: MaskContent
-    counts: Mapping[str, int]
-
-
-def _try_draw_mask(pair: DrawnPair) -> _SurveyedDrawing | None:
-    """Returns the mask of a pair that was not drawn before.
-
-    It is None if its shapes cannot be drawn: whoever reads the pair says what is wrong.
-    """
-    assert pair.shapes
-    try:
-        drawn = pair.draw(pair.shapes)
-    except ConfigError:  # about what is not installed
-        raise
-    except VocSegError:
-        return None
-    data = png_encoder.encode(drawn.mask, runs=True)
-    values = mask_samples.counts_by_value(drawn.mask)
-    content = MaskContent("gray", values, sha256=hashlib.sha256(data).hexdigest())
-    return _SurveyedDrawing(base64.b64encode(data).decode(), content, drawn.counts)
-
-
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class DrawnLabels(Labels):
+class DrawnLabels(MadeLabels[Mapping[str, int]]):
     """The polygons of a set in place of masks; `folder` and `names` say which file has an id's.
+
+    What is kept of each mask that was drawn is `DrawnMask.counts`.
 
     Attributes:
       images: the name of the image of each id, below their folder.
@@ -266,12 +230,11 @@ class DrawnLabels(Labels):
     shapes: Mapping[str, Annotation]
     embedded: Set[str]
     exif: str
-    _drawing_by_id: dict[str, _SurveyedDrawing] = dataclasses.field(
-        default_factory=dict, init=False
-    )
-    """The masks that were surveyed, but for those of shapes that cannot be drawn."""
-    _undrawable_ids: set[str] = dataclasses.field(default_factory=set, init=False)
-    """The ids that were surveyed, and whose shapes cannot be drawn."""
+
+    @property
+    def origin(self) -> str:
+        """What the masks are made from, in words."""
+        return f"drawn from the polygons of {self.tool}"
 
     @property
     def objects(self) -> PartFiles:
@@ -283,7 +246,7 @@ class DrawnLabels(Labels):
         if pair.mask is None:
             return super().complete_pair(pair, parts)
         image_id = pair.id
-        drawing = self._drawing_by_id.get(image_id)
+        drawing = self.made_by_id.get(image_id)
         needs_shapes = drawing is None or parts.instances
         fields = {**vars(pair), "surveyed": self.surveyed_mask(image_id)}
         return DrawnPair(
@@ -295,7 +258,11 @@ class DrawnLabels(Labels):
             embedded_by=self.tool if image_id in self.embedded else "",
         )
 
-    def _pair_of_mask(self, image_id: str) -> DrawnPair:
+    def can_be_made(self, image_id: str) -> bool:
+        """Says whether an id has shapes that can be drawn."""
+        return image_id in self.names and not self.shapes[image_id].error
+
+    def pair_of_mask(self, image_id: str) -> DrawnPair:
         """Returns a pair from which the mask of an id can be drawn."""
         name = self.images[image_id]
         pair = Pair(
@@ -311,60 +278,6 @@ class DrawnLabels(Labels):
         shapes = self.shapes.get(image_id)
         return shapes.to_json() if shapes else ""
 
-    def file(self, image_id: str) -> File:
-        """Returns the index mask of an id that has one, drawn."""
-        return cast(File, self._pair_of_mask(image_id).read().mask)
-
-    def survey(self, ids: Collection[str], *, all_colors: bool = False) -> Survey:
-        """Draws the masks of ids, and keeps them: a few kilobytes each.
-
-        Returns:
-          An empty survey: the meaning of drawn values is known, so nobody has to find it out.
-        """
-        del all_colors  # there are none
-        pairs = []
-        for image_id in ids:
-            if image_id not in self.names or self._is_surveyed(image_id):
-                continue
-            if self.shapes[image_id].error:
-                self._undrawable_ids.add(image_id)
-            else:
-                pairs.append(self._pair_of_mask(image_id))
-        for pair, drawing in ordered_map(_try_draw_mask, pairs, count=len(pairs)):
-            if drawing is None:
-                self._undrawable_ids.add(pair.id)
-            else:
-                self._drawing_by_id[pair.id] = drawing
-        return Survey()
-
-    def _is_surveyed(self, image_id: str) -> bool:
-        return image_id in self._drawing_by_id or image_id in self._undrawable_ids
-
-    def surveyed_mask(self, image_id: str) -> SurveyedMask | None:
-        """Returns the content of an id's mask if it was surveyed, for `index_masks.read_mask`."""
-        drawing = self._drawing_by_id.get(image_id)
-        return drawing.content.as_surveyed() if drawing else None
-
-    def table(self, ids: Collection[str]) -> str:
-        """Returns the table of classes by name as CSV, with the pixels and masks of each."""
-        self.survey(ids)
-        pixels = collections.Counter[int]()
-        masks = collections.Counter[int]()
-        for image_id in ids:
-            drawing = self._drawing_by_id.get(image_id)
-            if drawing is not None:
-                values = drawing.content.values
-                pixels.update(values)
-                masks.update([*values])
-        out = io.StringIO()
-        lines = csv.writer(out, lineterminator="\n")
-        lines.writerow(["name", "class", "pixels", "masks"])
-        assert self.class_file  # the classes of shapes are known
-        for entry in self.class_file.entries:
-            if entry.value != VOID:
-                lines.writerow([entry.name, entry.name, pixels[entry.value], masks[entry.value]])
-        return out.getvalue()
-
     def notes(self) -> list[str]:
         """Returns what a user should know of the masks that were drawn."""
         return [
@@ -375,8 +288,8 @@ class DrawnLabels(Labels):
 
     def _notes_on_drawings(self) -> list[str]:
         totals = collections.Counter[str]()
-        for drawing in self._drawing_by_id.values():
-            totals.update(drawing.counts)
+        for made in self.made_masks:
+            totals.update(made.facts)
         notes = []
         for kind, note in _NOTE_BY_COUNT.items():
             if not totals[kind]:
@@ -394,7 +307,7 @@ class DrawnLabels(Labels):
 
     def _notes_on_background(self) -> list[str]:
         count = 0
-        for image_id in self._surveyed_ids:
+        for image_id in self.made_by_id:
             annotation = self.shapes[image_id]
             if not annotation.shapes and not annotation.error:
                 count += 1
@@ -403,7 +316,7 @@ class DrawnLabels(Labels):
     def _notes_on_kinds_left_out(self) -> list[str]:
         """Returns a note on each kind of shapes that the tool does not draw."""
         totals = collections.Counter[str]()
-        for image_id in self._surveyed_ids:
+        for image_id in self.made_by_id:
             totals.update(self.shapes[image_id].left_out)
         shape_files = tool_named(self.tool).shapes
         words = shape_files.words_on_left_out if shape_files else ""
@@ -412,17 +325,3 @@ class DrawnLabels(Labels):
             note = _NoteOnCount("shape", f"of the kind {kind}, {words}")
             notes.append(note.sentence(totals[kind]))
         return notes
-
-    @property
-    def _surveyed_ids(self) -> list[str]:
-        return [*self._drawing_by_id, *self._undrawable_ids]
-
-    def pixels_by_class(self) -> collections.Counter[str]:
-        """Returns how many pixels each class has in the masks that were drawn; void is one name."""
-        assert self.class_file  # the classes of shapes are known
-        names = {entry.value: entry.name for entry in self.class_file.entries}
-        pixels = collections.Counter[str]()
-        for drawing in self._drawing_by_id.values():
-            for value, count in drawing.content.values.items():
-                pixels[names[value]] += count
-        return pixels

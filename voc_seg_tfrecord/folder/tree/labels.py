@@ -1,9 +1,9 @@
 """Where the masks of a tree come from: files of pixels.
 
-`drawn_labels` has the labels that are a tool's shapes.
+`drawn_labels` has the labels that are a tool's shapes, `merged_labels` those of single classes.
 """
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 import dataclasses
 
 from etils import epath
@@ -43,7 +43,8 @@ class LabelSplit:
 class Labels:
     """The masks of a tree, as files of pixels.
 
-    `drawn_labels.DrawnLabels` has them as a tool's shapes, and answers the same.
+    `drawn_labels.DrawnLabels` has them as a tool's shapes, and `merged_labels.MergedLabels` as
+    files of single classes. Both answer the same.
 
     Attributes:
       folder: where the files lie.
@@ -65,6 +66,45 @@ class Labels:
     tool: str = ""
     _content_by_id: dict[str, MaskContent] = dataclasses.field(default_factory=dict, init=False)
     """The contents of the masks that were surveyed, so that no mask is read twice for that."""
+
+    @property
+    def origin(self) -> str:
+        """What the masks are made from, in words; empty for files of pixels that are the masks."""
+        return ""
+
+    def files_of(self, image_id: str) -> Sequence[str]:
+        """Returns the names of the files of an id's mask, which is one unless several are merged.
+
+        Two files of which only one can be the mask are both among them.
+        """
+        id_of_file = self.names.find_id(image_id)
+        if id_of_file is None:
+            return ()
+        return self.names.names_by_ambiguous_id.get(id_of_file, (self.names[id_of_file],))
+
+    def list_files(self) -> Iterable[tuple[str, str]]:
+        """Returns the id and the name of each file that masks are made from."""
+        return self.names.items()
+
+    def list_files_of_class(self, name: str) -> Iterable[tuple[str, str]]:
+        """Returns the id and the name of each mask of a class, if each class has its own."""
+        del name
+        return ()
+
+    def find_lacking_classes(self, image_id: str) -> Sequence[str]:
+        """Returns the classes of which an id that has masks lacks the mask.
+
+        Only merged masks have a mask for each class.
+        """
+        del image_id
+        return ()
+
+    def check_surveyed(self) -> None:
+        """Checks what the masks that were surveyed say together.
+
+        Raises:
+          MaskError: if they cannot be meant so.
+        """
 
     @property
     def objects(self) -> PartFiles | None:
@@ -97,12 +137,12 @@ class Labels:
         return self.pair_type(**fields)
 
     def shapes_of(self, image_id: str) -> str:
-        """Returns the shapes of an id's mask as text; empty if the mask is a file of pixels."""
+        """Returns what an id's mask is made from as text; empty if the mask is a file of pixels."""
         del image_id
         return ""
 
     def notes(self) -> list[str]:
-        """Returns what a user should know of masks that were drawn."""
+        """Returns what a user should know of masks that were drawn or merged."""
         return []
 
     def table(self, ids: Collection[str]) -> str:

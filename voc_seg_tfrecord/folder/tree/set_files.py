@@ -1,6 +1,6 @@
 """Finds the images and masks in the folders of a set, and the id of each."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 import dataclasses
 import functools
 import posixpath
@@ -33,6 +33,7 @@ class SetFiles:
       image_endings: the endings of images, in lower case.
       mask_endings: those of masks, in order of preference.
       named_images: the names of images that files of labels give themselves, by id.
+      masks_among_images: paths of files that are named as images and are masks, below the root.
     """
 
     root: epath.Path
@@ -44,6 +45,7 @@ class SetFiles:
     image_endings: Sequence[str] = IMAGE_ENDINGS
     mask_endings: Sequence[str] = MASK_ENDINGS
     named_images: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    masks_among_images: Set[str] = frozenset()
 
     @functools.cached_property
     def images(self) -> Names:
@@ -142,6 +144,8 @@ class SetFiles:
                 continue
             if may_be_of_other_role and naming_of_other_role.id_of(name):
                 continue
+            if role == "images" and self._is_mask(folder, name):
+                continue
             image_id = naming.id_of(name)
             if image_id:
                 is_excluded = any(excluded.id_of(name) for excluded in excluded_namings)
@@ -155,6 +159,12 @@ class SetFiles:
         """Says whether a file lies in a folder that is a copy of another one."""
         folder_of_file = posixpath.dirname(posixpath.normpath(posixpath.join(folder, name)))
         return (folder_of_file or ".") in self.copies
+
+    def _is_mask(self, folder: str, name: str) -> bool:
+        """Says whether a file among the images is a mask of `masks_among_images`."""
+        if not self.masks_among_images:
+            return False
+        return posixpath.normpath(posixpath.join(folder, name)) in self.masks_among_images
 
     def _is_mask_of_other_part(self, part: Part, mask_id: str) -> bool:
         """Says whether a mask in a folder that several parts share is another part's.

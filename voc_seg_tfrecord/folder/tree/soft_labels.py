@@ -29,15 +29,16 @@ def with_threshold(tree: VocTree, threshold: int) -> VocTree:
       threshold: from which gray on a pixel is white.
 
     Raises:
-      ConfigError: if the masks are drawn from polygons.
+      ConfigError: if the masks are drawn from polygons, or merged from those of classes.
     """
     labels = tree.labels
-    if labels.tool:
+    if labels.origin:
         raise ConfigError(
             "option threshold",
-            found=f"{threshold}, but the masks are drawn from the polygons of {labels.tool}",
-            expected="masks that are files of pixels",
-            remedy="leave threshold out, or name the folder of masks with --masks",
+            found=f"{threshold}, but the masks are {labels.origin}",
+            expected="masks that are files of pixels, one for each image",
+            remedy="leave threshold out, or name one folder of masks with --masks; soft masks of "
+            "classes have to be saved with two values",
         )
     soft = SoftLabels(labels.folder, labels.names, threshold=threshold)
     return dataclasses.replace(tree, given_labels=soft)

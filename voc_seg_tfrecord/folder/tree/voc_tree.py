@@ -196,9 +196,13 @@ class VocTree:
         """
         paths = {}
         for part, files in self.files_by_part(image_id, ALL_FILES).items():
-            if image_id in files.names:
-                names = files.ambiguous_names(image_id) or (files.names[image_id],)
-                paths[part] = [files.folder / name for name in names]
+            if image_id not in files.names:
+                continue
+            names = files.ambiguous_names(image_id) or (files.names[image_id],)
+            is_of_labels = part == "mask" or (part == "instances" and self.labels.objects)
+            if is_of_labels:
+                names = self.labels.files_of(image_id)
+            paths[part] = [files.folder / name for name in names]
         return paths
 
     def image_folders(self, ids: Sequence[str]) -> list[epath.Path]:
