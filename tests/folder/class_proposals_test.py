@@ -116,9 +116,26 @@ def test_255_beside_classes_is_void_in_what_is_proposed(tmp_path, names):
     write(tmp_path, mask, color=0)
     options, told = asked(tmp_path, **({"class_names": names} if names else {}))
     assert options, told
+    names_of_255 = []
     for said in options:
         in_place_of_names = {"classes": said["classes"]} if "classes" in said else said
-        assert {*names_at(tmp_path, **in_place_of_names)[mask == 255]} == {"void"}
+        names_of_255 += {*names_at(tmp_path, **in_place_of_names)[mask == 255]}
+    if names is None:
+        assert "void" in names_of_255
+        assert "if 255 is a class, which is void otherwise, say" in told
+    else:
+        assert {*names_of_255} == {"void"}
+
+
+@pytest.mark.parametrize("keys", [[255, 255, 0], [255, 255, 255, 0, 128], [7, 7, 3]], ids=str)
+def test_what_covers_most_pixels_is_proposed_as_background_too(tmp_path, keys):
+    mask = mask_of(keys)
+    write(tmp_path, mask, color=0)
+    options, told = asked(tmp_path)
+    assert re.search(rf"if {keys[0]}, on \d+% of the pixels, is the background, say", told)
+    names_of_top = {str(names_at(tmp_path, **said)[mask == keys[0]][0]) for said in options}
+    assert "background" in names_of_top
+    assert len(names_of_top) > 1
 
 
 def test_each_of_two_meanings_is_proposed_with_the_rows_that_choose_it(tmp_path):

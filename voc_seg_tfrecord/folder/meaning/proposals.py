@@ -38,6 +38,7 @@ MIN_SHARE_OF_0_AND_255 = 0.8
 """Which share of the pixels of smoothed black and white masks is 0 or 255, at least."""
 
 _BLACK_KEY = color_key(BLACK)
+_BACKGROUND = "background"
 
 
 def propose_classes(survey: Survey, official: str) -> list[str]:
@@ -55,6 +56,8 @@ def propose_classes(survey: Survey, official: str) -> list[str]:
         proposal_of_rows = propose_rows(survey)
         if proposal_of_rows:
             proposals.append(proposal_of_rows)
+    proposals += _propose_other_background(survey)
+    proposals += _propose_class_in_place_of_void(survey)
     if _would_read_all_masks(survey, ClassNaming(ClassTable(VOC_CLASSES))):
         reason = f" ({official})" if official else ""
         proposals.append(f"take VOC's 21 classes with --class_names voc{reason}")
@@ -91,6 +94,51 @@ def propose_rows(survey: Survey, names: Sequence[str] = ()) -> str:
         if option:
             return f"{table.task} with {option}"
     return ""
+
+
+def _propose_other_background(survey: Survey) -> list[str]:
+    """Returns how to say that the value or color of most pixels, not 0 or black, is background."""
+    for pixels_by_key in _list_pixels_by_key(survey):
+        if not 2 <= len(pixels_by_key) <= MAX_PROPOSED_CLASSES:
+            continue
+        top = max(pixels_by_key, key=lambda key: pixels_by_key[key])
+        share = pixels_by_key[top] / sum(pixels_by_key.values())
+        if _is_usual_background(top) or share <= 0.5:
+            continue
+        others = [key for key in pixels_by_key if key != top]
+        rows: Rows = ((top, _BACKGROUND), *zip(others, _number_names(others), strict=True))
+        option = _option_of_rows(survey, ClassNaming(ClassTable(())), rows)
+        if option:
+            return [f"if {top}, on {share:.0%} of the pixels, is the background, say {option}"]
+    return []
+
+
+def _propose_class_in_place_of_void(survey: Survey) -> list[str]:
+    """Returns how to name the class of 255, or of VOC's color of void, which is void otherwise."""
+    for pixels_by_key in _list_pixels_by_key(survey):
+        void_keys = [key for key in pixels_by_key if key in (VOID, color_key(VOID_COLOR))]
+        if len(void_keys) != 1 or not 3 <= len(pixels_by_key) <= MAX_PROPOSED_CLASSES:
+            continue
+        keys = list(pixels_by_key)
+        rows = tuple(zip(keys, _placeholders(keys), strict=True))
+        option = _option_of_rows(survey, ClassNaming(ClassTable(())), rows)
+        if option:
+            return [f"if {void_keys[0]} is a class, which is void otherwise, say {option}"]
+    return []
+
+
+def _list_pixels_by_key(survey: Survey) -> list[dict[Key, int]]:
+    """Returns the pixels of each value, and of each color, each if it can tell classes apart."""
+    counts: list[dict[Key, int]] = []
+    if not palettes.values_with_several_colors(survey):
+        counts.append({value: pixels for value, pixels in survey.values.items() if value >= 0})
+    if not palettes.has_values_of_one_color(survey):
+        counts.append({color_key(color): pixels for color, pixels in survey.colors.items()})
+    return counts
+
+
+def _is_usual_background(key: Key) -> bool:
+    return key in (0, _BLACK_KEY)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -234,11 +282,17 @@ def _propose_candidates(survey: Survey, candidates: Sequence[MeaningCandidate]) 
 
 def _placeholders(keys: Sequence[Key]) -> list[str]:
     """Returns `background` for 0 or black, and NAME1, NAME2 and so on for the others."""
-    others = [key for key in keys if key not in (0, _BLACK_KEY)]
-    name_of_key: dict[Key, str] = {0: "background", _BLACK_KEY: "background"}
-    for number, key in enumerate(others, 1):
-        name_of_key[key] = f"NAME{number}" if len(others) > 1 else "NAME"
+    others = [key for key in keys if not _is_usual_background(key)]
+    name_of_key: dict[Key, str] = {0: _BACKGROUND, _BLACK_KEY: _BACKGROUND}
+    name_of_key.update(zip(others, _number_names(others), strict=True))
     return [name_of_key[key] for key in keys]
+
+
+def _number_names(keys: Sequence[Key]) -> list[str]:
+    """Returns NAME1, NAME2 and so on; NAME for one key."""
+    if len(keys) == 1:
+        return ["NAME"]
+    return [f"NAME{number}" for number in range(1, len(keys) + 1)]
 
 
 def _option_of_rows(survey: Survey, naming: ClassNaming, rows: Rows) -> str:
@@ -276,14 +330,16 @@ def _would_read_all_masks(survey: Survey, naming: ClassNaming, rows: Rows = ()) 
 
 
 def list_pixels(survey: Survey) -> str:
-    """Returns what masks hold, most masks first: `value 0 in 5 masks, 814 pixels`."""
+    """Returns what masks hold, most masks first: `value 0 in 5 masks, 814 pixels (71.0%)`."""
     by_masks = sorted(
         survey.pixels.items(), key=lambda item: (-item[1].masks, -item[1].pixels, item[0])
     )
+    all_pixels = sum(occurrence.pixels for occurrence in survey.pixels.values())
     lines = []
     for pixel, occurrence in by_masks[:MAX_PIXEL_LINES]:
         masks = counted(occurrence.masks, "mask")
-        line = f"{describe_pixel(pixel)} in {masks}, {occurrence.pixels} pixels"
+        share = occurrence.pixels / all_pixels
+        line = f"{describe_pixel(pixel)} in {masks}, {occurrence.pixels} pixels ({share:.1%})"
         if _is_void(pixel):
             line += ", void if no row names it"
         lines.append(line)
