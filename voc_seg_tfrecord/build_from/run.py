@@ -19,13 +19,14 @@ from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import SAMPLE
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError
 from voc_seg_tfrecord.core.example import Item, Source, Task
-from voc_seg_tfrecord.core.names import VOC_CLASSES, VOID
+from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.ratios import assign, by_split_name, check_ratios
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.reading import metadata
 from voc_seg_tfrecord.reading.dataset import open_built
 from voc_seg_tfrecord.sources.arrays import array_items, copy_if_refilled
 from voc_seg_tfrecord.sources.two_classes import read_255_as_second_class
+from voc_seg_tfrecord.tools.registry import CLASS_NAMES_BY_WORD
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 NamedItem = TypeVar("NamedItem", bound=Item)
@@ -182,11 +183,13 @@ def divide_by_ratio(
 
 
 def expand_class_names(class_names: Sequence[str]) -> Sequence[str]:
-    """Returns the names themselves; `['voc']` stands for VOC's 21."""
+    """Returns the names themselves, or those for which one word stands: `['voc']` for VOC's 21."""
     if isinstance(class_names, str):
         return class_names  # one name, or several with commas: the config refuses it
     names = list(class_names)
-    return list(VOC_CLASSES) if names == ["voc"] else names
+    if len(names) == 1 and names[0] in CLASS_NAMES_BY_WORD:
+        return list(CLASS_NAMES_BY_WORD[names[0]])
+    return names
 
 
 def names_two_classes(config: VocSegConfig) -> bool:

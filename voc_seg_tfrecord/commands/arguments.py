@@ -197,8 +197,8 @@ def add_tree(parser: argparse.ArgumentParser, *, optional: bool = False) -> None
 def _add_classes(classes: argparse._ArgumentGroup) -> None:
     classes.add_argument(
         "--class_names",
-        help="names in mask order, separated by commas, or voc for VOC's 21; default: read from "
-        "the class file in ROOT",
+        help="names in mask order, separated by commas, or voc for VOC's 21, cityscapes for the 19 "
+        "of its training ids, camvid for SegNet's 11; default: read from the class file in ROOT",
     )
     classes.add_argument(
         "--background",

@@ -4,6 +4,22 @@ from voc_seg_tfrecord.core.class_lists import parse_list
 from voc_seg_tfrecord.core.class_parsers import ClassFileFormat
 from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
 
+CLASS_NAMES = (
+    "sky",
+    "building",
+    "pole",
+    "road",
+    "pavement",
+    "tree",
+    "signsymbol",
+    "fence",
+    "car",
+    "pedestrian",
+    "bicyclist",
+    "void",
+)
+"""The 11 classes of the masks in `trainannot`, as SegNet's tutorial numbers them; 11 is void."""
+
 CAMVID = Tool(
     name="CamVid",
     patterns=(
@@ -15,11 +31,12 @@ CAMVID = Tool(
             name="label_colors.txt", parse=parse_list, expected="lines such as 128 0 0 crack"
         ),
     ),
+    class_names=CLASS_NAMES,
     folder_row=FolderRow(
         written_by="CamVid",
         images="`train`, `val`, `test`",
         masks="`trainannot`, or `train_labels` and `NAME_L.png`",
-        classes="a class file or `--class_names`",
+        classes="a class file, or `--class_names camvid` for SegNet's masks",
         splits="lists of pairs of paths, or the folders",
     ),
 )

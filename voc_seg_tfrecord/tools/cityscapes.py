@@ -36,10 +36,14 @@ def advise_classes(mask_names: Collection[str]) -> str:
         rows = ",".join(f"{value}={name}" for value, name in BENCHMARK_CLASSES.items())
         options = command(classes=f"{rows},*=void")
     elif all(name.endswith("_labelTrainIds.png") for name in mask_names):
-        options = command(class_names=",".join(BENCHMARK_CLASSES.values()))
+        options = command(class_names="cityscapes")
     else:
         return ""
     return f"take the 19 classes of Cityscapes' benchmark, if these are its ids: {options}"
 
 
-CITYSCAPES = Tool(name="Cityscapes", advise_classes=advise_classes)
+CITYSCAPES = Tool(
+    name="Cityscapes",
+    advise_classes=advise_classes,
+    class_names=tuple(BENCHMARK_CLASSES.values()),
+)

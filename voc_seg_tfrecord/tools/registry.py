@@ -1,6 +1,10 @@
 """All labeling tools, in the order of the guides' tables; and what they know together."""
 
+from collections.abc import Mapping, Sequence
+
 from voc_seg_tfrecord.core.class_parsers import ClassFileFormat
+from voc_seg_tfrecord.core.names import VOC_CLASSES
+from voc_seg_tfrecord.tools.ade20k import ADE20K
 from voc_seg_tfrecord.tools.by_hand import BY_HAND
 from voc_seg_tfrecord.tools.camvid import CAMVID
 from voc_seg_tfrecord.tools.cityscapes import CITYSCAPES
@@ -42,6 +46,7 @@ TOOLS: tuple[Tool, ...] = (
     MAKESENSE,
     LABEL_STUDIO,
     VIA,
+    ADE20K,
     CAMVID,
     CITYSCAPES,
     PLAIN_FOLDERS,
@@ -92,3 +97,9 @@ NAME_FILE_PATTERNS = tuple(
     pattern for tool in SHAPE_TOOLS if tool.shapes for pattern in tool.shapes.name_files
 )
 """Patterns of the names of files that name the classes of shapes, beside the class files."""
+
+CLASS_NAMES_BY_WORD: Mapping[str, Sequence[str]] = {
+    "voc": VOC_CLASSES,
+    **{tool.name.lower(): tool.class_names for tool in TOOLS if tool.class_names},
+}
+"""The class names of public sets, by the word that stands for them in `--class_names`."""

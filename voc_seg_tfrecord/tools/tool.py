@@ -281,6 +281,8 @@ class Tool:
       explain_no_masks: returns what a folder without pairs holds of the tool; None if nothing.
       advise_classes: returns the options that name the classes of masks without a class file, by
         the patterns of the masks' names; empty if the tool did not call them so.
+      class_names: the classes of values 0, 1, 2 and so on, if all its masks have the same ones;
+        `void` keeps its place. `--class_names` takes the tool's name in their place.
       channels: how it calls images of which each channel is a file.
       names_per_mask: the file by which it numbers the classes of each mask anew.
       writes_boxes_as_voc: whether it writes boxes alone, under the name Pascal VOC.
@@ -298,6 +300,7 @@ class Tool:
     refused_masks: RefusedMasks | None = None
     explain_no_masks: Callable[[FolderContent], Explanation | None] | None = None
     advise_classes: Callable[[Collection[str]], str] | None = None
+    class_names: Sequence[str] = ()
     channels: ChannelFiles | None = None
     names_per_mask: NamesPerMask | None = None
     writes_boxes_as_voc: bool = False
