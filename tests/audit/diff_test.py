@@ -241,12 +241,32 @@ def test_classes_that_swapped_numbers_are_no_unchanged_dataset(tree, capsys):
     for path in (tree / "SegmentationClass").iterdir():
         Image.fromarray(swap[np.array(Image.open(path))]).save(path)
     after = build(tree, "next", class_names=[NAMES[number] for number in swap])
-    assert cli.main(["diff", str(before.data_path), str(after.data_path)]) == 0
+    words = ["diff", str(before.data_path), str(after.data_path)]
+    assert cli.main(words) == 1
     out = capsys.readouterr().out
-    moved = f"{NAMES[1]}, {NAMES[2]}"
-    assert f"no image or mask changed, but these classes have other numbers: {moved}\n" in out
+    assert "no image or mask changed, but the list of classes did\n" in out
+    assert f"classes with other numbers: {NAMES[1]} and {NAMES[2]} swapped numbers, so" in out
     assert "keep the old order of classes, or train again" in out
     assert "nothing changed" not in out
+    assert cli.main([*words, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["renumbered"] == [
+        {"name": NAMES[1], "before": 1, "after": 2},
+        {"name": NAMES[2], "before": 2, "after": 1},
+    ]
+
+
+def test_classes_that_move_are_named_with_their_numbers_beside_other_changes(tree, capsys):
+    before = build(tree)
+    put(tree, "g", 41)
+    put_lists(tree, {"train": ["a", "b", "c", "g"]})
+    order = [0, 3, 1, 2]
+    for path in (tree / "SegmentationClass").iterdir():
+        Image.fromarray(np.array(order, np.uint8)[np.array(Image.open(path))]).save(path)
+    after = build(tree, "next", class_names=[NAMES[order.index(n)] for n in range(4)])
+    assert cli.main(["diff", str(before.data_path), str(after.data_path)]) == 1
+    out = capsys.readouterr().out
+    assert f"{NAMES[1]} was 1 and is 3, {NAMES[2]} was 2 and is 1" in out
+    assert "added: 1\n" in out
 
 
 @pytest.mark.parametrize("second", ["nowhere", "missing.zip"])

@@ -100,6 +100,21 @@ class DiffSide:
 
 
 @dataclasses.dataclass(frozen=True)
+class RenumberedClass:
+    """A class that has another number on each side, so that old networks give it another name.
+
+    Attributes:
+      name: its name.
+      before: its number on the first side.
+      after: its number on the second side.
+    """
+
+    name: str
+    before: int
+    after: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Diff:
     """The changes between two sides.
 
@@ -112,6 +127,23 @@ class Diff:
     before: DiffSide
     after: DiffSide
     changes: Sequence[Change]
+
+    @property
+    def renumbered(self) -> list[RenumberedClass]:
+        """The classes that both sides have, under different numbers."""
+        renumbered: list[RenumberedClass] = []
+        for number, name in enumerate(self.before.classes):
+            if name not in self.after.classes:
+                continue
+            number_after = self.after.classes.index(name)
+            if number_after != number:
+                renumbered.append(RenumberedClass(name, number, number_after))
+        return renumbered
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether networks and scores of the first side fit the second one."""
+        return not self.broken and not self.renumbered
 
     @property
     def broken(self) -> dict[str, list[str]]:

@@ -2,7 +2,8 @@
 
 Images are compared by their bytes, masks by the class of each pixel. A folder is read as a build of
 the dataset would read it now. Exits with 1 if a validation or test split of A lost an image, or if
-an image or mask in it changed, so that scores on it cannot be compared any more.
+an image or mask in it changed, so that scores on it cannot be compared any more; and if a class has
+another number, so that networks trained before give it another name.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from voc_seg_tfrecord.formats.archives import FolderNaming, is_archive, unpacked
 from voc_seg_tfrecord.reading.dataset import open_built
 
 if TYPE_CHECKING:
-    from voc_seg_tfrecord.audit.diff import Change, Diff, DiffSide, MaskChange
+    from voc_seg_tfrecord.audit.diff import Change, Diff, DiffSide, MaskChange, RenumberedClass
 
 SUMMARY = "show what changed between two datasets, or a dataset and a folder"
 EXAMPLE = "voc-seg-tfrecord diff cracks:1.0.0 cracks:1.1.0"
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         screen.write_json(_as_dict(changes, naming))
     else:
         _print(changes, naming)
-    return 1 if changes.broken else 0
+    return 0 if changes.is_comparable else 1
 
 
 def _as_dict(diff: "Diff", naming: FolderNaming) -> dict[str, Any]:
@@ -74,6 +75,7 @@ def _as_dict(diff: "Diff", naming: FolderNaming) -> dict[str, Any]:
         "after": _side_as_dict(diff.after),
         "changes": changes,
         "broken": diff.broken,
+        "renumbered": [dataclasses.asdict(one) for one in diff.renumbered],
     }
 
 
@@ -101,7 +103,9 @@ def _print(diff: "Diff", naming: FolderNaming) -> None:
     for name, changes in changes_by_kind.items():
         _print_changes(_KINDS[name], changes, naming)
     if not diff.changes:
-        print(_describe_no_change(before.classes, after.classes))
+        print(_describe_no_change(diff))
+    if diff.renumbered:
+        print(_describe_renumbered(diff.renumbered))
     for split, ids in diff.broken.items():
         print(
             f"{split}: {counted(len(ids), 'example')} lost or changed ({several(ids)}), so scores "
@@ -138,32 +142,29 @@ def _print_classes(before: Sequence[str], after: Sequence[str]) -> None:
     names_by_title = {
         "only before": [name for name in before if name not in after],
         "only after": [name for name in after if name not in before],
-        "with another number": _renumbered_classes(before, after),
     }
     for title, names in names_by_title.items():
         if names:
             print(f"classes {title}: {several(names, _MAX_LISTED_NAMES)}")
 
 
-def _renumbered_classes(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """Returns the classes that both sides have, under different numbers."""
-    renumbered = []
-    for number, name in enumerate(before):
-        if name in after and after.index(name) != number:
-            renumbered.append(name)
-    return renumbered
+def _describe_renumbered(renumbered: "Sequence[RenumberedClass]") -> str:
+    """Returns which classes have other numbers, and what to do."""
+    numbers = [f"{one.name} was {one.before} and is {one.after}" for one in renumbered]
+    are_swapped = len(renumbered) == 2 and renumbered[0].before == renumbered[1].after
+    if are_swapped:
+        first, second = renumbered
+        numbers = [f"{first.name} and {second.name} swapped numbers"]
+    return (
+        f"classes with other numbers: {several(numbers, _MAX_LISTED_NAMES)}, so a network trained "
+        "before gives wrong names\n"
+        "  what to do: keep the old order of classes, or train again"
+    )
 
 
-def _describe_no_change(before: Sequence[str], after: Sequence[str]) -> str:
+def _describe_no_change(diff: "Diff") -> str:
     """Returns what to say if no example changed. Classes may have changed even so."""
-    renumbered = _renumbered_classes(before, after)
-    if renumbered:
-        return (
-            "no image or mask changed, but these classes have other numbers: "
-            f"{several(renumbered, _MAX_LISTED_NAMES)}\n"
-            "  what to do: keep the old order of classes, or train again"
-        )
-    if list(before) != list(after):
+    if diff.before.classes != diff.after.classes:
         return "no image or mask changed, but the list of classes did"
     return "nothing changed"
 
