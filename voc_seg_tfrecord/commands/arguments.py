@@ -328,6 +328,7 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
         "but the build asks if ids are numbered in groups and neighbors look alike",
     )
     add(folders, "seed")
+    folders.set_defaults(seed=None)  # tells what was given from the default of a config
     folders.add_argument(
         "--allow_overlap", action="store_true", help="allow an image to be in several splits"
     )

@@ -16,6 +16,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit.check import check_plan
 from voc_seg_tfrecord.audit.versions import open_older_version
+from voc_seg_tfrecord.build_from.earlier_build import EarlierBuild, was_given
 from voc_seg_tfrecord.build_from.run import build_source, check_free
 from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
 from voc_seg_tfrecord.commands import arguments, screen
@@ -23,7 +24,7 @@ from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import SAMPLE
-from voc_seg_tfrecord.core.errors import ConfigError, share_advice
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, share_advice
 from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.tiling import TileFormat
@@ -64,6 +65,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="show what was found and read everything, but build nothing; exits as a build would",
     )
     parser.add_argument("--name", help="the dataset will be voc_seg_tfrecord/NAME; needs ROOT")
+    parser.add_argument(
+        "--like",
+        metavar="DATASET",
+        help="take the options of a dataset that was built from a folder, such as cracks:1.0.0; "
+        "an option that is given too replaces that one; default of --name: the same name",
+    )
     group = parser.add_argument_group("an official release, in place of ROOT and --name")
     group.add_argument("--release", choices=_RELEASES, help="which release to build")
     group.add_argument(
@@ -188,14 +195,24 @@ def _check_release(args: argparse.Namespace) -> None:
 
 def _build_tree(args: argparse.Namespace) -> _BuildOutcome:
     """Builds a tree of the user, or only shows what a build would do."""
+    earlier = EarlierBuild.read(args.like, args.data_dir) if args.like else None
+    if earlier is not None and args.name is None:
+        args.name = earlier.name
     _check_tree(args)
     fields = {"trust_images": args.trust_images, **arguments.tree_fields(args)}
     fields |= arguments.select_given(args, *_TILE_OPTIONS, *_DESCRIPTION_OPTIONS, "version")
+    if earlier is not None:
+        fields = earlier.options_with(fields)
+    unlike = None if _says_how(fields) else _find_earlier_build(args)
     with unpacked(args.root) as root:
-        plan = plan_to_build(root, name=args.name, **fields)
+        plan = _plan(args, root, fields, unlike)
         config = plan.config
         survey = FolderNaming(str(root), str(args.root)).rename(describe(plan))
         print(survey)
+        if earlier is not None:
+            print(f"{'like:':18}{_describe_differences(earlier, config)}")
+        if unlike is not None and unlike.has_other_options(config):
+            print(_propose_like(unlike))
         tfds_call = _describe_tfds_call(args, config)
         document = {
             "dataset": f"voc_seg_tfrecord/{args.name}",
@@ -206,6 +223,8 @@ def _build_tree(args: argparse.Namespace) -> _BuildOutcome:
             "config": json.loads(config.to_json()),
             "command": tfds_call.words,
         }
+        if earlier is not None:
+            document["differences"] = earlier.list_differences(config)
         if args.dry_run:
             print(f"\n{tfds_call.sentence}")
             problems = _find_problems(plan, config, args)
@@ -215,6 +234,55 @@ def _build_tree(args: argparse.Namespace) -> _BuildOutcome:
         built = _print_built(args, builder)
         print(tfds_call.sentence)
     return _BuildOutcome(0, document | built | {"classes": classes})
+
+
+def _plan(
+    args: argparse.Namespace,
+    root: epath.Path,
+    fields: Mapping[str, Any],
+    unlike: EarlierBuild | None,
+) -> FolderPlan:
+    """Plans a tree; if that fails, proposes the options of an older version.
+
+    Args:
+      args: say the name.
+      root: the tree.
+      fields: the user's options.
+      unlike: the older version, if the user gave no options.
+    """
+    try:
+        return plan_to_build(root, name=args.name, **fields)
+    except VocSegError:
+        if unlike is not None:
+            print(_propose_like(unlike))
+        raise
+
+
+def _says_how(fields: Mapping[str, Any]) -> bool:
+    """Says whether the user gave an option that says how a tree is read."""
+    values = [value for name, value in fields.items() if name != "version"]
+    return any(was_given(value) for value in values)
+
+
+def _find_earlier_build(args: argparse.Namespace) -> EarlierBuild | None:
+    """Returns the newest version of the name; None if there is none of the user's own data."""
+    try:
+        return EarlierBuild.read(args.name, args.data_dir)
+    except VocSegError:
+        return None
+
+
+def _propose_like(earlier: EarlierBuild) -> str:
+    option = command(like=earlier.dataset)
+    return f"{'note:':18}To build with the options of {earlier.dataset}, give {option}."
+
+
+def _describe_differences(earlier: EarlierBuild, config: VocSegConfig) -> str:
+    """Returns which options are others than those of an earlier build, in one line."""
+    differences = earlier.list_differences(config)
+    if not differences:
+        return f"{earlier.dataset}, with the same options"
+    return f"{earlier.dataset}, but {'; '.join(differences)}"
 
 
 @dataclasses.dataclass(frozen=True)

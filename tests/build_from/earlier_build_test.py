@@ -1,0 +1,116 @@
+"""`build --like` builds a folder by the options of an earlier build, and says what differs."""
+
+import json
+import pathlib
+import shutil
+
+import pytest
+from support import exports
+from support.building import from_tree
+
+from voc_seg_tfrecord.commands import cli
+
+NAMES = "background,apple,tree"
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Returns a folder of six pairs, two more masks by another person, and a list of four."""
+    root = tmp_path / "set"
+    for image_id in "abcdef":
+        exports.put_image(root, f"images/{image_id}.jpg")
+        exports.put_mask(root, f"masks/{image_id}.png", exports.truth(image_id))
+        exports.put_mask(root, f"other/{image_id}.png", exports.truth(image_id) // 2 * 2)
+    exports.put(root, "chosen.txt", "a\nb\nc\nd\n")
+    return root
+
+
+def build(root: pathlib.Path, *words: str) -> int:
+    return cli.main(["build", str(root), "--data_dir", str(root.parent), *words])
+
+
+def shards_of(root: pathlib.Path, name: str, version: str) -> list[bytes]:
+    """Returns the bytes of the shards of a version."""
+    folder = root.parent / "voc_seg_tfrecord" / name / version
+    return [path.read_bytes() for path in sorted(folder.glob("*.tfrecord*"))]
+
+
+MASKS = ["--masks", "masks"]
+OPTIONS = {
+    "names": ["--class_names", NAMES, *MASKS],
+    "rows": ["--classes", "0=background,1=apple,2=void", *MASKS],
+    "rows over names": ["--class_names", NAMES, "--classes", "tree=apple", *MASKS],
+    "two classes": ["--masks", "apple=masks,tree=other", "--missing_mask", "skip"],
+    "ratios": ["--class_names", NAMES, *MASKS, "--splits", "train=0.5,val=0.5", "--seed", "5"],
+    "lists": ["--class_names", NAMES, *MASKS, "--splits", "train=chosen,val=rest"],
+    "folds": ["--class_names", NAMES, *MASKS, "--folds", "2", "--seed", "1"],
+    "tiles": ["--class_names", NAMES, *MASKS, "--tile", "8", "--tile_overlap", "2"],
+}
+
+
+@pytest.mark.parametrize("case", OPTIONS)
+def test_the_same_folder_is_built_to_the_same_bytes(root, case, capsys):
+    if case == "two classes":
+        for folder in ("masks", "other"):
+            for image_id in "abcdef":
+                mask = exports.truth(image_id) == (1 if folder == "masks" else 2)
+                exports.put_mask(root, f"{folder}/{image_id}.png", mask.astype("uint8") * 255)
+    assert build(root, "--name", "mine", *OPTIONS[case]) == 0
+    capsys.readouterr()
+    assert build(root, "--like", "mine", "--version", "1.1.0") == 0
+    assert "mine:1.0.0, with the same options" in capsys.readouterr().out
+    assert shards_of(root, "mine", "1.1.0") == shards_of(root, "mine", "1.0.0")
+
+
+def test_an_option_that_is_given_too_replaces_the_old_one_and_is_named(root, capsys):
+    assert build(root, "--name", "mine", *OPTIONS["ratios"]) == 0
+    words = ["--like", "mine:1.0.0", "--name", "next", "--seed", "0", "--classes", "0=bg,*=fruit"]
+    capsys.readouterr()
+    assert build(root, *words, "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["dataset"] == "voc_seg_tfrecord/next"
+    assert "seed: 5 -> not given" in document["differences"]
+    assert [d.partition(":")[0] for d in document["differences"]] == [
+        "class_names",
+        "classes",
+        "seed",
+    ]
+    assert document["config"]["splits"] == {"train": 0.5, "validation": 0.5}
+
+
+def test_the_newest_version_is_proposed_if_nothing_is_said(root, capsys):
+    assert build(root, "--name", "mine", *OPTIONS["names"]) == 0
+    proposal = "To build with the options of mine:1.0.0, give --like mine:1.0.0."
+    capsys.readouterr()
+    assert build(root, "--name", "mine", "--version", "1.1.0") == 1
+    assert proposal in capsys.readouterr().out
+    assert build(root, "--name", "other", "--dry_run") == 1
+    assert proposal not in capsys.readouterr().out
+    assert build(root, "--name", "mine", "--version", "1.1.0", *OPTIONS["names"]) == 0
+    assert proposal not in capsys.readouterr().out
+
+
+def test_it_is_proposed_too_if_the_folder_is_read_in_another_way(root, capsys):
+    exports.put(root, "class_names.txt", NAMES.replace(",", "\n"))
+    shutil.rmtree(root / "other")
+    assert build(root, "--name", "mine", "--splits", "train=chosen,val=rest") == 0
+    capsys.readouterr()
+    assert build(root, "--name", "mine", "--version", "1.1.0", "--splits", "train=chosen") == 0
+    assert "--like" not in capsys.readouterr().out
+    (root / "chosen.txt").unlink()
+    assert build(root, "--name", "mine", "--version", "1.2.0") == 0
+    assert "give --like mine:1.1.0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["--like", "nowhere"], ["--like", "x", "--release", "sample"]])
+def test_what_cannot_be_taken_is_refused(root, words):
+    assert build(root, *words) == 2
+
+
+def test_a_dataset_that_is_no_build_of_a_folder_is_refused(root, capsys):
+    words = ["build", "--release", "sample", "--data_dir", str(root.parent)]
+    assert cli.main(words) == 0
+    assert build(root, "--like", "sample", "--name", "mine") == 2
+    assert "does not say how a folder of yours was read" in capsys.readouterr().err
+    from_tree(root, name="mine", class_names=NAMES.split(","), masks="masks", data_dir=root.parent)
+    assert build(root, "--like", "mine", "--name", "next", "--dry_run") == 0

@@ -1,0 +1,122 @@
+"""The options of a dataset that was built from a folder, to build the folder again in the same way.
+
+The metadata of a dataset has the config that it was built with. `build --like` takes its fields as
+if the user gave them as options.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+import json
+from typing import Any, Self
+
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.config_fields import SAMPLE
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.reading import metadata
+from voc_seg_tfrecord.reading.dataset import open_built
+
+_OF_ONE_DATASET = ("name", "version", "trust_images")
+"""Fields that say nothing about how a folder is read."""
+
+_OPTIONS_OF_CLASSES = ("class_names", "classes", "background")
+"""Options that say together what masks mean: a new one replaces all of the old ones."""
+
+_MAX_SHOWN_CHARACTERS = 80
+
+
+@dataclasses.dataclass(frozen=True)
+class EarlierBuild:
+    """A dataset of the user's own data, and how it was built.
+
+    Attributes:
+      dataset: its name and version, such as `cracks:1.0.0`.
+      fields: the fields of its config that differ from their defaults.
+    """
+
+    dataset: str
+    fields: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, name: str, data_dir: PathLike | None = None) -> Self:
+        """Reads how a dataset was built.
+
+        Args:
+          name: the dataset, as `open_built` takes it.
+          data_dir: the folder of all datasets; TFDS's default if not given.
+
+        Raises:
+          ConfigError: if there is no such dataset, or if it is a release or does not say how it was
+            built.
+        """
+        builder = open_built(name, data_dir)
+        fields = metadata.config_of(builder)
+        config_name = fields.get("name", "")
+        if not fields or fields.get("release") or config_name == SAMPLE:
+            raise ConfigError(
+                f"--like {name}",
+                found="a dataset that does not say how a folder of yours was read",
+                expected="a dataset that was built from a folder of your own",
+                remedy="leave --like out, and give the options themselves",
+            )
+        return cls(f"{config_name}:{builder.version}", fields)
+
+    @property
+    def name(self) -> str:
+        """The name of its config."""
+        return str(self.fields["name"])
+
+    def options_with(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns its options as `FolderPlanner` takes them, with those that the user gives now.
+
+        Args:
+          given: the options of now. Those that are None or False were not given. One about classes
+            replaces all about classes; any other one replaces the one of its name.
+        """
+        given_now = {name: value for name, value in given.items() if was_given(value)}
+        options = self._options()
+        if any(name in given_now for name in _OPTIONS_OF_CLASSES):
+            for name in _OPTIONS_OF_CLASSES:
+                options.pop(name, None)
+        return {**options, **given_now}
+
+    def _options(self) -> dict[str, Any]:
+        """Returns its options. Two have other defaults in a config than for the user."""
+        options = {name: self.fields[name] for name in self.fields if name not in _OF_ONE_DATASET}
+        options |= options.pop("layout", {})
+        options.setdefault("missing_mask", "error")
+        options.setdefault("split_by", "hash")
+        return options
+
+    def list_differences(self, config: VocSegConfig) -> list[str]:
+        """Returns in which fields a config is another one: `seed: 0 -> 7`."""
+        before = self._compared_fields(self.fields)
+        now = self._compared_fields(json.loads(config.to_json()))
+        differences: list[str] = []
+        for name in sorted({*before, *now}):
+            if before.get(name) != now.get(name):
+                texts = [_show(fields.get(name)) for fields in (before, now)]
+                differences.append(f"{name}: {' -> '.join(texts)}")
+        return differences
+
+    def has_other_options(self, config: VocSegConfig) -> bool:
+        """Says whether a config differs in more than class names, which the folder may give."""
+        differences = self.list_differences(config)
+        return any(not text.startswith("class_names: ") for text in differences)
+
+    def _compared_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: fields[name] for name in fields if name not in _OF_ONE_DATASET}
+
+
+def was_given(value: Any) -> bool:
+    """Says whether the value of an option shows that the user gave it: 0 does."""
+    return value is not None and value is not False
+
+
+def _show(value: Any) -> str:
+    if value is None:
+        return "not given"
+    text = json.dumps(value)
+    if len(text) <= _MAX_SHOWN_CHARACTERS:
+        return text
+    return f"{text[:_MAX_SHOWN_CHARACTERS]}..."
