@@ -312,7 +312,7 @@ class SteppingAroundBuilder(  # TFDS has no types
         max_examples = download_config.max_examples_per_split
         ids = _image_ids(source, max_examples)
         if older is not None:
-            older.check_ids(ids)
+            older.check_ids(ids, _image_digests(self._running.written, ids))
         # The first tiles may be those of any images, so their ids are not known.
         are_ids_known = max_examples is None or source.spec.tiling is None
         if are_ids_known:
@@ -374,6 +374,18 @@ def _image_ids(source: Source, max_examples: int | None) -> dict[str, list[str]]
         numbers = range(len(items))[:max_examples]
         ids[split] = [id_of_file(items[number].filename) for number in numbers]
     return ids
+
+
+def _image_digests(
+    written: Sequence[shards.WrittenSplit], ids: Mapping[str, Sequence[str]]
+) -> dict[str, int]:
+    """Returns the digest of each image by its id, as far as digests were taken."""
+    digest_by_id: dict[str, int] = {}
+    for split in written:
+        ids_of_split = ids[split.name]
+        if len(split.image_digests) == len(ids_of_split):
+            digest_by_id.update(zip(ids_of_split, split.image_digests.tolist(), strict=True))
+    return digest_by_id
 
 
 def _choose_engine(

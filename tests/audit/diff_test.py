@@ -142,8 +142,9 @@ def test_an_image_whose_id_has_only_its_last_part_in_common_moved_where_its_byte
     before = hashes_of({("val/i1", "val"): b"1", ("val/i2", "val"): b"2"})
     after = hashes_of({("train/i1", "train"): b"9", ("train/x", "train"): b"2"})
     matches = diff._match(before, after)
-    assert (matches.pairs, matches.lost, matches.new) == ({}, [*before], [*after])
-    after |= hashes_of({("train/i2", "train"): b"2", ("val/b/i1", "val"): b"1"})
+    assert matches.pairs == {("val/i2", "val"): ("train/x", "train")}
+    assert (matches.lost, matches.new) == ([("val/i1", "val")], [("train/i1", "train")])
+    after |= hashes_of({("train/i2", "train"): b"2", ("val/b/i1", "val"): b"3"})
     matches = diff._match(before, after)
     assert matches.pairs == {("val/i2", "val"): ("train/i2", "train")}
     assert matches.lost == [("val/i1", "val")]
@@ -267,6 +268,52 @@ def test_classes_that_move_are_named_with_their_numbers_beside_other_changes(tre
     out = capsys.readouterr().out
     assert f"{NAMES[1]} was 1 and is 3, {NAMES[2]} was 2 and is 1" in out
     assert "added: 1\n" in out
+
+
+def rename(root, image_id, new_id):
+    for folder, ending in (("JPEGImages", "jpg"), ("SegmentationClass", "png")):
+        (root / folder / f"{image_id}.{ending}").rename(root / folder / f"{new_id}.{ending}")
+
+
+def test_images_that_were_renamed_are_known_by_their_bytes(tree, capsys):
+    before = build(tree)
+    for image_id in "abdf":
+        rename(tree, image_id, f"{image_id}_rf_1")
+    mask = planted.draw(1).mask.copy()
+    mask[:2, :3] = 2
+    Image.fromarray(mask).save(tree / "SegmentationClass/b_rf_1.png")
+    put_lists(tree, {"train": ["a_rf_1", "b_rf_1", "c", "d_rf_1"], "validation": ["e"]})
+    put_lists(tree, {"test": ["f_rf_1"]})
+    after = build(tree, "next")
+    for second in (after, tree):
+        found = diff.compare(before, second)
+        assert [(c.id, c.id_after, c.before, c.after, bool(c.mask)) for c in found.changes] == [
+            ("f", "f_rf_1", "test", "test", False),
+            ("a", "a_rf_1", "train", "train", False),
+            ("b", "b_rf_1", "train", "train", True),
+            ("d", "d_rf_1", "validation", "train", False),
+        ]
+        assert all(not change.others for change in found.changes)
+        assert found.broken == {"validation": ["d"]}
+    assert cli.main(["diff", str(before.data_path), str(after.data_path)]) == 1
+    out = capsys.readouterr().out
+    assert "renamed, with the same image: 3\n  f (test) -> f_rf_1\n" in out
+    assert "d (validation) -> d_rf_1 (train)" in out
+
+
+def test_copies_of_an_image_are_not_taken_for_renamed_ones(tree):
+    shutil.copy(tree / "JPEGImages/a.jpg", tree / "JPEGImages/b.jpg")
+    before = build(tree)
+    for image_id in "ab":
+        rename(tree, image_id, f"new_{image_id}")
+    put_lists(tree, {"train": ["new_a", "new_b", "c"]})
+    changes = diff.compare(before, build(tree, "next")).changes
+    assert {(change.id, change.before, change.after) for change in changes} == {
+        ("a", "train", ""),
+        ("b", "train", ""),
+        ("new_a", "", "train"),
+        ("new_b", "", "train"),
+    }
 
 
 @pytest.mark.parametrize("second", ["nowhere", "missing.zip"])

@@ -207,6 +207,28 @@ def test_an_image_that_went_to_the_folder_of_another_split_is_counted_too(tree, 
     ]
 
 
+def test_images_that_were_renamed_are_known_by_their_bytes(tree, tmp_path):
+    ids = sorted(path.stem for path in (tree / "JPEGImages").iterdir())
+    lists(tree, train=ids[:4], val=ids[4:])
+    from_tree(tree, data_dir=tmp_path, **SAID)
+    for part, ending in (("JPEGImages", "jpg"), ("SegmentationClass", "png")):
+        for image_id in ids:
+            path = tree / part / f"{image_id}.{ending}"
+            path.rename(path.with_stem(f"{image_id}_rf_1"))
+    renamed = [f"{image_id}_rf_1" for image_id in ids]
+    lists(tree, train=renamed[:4], val=renamed[4:])
+    assert notes(from_tree, tree, data_dir=tmp_path, version="1.1.0", **SAID) == []
+    lists(tree, train=ids[:3], val=ids[3:])
+    for part, ending in (("JPEGImages", "jpg"), ("SegmentationClass", "png")):
+        for image_id in ids:
+            path = tree / part / f"{image_id}_rf_1.{ending}"
+            path.rename(path.with_stem(image_id))
+    assert notes(from_tree, tree, data_dir=tmp_path, version="1.2.0", **SAID) == [
+        "1 id is in another split than in version 1.1.0: "
+        f"{ids[3]}_rf_1 -> {ids[3]} (train -> validation)."
+    ]
+
+
 def test_an_image_in_a_renamed_folder_of_its_split_has_not_moved(tree, tmp_path):
     """`train/a` became `training/a`, and `test/a` is a new image that has its name by chance."""
     stems = sorted(path.stem for path in (tree / "JPEGImages").iterdir())

@@ -64,7 +64,7 @@ class Change:
       others: the other features that differ, by name.
       unusable: why its files in a folder cannot be used.
       id_after: its id on the second side, if that is another one: of images in one folder per split
-        the id begins with the folder.
+        the id begins with the folder, and files may have been renamed.
     """
 
     id: str
@@ -80,6 +80,12 @@ class Change:
     def moved(self) -> bool:
         """Whether it is in another split."""
         return bool(self.before and self.after) and self.before != self.after
+
+    @property
+    def is_only_renamed(self) -> bool:
+        """Whether it is the same, in the same split, under another id."""
+        has_changed = self.image or self.mask or self.others or self.unusable
+        return bool(self.id_after) and not self.moved and not has_changed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,6 +156,8 @@ class Diff:
         """Ids that validation and test splits of the first side lost, or that changed in them."""
         ids: dict[str, list[str]] = {}
         for change in self.changes:
+            if change.is_only_renamed:
+                continue
             if change.before and leaks.guess_role(change.before) == leaks.EVALUATION:
                 ids.setdefault(change.before, []).append(change.id)
         return ids
@@ -425,10 +433,12 @@ def _match(
 
     An example is the same if its id and its split are. In another split it is the same if its
     image is too, and its id or the id's last part: folders of two splits may each have a `0001`.
+    Of those that are left, one whose image no other one has was renamed if its image is there.
     """
     pairs = {key: key for key in before if key in after}
     pairs |= _pair_moved(before, after, pairs, _complete_id)
     pairs |= _pair_moved(before, after, pairs, last_part)
+    pairs |= _pair_renamed(before, after, pairs)
     paired_after = set(pairs.values())
     return _ExampleMatches(
         pairs,
@@ -469,6 +479,44 @@ def _pair_moved(
             moved[key] = in_other_split[0]
             same.remove(in_other_split[0])
     return moved
+
+
+def _pair_renamed(
+    before: Mapping[_ExampleKey, _Hashes],
+    after: Mapping[_ExampleKey, _Hashes],
+    pairs: Mapping[_ExampleKey, _ExampleKey],
+) -> dict[_ExampleKey, _ExampleKey]:
+    """Finds examples without a pair that have the same image under another id.
+
+    Images that several of them have are copies, of which nobody knows which is which.
+
+    Args:
+      before: the examples of the first side.
+      after: those of the second side.
+      pairs: the key on the second side of each example that has a pair.
+
+    Returns:
+      The key on the second side, by the key on the first side.
+    """
+    paired_after = set(pairs.values())
+    lost = {key: hashes.image for key, hashes in before.items() if key not in pairs}
+    new = {key: hashes.image for key, hashes in after.items() if key not in paired_after}
+    keys_by_image = _keys_by_image(lost)
+    keys_after_by_image = _keys_by_image(new)
+    renamed = {}
+    for image, keys in keys_by_image.items():
+        keys_after = keys_after_by_image.get(image, [])
+        if image and len(keys) == len(keys_after) == 1:
+            renamed[keys[0]] = keys_after[0]
+    return renamed
+
+
+def _keys_by_image(image_by_key: Mapping[_ExampleKey, bytes]) -> dict[bytes, list[_ExampleKey]]:
+    """Returns the keys of each image, which is empty if its file cannot be used."""
+    keys_by_image: dict[bytes, list[_ExampleKey]] = collections.defaultdict(list)
+    for key, image in image_by_key.items():
+        keys_by_image[image].append(key)
+    return keys_by_image
 
 
 def _lost_and_new(matches: _ExampleMatches, unusable: Mapping[_ExampleKey, str]) -> list[Change]:

@@ -14,10 +14,11 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted
 from voc_seg_tfrecord.core.id_lists import id_list_sha256, last_part
-from voc_seg_tfrecord.core.names import background_index
+from voc_seg_tfrecord.core.names import IMAGE, background_index
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.reading import dataset, metadata, records
 from voc_seg_tfrecord.reading.find import versions_in
+from voc_seg_tfrecord.writing.copies import digest_image
 
 _MAX_NAMED = 6
 """How many classes or ids a message names."""
@@ -107,13 +108,17 @@ class OlderVersion:
             f"{_option(same_numbers)}, or take the new order by {_option(names)}",
         )
 
-    def check_ids(self, ids: Mapping[str, Iterable[str]]) -> None:
+    def check_ids(
+        self, ids: Mapping[str, Iterable[str]], digest_by_id: Mapping[str, int] | None = None
+    ) -> None:
         """Warns of image ids that are in another split now.
 
         The older version's records are read only if the digests of two splits differ.
 
         Args:
           ids: the image ids that are built, by split.
+          digest_by_id: the digests of the images that are built, by which renamed ones are known;
+            see `copies.digest_image`.
         """
         ids_now = {split: set(ids_of_split) for split, ids_of_split in ids.items()}
         # A version without a digest of its ids has an empty one, which differs from any other.
@@ -127,12 +132,16 @@ class OlderVersion:
         if len(changed_splits) < 2:  # no id has moved from one split to another
             return
         try:
-            ids_before = _read_ids(self.builder, changed_splits)
+            images_before = _read_images(self.builder, changed_splits)
         except VocSegError as error:
             _warn_unread(self.name, error)
             return
         changed_ids_now = {split: ids_now.get(split, set()) for split in changed_splits}
-        moved = _find_moved(_splits_by_id(ids_before), _splits_by_id(changed_ids_now))
+        digest_by_old_id: dict[str, int] = {}
+        for digest_by_id_of_split in images_before.values():
+            digest_by_old_id |= digest_by_id_of_split
+        images = _ImageDigests(digest_by_old_id, digest_by_id or {})
+        moved = _find_moved(_splits_by_id(images_before), _splits_by_id(changed_ids_now), images)
         if moved:
             verb = "is" if len(moved) == 1 else "are"
             warnings.warn(
@@ -142,13 +151,58 @@ class OlderVersion:
             )
 
 
-def _read_ids(builder: tfds.core.DatasetBuilder, splits: Sequence[str]) -> dict[str, set[str]]:
-    """Returns the image ids of those splits that a dataset has."""
-    return {
-        split: set(records.scan(builder, split, lambda record: record.image_id))
-        for split in splits
-        if split in builder.info.splits
-    }
+@dataclasses.dataclass(frozen=True)
+class _ImageDigests:
+    """The digests of images, by which those are known that were renamed.
+
+    Attributes:
+      before: of the older version, by image id.
+      now: of those that are built, by image id.
+    """
+
+    before: Mapping[str, int]
+    now: Mapping[str, int]
+
+    def match(self, new_ids: Iterable[str], gone_ids: Iterable[str]) -> dict[str, str]:
+        """Returns the id that is gone of each new id that has its image.
+
+        Images that several of the ids have are copies, of which nobody knows which is which.
+        """
+        new_by_digest = _ids_by_digest(new_ids, self.now)
+        gone_by_digest = _ids_by_digest(gone_ids, self.before)
+        old_ids: dict[str, str] = {}
+        for digest, new_ids_of_image in new_by_digest.items():
+            gone_ids_of_image = gone_by_digest.get(digest, [])
+            if len(new_ids_of_image) == len(gone_ids_of_image) == 1:
+                old_ids[new_ids_of_image[0]] = gone_ids_of_image[0]
+        return old_ids
+
+
+def _ids_by_digest(ids: Iterable[str], digest_by_id: Mapping[str, int]) -> dict[int, list[str]]:
+    """Returns the ids of each digest, without those that have none."""
+    ids_by_digest: dict[int, list[str]] = collections.defaultdict(list)
+    for image_id in ids:
+        if image_id in digest_by_id:
+            ids_by_digest[digest_by_id[image_id]].append(image_id)
+    return ids_by_digest
+
+
+def _read_images(
+    builder: tfds.core.DatasetBuilder, splits: Sequence[str]
+) -> dict[str, dict[str, int]]:
+    """Returns the image ids of those splits that a dataset has, with the digests of images.
+
+    The digest of an image that was cut into tiles is that of a tile, which no image has.
+    """
+    images: dict[str, dict[str, int]] = {}
+    for split in splits:
+        if split in builder.info.splits:
+            images[split] = dict(records.scan(builder, split, _digest_record))
+    return images
+
+
+def _digest_record(record: records.Record) -> tuple[str, int]:
+    return record.image_id, digest_image(record.bytes(IMAGE))
 
 
 def _splits_by_id(ids: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
@@ -160,31 +214,39 @@ def _splits_by_id(ids: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     return splits_by_id
 
 
-def _find_moved(before: Mapping[str, list[str]], now: Mapping[str, list[str]]) -> list[str]:
+def _find_moved(
+    before: Mapping[str, list[str]], now: Mapping[str, list[str]], images: _ImageDigests
+) -> list[str]:
     """Returns which ids are in other splits, as `ID (SPLIT -> SPLIT)`.
 
     Args:
       before: the splits of each image id of the older version.
       now: the splits of each image id that is built.
+      images: the digests of images.
     """
     moved = []
-    for image_id, old_id in sorted(_match_ids(before, now).items()):
+    for image_id, old_id in sorted(_match_ids(before, now, images).items()):
         if set(before[old_id]).isdisjoint(now[image_id]):
             name = old_id if old_id == image_id else f"{old_id} -> {image_id}"
             moved.append(f"{name} ({', '.join(before[old_id])} -> {', '.join(now[image_id])})")
     return moved
 
 
-def _match_ids(before: Mapping[str, list[str]], now: Mapping[str, list[str]]) -> dict[str, str]:
+def _match_ids(
+    before: Mapping[str, list[str]], now: Mapping[str, list[str]], images: _ImageDigests
+) -> dict[str, str]:
     """Returns the old id of each image id that has one; each old id has one new id at most.
 
     In the folder of another split an image has another id. So ids that are gone are compared by
     their last part too, first within the same split: `all/1` (in train) is matched with `train/1`,
-    not with `val/1`. `diff` also compares bytes.
+    not with `val/1`. Before that they are compared by their images, which may have been renamed.
     """
     old_ids = {image_id: image_id for image_id in now if image_id in before}
     gone_ids = sorted(before.keys() - now.keys())
     new_ids = sorted(now.keys() - before.keys())
+    old_ids |= images.match(new_ids, gone_ids)
+    new_ids = [new_id for new_id in new_ids if new_id not in old_ids]
+    gone_ids = sorted(set(gone_ids) - set(old_ids.values()))
 
     def share_a_split(new_id: str, gone_id: str) -> bool:
         return not set(now[new_id]).isdisjoint(before[gone_id])

@@ -202,6 +202,10 @@ def _name_example(change: "Change") -> str:
     return f"{change.id} ({change.before or change.after})"
 
 
+def _describe_rename(change: "Change") -> str:
+    return f"{_name_example(change)} -> {change.id_after}"
+
+
 def _describe_move(change: "Change") -> str:
     if change.id_after:
         return f"{_name_example(change)} -> {change.id_after} ({change.after})"
@@ -239,6 +243,11 @@ _KINDS = {
         title="removed",
         includes=lambda change: not change.after,
         describe=_name_example,
+    ),
+    "renamed": _ChangeKind(
+        title="renamed, with the same image",
+        includes=lambda change: change.id_after and not change.moved,
+        describe=_describe_rename,
     ),
     "moved": _ChangeKind(
         title="moved to another split",
