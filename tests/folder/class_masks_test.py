@@ -11,6 +11,7 @@ import pytest
 from support import exports
 from support.folders import plan_of, proposed, said_by
 
+from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.folder.plan import FolderPlan
@@ -146,6 +147,16 @@ def test_classes_can_be_merged_and_renamed_by_their_names(tmp_path):
     np.testing.assert_array_equal(masks_of(plan)["hall"], disc_of("hall") | cup_of("hall"))
     with pytest.raises(ConfigError, match="merged from the masks of classes"):
         read(tmp_path, masks=DISC_AND_CUP, classes=[[255, "disc"]])
+
+
+def test_the_table_of_classes_is_built_with_the_same_masks(tmp_path, capsys):
+    root = put_set(tmp_path / "set")
+    table = tmp_path / "classes.csv"
+    words = ["check", str(root), "--masks", DISC_AND_CUP, "--write_classes", str(table)]
+    assert cli.main(words) == 0
+    assert table.read_text().splitlines()[1].startswith("background,background,")
+    (line,) = re.findall("build with it: .* --name NAME (.*)", capsys.readouterr().out)
+    check_merged(read(root, **said_by(line)))
 
 
 def test_a_class_called_void_is_void(tmp_path):

@@ -18,6 +18,7 @@ from voc_seg_tfrecord.commands.copy_chosen import copy_chosen
 from voc_seg_tfrecord.commands.write_lists import write_lists
 from voc_seg_tfrecord.core import output_files
 from voc_seg_tfrecord.core.errors import ConfigError, counted, several, share_advice
+from voc_seg_tfrecord.core.layout import LAYOUT_OPTIONS
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.class_table import write_table
@@ -86,6 +87,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 _FILE_OPTIONS = ("html", "csv", "write_classes", "write_lists", "ids", "copy_to")
+
+_OPTIONS_THAT_FIND_FILES = (*LAYOUT_OPTIONS, "threshold", "ignore_masks", "resize_masks")
+"""Options that a build needs to read the same masks as a table of classes was written for."""
+
 _CHECK_OPTIONS = ("html", "csv", "decisions", "no_fit")
 """The options that change what is checked, or where that is written."""
 
@@ -155,8 +160,8 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
             f", {table.rows_without_class} of them without a class: fill in the column class"
         )
     print(sentence)
-    options = {"name": "NAME", "threshold": args.threshold, "classes": out}
-    words = command("voc-seg-tfrecord", "build", args.root, **options)
+    files = {name: getattr(args, name) for name in _OPTIONS_THAT_FIND_FILES}
+    words = command("voc-seg-tfrecord", "build", args.root, name="NAME", **files, classes=out)
     print(f"build with it: {words}")
     return 0
 
