@@ -317,7 +317,7 @@ def test_a_wrong_mask_is_told_by_the_build_and_not_before(tree, tmp_path, capsys
     ("fields", "words"),
     [
         ({"split_by": "stratified", "splits": None}, "ratios with it"),
-        ({"group_by": "folder", "splits": {"train": "train"}}, "ratios with it"),
+        ({"group_by": "none", "splits": {"train": "train"}}, "ratios with it"),
         ({"layout": {"lists": "lists"}}, "lists or ratios, and not both"),
         ({"split_by": "random"}, "one of hash, stratified"),
         ({"group_by": "video"}, "prefix:CHARACTERS"),

@@ -324,8 +324,9 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
         metavar="RULE",
         help="keep images in one split if they lie in one folder (folder), have the same text "
         "before the first _ (prefix:_), or give the same match of a regular expression "
-        "(regex:PATTERN), or keep none together (none); needs ratios or --folds; default: none, "
-        "but the build asks if ids are numbered in groups and neighbors look alike",
+        "(regex:PATTERN), or keep none together (none); needs ratios or --folds, or lists that "
+        "name these groups in place of images; default: none, but the build asks if ids are "
+        "numbered in groups and neighbors look alike",
     )
     add(folders, "seed")
     folders.set_defaults(seed=None)  # tells what was given from the default of a config

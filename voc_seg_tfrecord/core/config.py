@@ -115,7 +115,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
         assigned as `split_by` says; `builder_from_tree` and the command `build` take
         `stratified` unless it is given.
       group_by: which ids stay together in splits by ratio and in folds; see
-        `grouping.Grouping`. With `none` each id is on its own, and a build does not ask.
+        `grouping.Grouping`. With `none` each id is on its own, and a build does not ask. Without
+        ratios and folds, lists name these groups in place of images.
       seed: seed for assigning ids to splits by ratio, and to folds.
       citation: how the dataset is cited, in BibTeX. Only a release has one by default.
         `description`, a field of TFDS, describes the dataset.

@@ -228,9 +228,11 @@ def _check_splits(config: Any) -> None:
     ratios = config.given_ratios
     if not ratios:
         if config.folds is None:
+            # Lists may name groups. Whether they do is seen in the folder.
+            may_name_groups = not config.release and config.grouping is not None
             _check_is_default(
                 config,
-                ("split_by", "group_by", "seed"),
+                ("split_by", "seed") if may_name_groups else ("split_by", "group_by", "seed"),
                 "ratios with it, such as train=0.8,validation=0.2 (option splits), or folds",
             )
         return

@@ -22,6 +22,7 @@ from voc_seg_tfrecord.folder.files.no_masks import NO_MASKS
 from voc_seg_tfrecord.folder.files.object_masks import ask_about_objects, find_masks_of_images
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.splits.listed_groups import find_listed_groups
 from voc_seg_tfrecord.folder.stated_folders import find_stated_folders
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.soft_labels import with_threshold
@@ -85,7 +86,8 @@ class FolderReader:
     def __init__(self, folder: epath.PathLike):
         self.folder = epath.Path(folder).expanduser()
         self._trees: dict[_FileOptions, VocTree] = {}
-        self._split_evidence: dict[_FileOptions, SplitEvidence] = {}
+        # By the rule of groups that lists may name, too.
+        self._split_evidence: dict[tuple[_FileOptions, str], SplitEvidence] = {}
 
     @functools.cached_property
     def listing(self) -> Listing:
@@ -167,11 +169,14 @@ class FolderReader:
           VocSegError: if a text cannot be read that makes splits.
         """
         options = _FileOptions.of(config)
-        if options not in self._split_evidence:
-            self._split_evidence[options] = SplitEvidence.find(
-                self.find_tree(config), user_gave_lists=options.gives_lists
+        rule = "" if config.ratios else config.group_by
+        if (options, rule) not in self._split_evidence:
+            tree = self.find_tree(config)
+            ids_by_group = find_listed_groups(tree.images, config)
+            self._split_evidence[options, rule] = SplitEvidence.find(
+                tree, ids_by_group, user_gave_lists=options.gives_lists
             )
-        return self._split_evidence[options]
+        return self._split_evidence[options, rule]
 
     def find_question_of_masks(self, config: VocSegConfig) -> LayoutError | None:
         """Returns the question which masks are meant.

@@ -20,6 +20,7 @@ from voc_seg_tfrecord.folder.splits.candidates import EXAMPLE_RATIOS, REST, Spli
 from voc_seg_tfrecord.folder.splits.choose import ChosenSplits, choose_splits, sentences_on_lost
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.given import candidate_as_given
+from voc_seg_tfrecord.folder.splits.listed_groups import check_groups_are_named
 
 _MAX_SHOWN_IDS = 3
 _MAX_SHOWN_PAIRS_OF_LISTS = 6
@@ -80,6 +81,7 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
       ListError: if a list is wrong, a split is empty, splits share ids, or candidates contradict.
     """
     tree = evidence.tree
+    check_groups_are_named(config, list_names_group=evidence.list_names_group)
     if config.ratios:
         problems.try_step(
             check_groups, tree.images, tree.image_file, config, tree.root, config.ratios

@@ -9,6 +9,7 @@ from voc_seg_tfrecord.folder.splits.find_lists import find_lists
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText
+from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -24,6 +25,8 @@ class SplitEvidence:
       lists: the texts that name images, those in the most usual places first.
       notes: what a user should know about texts that look like lists of splits and are none.
       unclear: the texts that name images and splits, and are not understood.
+      ids_by_group: the images of each group that a text may name in place of images.
+      list_names_group: whether a text names such a group.
     """
 
     tree: VocTree
@@ -31,13 +34,18 @@ class SplitEvidence:
     lists: Sequence[SplitList] = ()
     notes: Sequence[str] = ()
     unclear: Sequence[UnclearText] = ()
+    ids_by_group: IdsByGroup = dataclasses.field(default_factory=dict)
+    list_names_group: bool = False
 
     @classmethod
-    def find(cls, tree: VocTree, *, user_gave_lists: bool) -> "SplitEvidence":
+    def find(
+        cls, tree: VocTree, ids_by_group: IdsByGroup, *, user_gave_lists: bool
+    ) -> "SplitEvidence":
         """Reads the texts of a folder.
 
         Args:
           tree: the images and labels.
+          ids_by_group: the images of each group that a text may name in place of images.
           user_gave_lists: whether the user gave the folder of lists.
         """
         image_folder = posixpath.join(tree.root_below_given, tree.layout.images)
@@ -47,8 +55,16 @@ class SplitEvidence:
         image_names = ImageNames(
             tree.images, mask_names, image_folder=image_folder, mask_folder=mask_folder
         )
-        texts = find_lists(tree, image_names, user_gave_lists=user_gave_lists)
-        return cls(tree, image_names, texts.lists, texts.notes, texts.unclear)
+        texts = find_lists(tree, image_names, ids_by_group, user_gave_lists=user_gave_lists)
+        return cls(
+            tree,
+            image_names,
+            texts.lists,
+            texts.notes,
+            texts.unclear,
+            ids_by_group=ids_by_group,
+            list_names_group=texts.name_group,
+        )
 
     @functools.cached_property
     def split_folders(self) -> SplitFolders:

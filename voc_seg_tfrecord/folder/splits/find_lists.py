@@ -24,6 +24,7 @@ from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_text import ListText
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText, Use, as_unclear, judge_text
+from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, rank_of
 from voc_seg_tfrecord.folder.splits.wrong_names import (
     note_on_paths_of_other_files,
@@ -57,19 +58,24 @@ class FoundTexts:
       lists: what names images, the most usual folders first.
       notes: on texts that make no split.
       unclear: the texts that are not understood.
+      name_group: whether one of them names a group in place of images.
     """
 
     lists: list[SplitList]
     notes: list[str]
     unclear: list[UnclearText]
+    name_group: bool = False
 
 
-def find_lists(tree: VocTree, image_names: ImageNames, *, user_gave_lists: bool) -> FoundTexts:
+def find_lists(
+    tree: VocTree, image_names: ImageNames, ids_by_group: IdsByGroup, *, user_gave_lists: bool
+) -> FoundTexts:
     """Reads all texts of a folder that may name its images, each once.
 
     Args:
       tree: the set. Files that are read as its labels are no lists beside that.
       image_names: the ids of its images by their names.
+      ids_by_group: the images of each group that a text may name in place of images.
       user_gave_lists: whether the user gave the folder or file of lists that its layout has.
     """
     lists_of_user = None
@@ -77,14 +83,18 @@ def find_lists(tree: VocTree, image_names: ImageNames, *, user_gave_lists: bool)
         lists_of_user = posixpath.normpath(posixpath.join(tree.root_below_given, tree.layout.lists))
     reader = ListReader(Vocabulary(image_names))
     texts = FoundTexts([], [], [])
+    name_group = False
     for path in _paths_of_texts(tree, image_names, texts.notes):
         rank = rank_of(path, tree.root_below_given, lists_of_user)
         is_list_by_name = _is_list_by_name(path, rank)
-        if not is_list_by_name and not _is_worth_reading(tree.given / path, reader):
+        may_name_groups = bool(ids_by_group) and parse_split_name(stem(path)).split != ""
+        has_name_of_list = is_list_by_name or may_name_groups
+        if not has_name_of_list and not _is_worth_reading(tree.given / path, reader):
             continue
         file = tree.texts.read(tree.given / path, ListError)
-        unread_text = ListText(path, file, rank, reader, image_names)
+        unread_text = ListText(path, file, rank, reader, image_names, ids_by_group)
         text = unread_text.with_listed_images(tree.given)
+        name_group = name_group or text.names_group
         if is_list_by_name:
             texts.lists.extend(with_error_on_names(text).as_lists())
         else:
@@ -93,7 +103,7 @@ def find_lists(tree: VocTree, image_names: ImageNames, *, user_gave_lists: bool)
     lists = _drop_splits_of_scores(texts.lists)
     lists = _drop_splits_of_classes(lists, texts.notes)
     lists.sort(key=lambda one: (one.rank, one.file.count("/"), one.file))
-    return FoundTexts(lists, texts.notes, texts.unclear)
+    return FoundTexts(lists, texts.notes, texts.unclear, name_group)
 
 
 def _add_by_verdict(text: ListText, texts: FoundTexts) -> None:

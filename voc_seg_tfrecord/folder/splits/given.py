@@ -223,7 +223,7 @@ def _read_unlisted_text(evidence: SplitEvidence, option: str) -> SplitList | Non
         files = tree.listing.files_by_folder.get(posixpath.dirname(path), ())
         if posixpath.basename(path) in files:
             text = tree.texts.read(tree.given / path, ListError)
-            return read_given_list(text, path, evidence.image_names)
+            return read_given_list(text, path, evidence.image_names, evidence.ids_by_group)
     return None
 
 

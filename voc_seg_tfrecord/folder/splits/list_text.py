@@ -13,6 +13,7 @@ from voc_seg_tfrecord.core.split_names import has_only_split_words, says_split_a
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_names import as_split_list
+from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList
 from voc_seg_tfrecord.formats.list_files import (
     OTHER_ENDINGS,
@@ -45,8 +46,10 @@ class ListText:
       rank: how usual its folder is for lists.
       reader: the reader of lists.
       image_names: the ids of the images by their names.
+      ids_by_group: the images of each group that it may name in place of images.
       listed: the parts of it that name images.
       error: why it could not be read, if it could not.
+      names_group: whether it names a group in place of images.
     """
 
     path: str
@@ -54,8 +57,10 @@ class ListText:
     rank: ListRank
     reader: ListReader
     image_names: ImageNames
+    ids_by_group: IdsByGroup = dataclasses.field(default_factory=dict)
     listed: Sequence[ListedImages] = ()
     error: ListError | None = None
+    names_group: bool = False
 
     def with_listed_images(self, given: epath.Path) -> "ListText":
         """Reads which images the text names, and returns it with them in `listed`, or the error.
@@ -77,7 +82,27 @@ class ListText:
                 listed.append(dataclasses.replace(entry, ids=ids))
         except ListError as error:
             return dataclasses.replace(self, error=error)
-        return dataclasses.replace(self, listed=listed)
+        return dataclasses.replace(self, listed=listed).with_groups()
+
+    def with_groups(self) -> "ListText":
+        """Returns the text with the ids of their images in place of the names of groups."""
+        listed: list[ListedImages] = []
+        for entry in self.listed:
+            ids: list[str] = []
+            for name in entry.ids:
+                ids += self._images_of(name)
+            image_count = self.reader.vocabulary.count_images(ids)
+            listed.append(dataclasses.replace(entry, ids=ids, image_count=image_count))
+        names_group = any(name in self.ids_by_group for name in self.missing_names)
+        if not names_group:
+            return self
+        return dataclasses.replace(self, listed=listed, names_group=True)
+
+    def _images_of(self, name: str) -> Sequence[str]:
+        """Returns the images of a group; the name itself if it is that of an image, or of none."""
+        if name in self.image_names:
+            return [name]
+        return self.ids_by_group.get(name, [name])
 
     def as_lists(self) -> list[SplitList]:
         """Returns its lists; an empty one, with the error if there is one, if it names nothing."""

@@ -7,8 +7,10 @@ import posixpath
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import NamesOfImages, parse_ids
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_text import ListText
+from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup, propose_rule
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.list_files import ListReader, words_of
@@ -93,11 +95,26 @@ def _wrong_names_error(text: ListText, wrong_names: str) -> ListError:
         text.file.where,
         found=wrong_names,
         expected="the names of images, as their files have them",
-        remedy="write the name of an image on each line",
+        remedy="write the name of an image on each line" + _advise_groups(text),
     )
 
 
-def read_given_list(file: File, path: str, image_names: ImageNames) -> SplitList:
+def _advise_groups(text: ListText) -> str:
+    """Returns how to read the names as those of groups, as a further remedy; empty if they cannot.
+
+    The names are no groups if one of them is an image, or if the user gave groups already.
+    """
+    if text.image_count or text.ids_by_group:
+        return ""
+    rule = propose_rule(text.missing_names, list(text.image_names))
+    if not rule:
+        return ""
+    return f"; or, if each name stands for all of its images, say {command(group_by=rule)}"
+
+
+def read_given_list(
+    file: File, path: str, image_names: ImageNames, ids_by_group: IdsByGroup
+) -> SplitList:
     """Returns a list that the user gave, whatever its name and ending are: a name on each line.
 
     Raises:
@@ -112,12 +129,13 @@ def read_given_list(file: File, path: str, image_names: ImageNames) -> SplitList
         ListRank.SEGMENTATION,
         ListReader(vocabulary),
         image_names,
+        ids_by_group,
         listed=[vocabulary.listed("", ids)],
-    )
+    ).with_groups()
     wrong_names = describe_wrong_names(text)
     if wrong_names:
         raise _wrong_names_error(text, wrong_names)
-    return SplitList(path, "", ids, text.image_count, ListRank.SEGMENTATION)
+    return SplitList(path, "", text.ids, text.image_count, ListRank.SEGMENTATION)
 
 
 def note_on_paths_of_other_files(text: ListText, tree: VocTree) -> list[str]:

@@ -1,0 +1,83 @@
+"""Lists that name groups of images in place of images: patients, films, scenes.
+
+Example: the line `P01` of a list stands for the images `P01-S1` and `P01-S2`, if the user gives
+`--group_by prefix:-`.
+"""
+
+import collections
+from collections.abc import Iterable, Mapping, Sequence
+
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.grouping import Grouping
+
+_SEPARATORS = "-_."
+"""Signs that may stand behind the name of a group in the names of images."""
+
+IdsByGroup = Mapping[str, Sequence[str]]
+"""The ids of the images of each group, by its name."""
+
+
+def find_listed_groups(ids: Iterable[str], config: VocSegConfig) -> IdsByGroup:
+    """Returns the groups that lists may name; none if the user gave no rule, or ratios.
+
+    Raises:
+      ConfigError: if the rule finds no group for an id.
+    """
+    if config.grouping is None or config.ratios:
+        return {}
+    return _group_ids(config.grouping, ids)
+
+
+def _group_ids(grouping: Grouping, ids: Iterable[str]) -> dict[str, list[str]]:
+    ids_by_group: dict[str, list[str]] = collections.defaultdict(list)
+    for image_id, group in grouping.groups(ids).items():
+        ids_by_group[group].append(image_id)
+    return dict(ids_by_group)
+
+
+def check_groups_are_named(config: VocSegConfig, *, list_names_group: bool) -> None:
+    """Checks that the option `group_by` has an effect.
+
+    Raises:
+      ConfigError: if it has none: there are neither ratios nor folds, and no list names a group.
+    """
+    if not config.group_by or config.ratios or config.folds is not None or list_names_group:
+        return
+    raise ConfigError(
+        "option group_by",
+        found=repr(config.group_by),
+        expected="ratios with it, such as train=0.8,validation=0.2 (option splits), or folds, or "
+        "lists that name the groups in place of images",
+        remedy="change group_by",
+    )
+
+
+def propose_rule(names: Sequence[str], ids: Sequence[str]) -> str:
+    """Returns the rule by which names are those of groups; empty if no usual rule makes them so.
+
+    Args:
+      names: the names in a list, none of which is that of an image.
+      ids: the ids of all images.
+    """
+    for sign in _SEPARATORS:
+        counts = {name.count(sign) for name in names}
+        if len(counts) != 1:
+            continue
+        rule = _rule_of_parts(sign, counts.pop() + 1)
+        try:
+            groups = _group_ids(Grouping.parse(rule), ids)
+        except ConfigError:  # an id has no group by this rule
+            continue
+        if all(name in groups for name in names):
+            return rule
+    return ""
+
+
+def _rule_of_parts(sign: str, part_count: int) -> str:
+    """Returns the rule that a group is the first parts of an id, between a sign: `prefix:_`."""
+    if part_count == 1:
+        return f"prefix:{sign}"
+    part = f"[^{sign}]+"
+    sign_in_pattern = f"[{sign}]"
+    return f"regex:^({sign_in_pattern.join([part] * part_count)}){sign_in_pattern}"
