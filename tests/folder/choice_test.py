@@ -1,5 +1,6 @@
 """Folders that have plain names: where images, masks and splits are found, and what is asked."""
 
+import io
 import json
 import pathlib
 import re
@@ -542,6 +543,17 @@ def test_pngs_are_preferred_to_the_arrays_of_old_labelme(tmp_path):
         masks = pairs_of(plan_of(tmp_path, class_names=None))["train"].values()
         assert [mask.parent.name for mask in masks] == [folder] * 2
         write(tmp_path, "ab - SegmentationClassPNG/{}.png")
+
+
+@pytest.mark.parametrize("ending", ["npy", "NPY"])
+def test_pictures_are_preferred_to_arrays_whatever_letters_their_ending_has(tmp_path, ending):
+    write(tmp_path, "abc images/{}.jpg masks/{}.png")
+    for image_id in "abc":
+        array = io.BytesIO()
+        np.save(array, exports.truth(image_id))
+        exports.put(tmp_path, f"masks_np/{image_id}.{ending}", array.getvalue())
+    plan = plan_of(tmp_path)
+    assert {mask.parent.name for mask in pairs_of(plan)["train"].values()} == {"masks"}
 
 
 def test_what_is_no_tree_is_told_the_layouts_one_per_line(tmp_path):

@@ -70,25 +70,25 @@ def find_leftovers(
       used_sets: the images and masks that are chosen, are asked about, or have lost to others.
       evidence: what names and pixels tell.
     """
-    used_sets = set(used_sets)
+    sets_in_use = set(used_sets)
     leftovers: list[Pairing] = []
     copies: list[Pairing] = []
     for pairing in pairings:
-        is_used = pairing.images in used_sets or pairing.masks in used_sets
-        if is_used or not _do_names_allow(pairing, evidence):
+        is_used = pairing.images in sets_in_use or pairing.masks in sets_in_use
+        if is_used or not _are_names_of_one_set(pairing, evidence):
             continue
         if is_copy(pairing, chosen, evidence):
             copies.append(pairing)
         elif _is_labeled_set_of_its_own(pairing, chosen, evidence):
             leftovers.append(pairing)
-            used_sets |= {pairing.images, pairing.masks}
+            sets_in_use |= {pairing.images, pairing.masks}
     return Leftovers(leftovers, copies)
 
 
-def _do_names_allow(pairing: Pairing, evidence: FileEvidence) -> bool:
-    """Says whether names allow images and masks, of one split."""
+def _are_names_of_one_set(pairing: Pairing, evidence: FileEvidence) -> bool:
+    """Says whether names have the roles of images and masks or none, and the same split."""
     image_split, mask_split = pairing.splits
-    # Unlike in `choice_by_rules`, the name of a folder that has both counts, too.
+    # Unlike in `choice_by_rules`, the name of a folder that has images and masks tells a role, too.
     image_role = evidence.role(pairing.images, pairing.image_affix)
     mask_role = evidence.mask_role(pairing)
     return image_split == mask_split and image_role in ("images", "") and mask_role in ("masks", "")

@@ -148,7 +148,7 @@ def list_file_sets(listing: Listing, endings: RoleEndings) -> PossibleSets:
     for folder, files in listing.files_by_folder.items():
         pictures = [name for name in files if ending_of(name) in IMAGE_OR_MASK_ENDINGS]
         if paths_of_one_image:
-            pictures = _leave_out_of_one_image(folder, pictures, paths_of_one_image)
+            pictures = _without_files_of_one_image(folder, pictures, paths_of_one_image)
         for affix, names in sort_by_kind(folder, pictures, shared_names).items():
             sets.add(_sets_of_kind(folder, affix, names, endings))
     return sets
@@ -232,7 +232,7 @@ def _folders_of_one_image(listing: Listing) -> dict[str, dict[str, str]]:
     return {top: ids for top, ids in ids_by_top.items() if len(ids) > 1}
 
 
-def _leave_out_of_one_image(
+def _without_files_of_one_image(
     folder: str, pictures: list[str], paths_of_one_image: Set[str]
 ) -> list[str]:
     """Returns the pictures of a folder that do not belong to its one image; see `_sets_below`.
