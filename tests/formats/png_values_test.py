@@ -3,7 +3,7 @@ import zlib
 import numpy as np
 import pytest
 from support.encoding import decoded
-from support.png_writer import png_around, write_png
+from support.png_writer import chunk, png_around, write_png
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.core.errors import MaskError
@@ -32,6 +32,19 @@ def test_values_are_those_that_pillow_decodes(palette, interlaced):
 def test_rows_of_every_filter_are_decoded(kind):
     rows = b"".join(bytes([kind]) + row.tobytes() for row in VALUES)
     data = png_around(zlib.compress(rows), *VALUES.shape[::-1])
+    assert (decode(data) == decoded(data)).all()
+
+
+@pytest.mark.parametrize(("height", "row_bytes"), [(1, 2), (255, 257), (256, 256), (510, 257)])
+@pytest.mark.parametrize("color", [0, 3])
+def test_rows_of_mixed_filters_of_any_number_of_bytes_are_decoded(height, row_bytes, color):
+    """65,535 bytes are the largest block of a stream that is not compressed."""
+    rng = np.random.default_rng(height)
+    rows = rng.integers(0, 256, (height, row_bytes)).astype(np.uint8)
+    rows[:, 0] = rng.integers(1, 5, height)
+    palette = chunk(b"PLTE", voc_palette().tobytes()) if color == 3 else b""
+    packed = zlib.compress(rows.tobytes())
+    data = png_around(packed, row_bytes - 1, height, color=color, extra=palette)
     assert (decode(data) == decoded(data)).all()
 
 

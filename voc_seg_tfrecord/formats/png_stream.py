@@ -77,7 +77,7 @@ def check(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> None:
         pass
 
 
-def inflate(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> bytearray:
+def inflate(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> bytes | bytearray:
     """Inflates the pixels and checks that they are all there.
 
     Returns:
@@ -89,9 +89,13 @@ def inflate(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> bytearr
         has an unknown filter.
     """
     check_pixels(header.width, header.height, file, MaskError)
-    rows = bytearray(sum(each.size for each in _list_passes(header)))
+    pieces = inflate_in_pieces(file, header, chunks)
+    size = sum(each.size for each in _list_passes(header))
+    if size <= _INFLATED_BYTES_AT_ONCE:
+        return b"".join(pieces)  # of one piece without a copy
+    rows = bytearray(size)
     position = 0
-    for piece in inflate_in_pieces(file, header, chunks):
+    for piece in pieces:
         rows[position : position + len(piece)] = piece
         position += len(piece)
     return rows

@@ -57,11 +57,15 @@ def read_values(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> Val
     rows = png_stream.inflate(file, header, chunks)
     gray = png.gray_index_png(file, header, chunks)
     # If `gray` is not bare, the file has chunks that may change its values, so Pillow reads it.
-    if png_stream.rows_are_unfiltered(rows, header) and png.is_bare(gray, chunks):
-        samples = np.frombuffer(rows, np.uint8).reshape(header.height, -1)
-        return Values(gray, samples, has_filters=True)
+    gray_for_pillow = gray
+    if png.is_bare(gray, chunks):
+        if png_stream.rows_are_unfiltered(rows, header):
+            samples = np.frombuffer(rows, np.uint8).reshape(header.height, -1)
+            return Values(gray, samples, has_filters=True)
+        # Pillow inflates row by row, which takes it as long as to undo the filters.
+        gray_for_pillow = png.gray_png_of_rows(header, rows)
     del rows  # frees their memory before Pillow decodes
-    decoded = pillow.decode(File(gray, file.where), MaskError).values()
+    decoded = pillow.decode(File(gray_for_pillow, file.where), MaskError).values()
     return Values(gray, decoded, has_filters=False)
 
 
