@@ -154,7 +154,7 @@ def _texts(node: ast.expr) -> Iterator[str]:
 
 def errors() -> str:
     """Returns the errors in alphabetical order, with what to do."""
-    rows = ((f"… {m.found}", m.expected, m.remedy) for m in messages())
+    rows = ((m.found, m.expected, m.remedy) for m in messages())
     return table(("error", "expected", "what to do"), rows)
 
 
