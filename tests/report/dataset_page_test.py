@@ -4,7 +4,7 @@ import shutil
 import numpy as np
 from PIL import Image
 import pytest
-from support import browser, doctoring, tiled
+from support import browser, doctoring, pictures, tiled
 from support.building import build
 from support.paths import DUMMY_DATA
 import tensorflow_datasets as tfds
@@ -274,18 +274,19 @@ def test_a_class_that_a_split_lacks_is_marked_in_words(page):
 
 
 @pytest.mark.filterwarnings("ignore:same image in two splits")
-def test_an_image_in_two_splits_and_one_that_only_looks_alike_are_found(tmp_path):
+def test_an_image_in_two_splits_and_one_that_shows_the_same_picture_are_found(tmp_path):
     tree = tmp_path / "tree"
     folders = ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation")
-    pictures, classes, lists = (tree / folder for folder in folders)
-    for folder in (pictures, classes, lists):
+    photos, classes, lists = (tree / folder for folder in folders)
+    for folder in (photos, classes, lists):
         folder.mkdir(parents=True)
-    images, masks = arrays(5, 3, size=(240, 360))
+    images = [pictures.draw_photo(seed, (240, 360)) for seed in range(5)]
+    _, masks = arrays(5, 3, size=(240, 360))
     for n, (image, mask) in enumerate(zip(images, masks, strict=True)):
-        Image.fromarray(image).save(pictures / f"{n}.jpg", quality=90)
+        Image.fromarray(image).save(photos / f"{n}.jpg", quality=90)
         Image.fromarray(mask).save(classes / f"{n}.png")
-    shutil.copy(pictures / "0.jpg", pictures / "3.jpg")
-    Image.fromarray(images[1]).resize((180, 120)).save(pictures / "4.jpg", quality=60)
+    shutil.copy(photos / "0.jpg", photos / "3.jpg")
+    Image.fromarray(images[1]).resize((180, 120)).save(photos / "4.jpg", quality=60)
     Image.fromarray(masks[4][::2, ::2]).save(classes / "4.png")
     (lists / "train.txt").write_text("0\n1\n2\n")
     (lists / "val.txt").write_text("3\n4\n")
