@@ -269,3 +269,31 @@ def test_a_file_of_another_form_is_an_error(case):
     make_file, found = WRONG_FILES[case]
     with pytest.raises(MaskError, match=found):
         via.read(make_file())
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_two_entries_of_one_file_name_are_an_error_whatever_their_order(tmp_path, form):
+    for name in "ab":
+        exports.put_image(tmp_path, f"{name}.jpg")
+    rows = [("a.jpg", 1, {}), ("a.jpg", 2, TRIANGLE), ("b.jpg", 3, TRIANGLE)]
+    for ordered in (rows, rows[::-1]):
+        if form == "json":
+            entries = {}
+            for name, size, shape in ordered:
+                regions = [region(shape, kind="car")] if shape else []
+                entry = {"filename": name, "size": size, "regions": regions}
+                entries[f"{name}{size}"] = {**entry, "file_attributes": {}}
+            text = json.dumps(entries)
+        else:
+            out = io.StringIO()
+            writer = csv.writer(out)
+            writer.writerow(
+                ["filename", "file_size", "region_shape_attributes", "region_attributes"]
+            )
+            for name, size, shape in ordered:
+                attributes = {"kind": "car"} if shape else {}
+                writer.writerow([name, size, json.dumps(shape), json.dumps(attributes)])
+            text = out.getvalue()
+        exports.put(tmp_path, f"via_region_data.{form}", text)
+        with pytest.raises(MaskError, match=r"image a\.jpg: 2 images of one file name"):
+            folders.examples_of(tmp_path)

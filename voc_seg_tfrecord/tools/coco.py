@@ -7,7 +7,7 @@ References:
 
 from array import array
 import collections
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 import dataclasses
 import itertools
 import json
@@ -63,10 +63,10 @@ def read(file: File) -> Sheet:
                 "check what the export leaves out; VIA's leaves out regions whose attributes are "
                 "texts, so give VIA's own JSON, which is read",
             )
-        categories = _drop_unused_namesakes(data["categories"], data["annotations"])
+        categories = _sort_out_groups(data["categories"], data["annotations"])
         reader = _Reader(
             where=file.where,
-            names=_read_categories(categories),
+            names=_read_categories(categories.classes),
             ids_of_name=_ids_by_file_name(data["images"]),
         )
         shapes_of_image = _shapes_by_image(data["annotations"], file.where)
@@ -76,14 +76,13 @@ def read(file: File) -> Sheet:
         for image_id, shapes in shapes_of_image.items():
             where = f"{file.where}, annotation {shapes[0].get('id')}"
             raise wrong(where, f"the image_id {image_id!r}", "the id of an image in the file")
-        groups = _names_of_groups(categories)
-        has_keypoints = _has_keypoints(categories)
+        has_keypoints = _has_keypoints(categories.classes)
     classes = [ListedClass(name, f"category {number}") for number, name in reader.names.items()]
     return Sheet(
         classes,
         images,
         notes=_notes_on_ids([*reader.names]),
-        groups=groups,
+        groups=categories.groups,
         fault_beside_others="keypoints" if has_keypoints else "",
     )
 
@@ -148,48 +147,53 @@ def _notes_on_ids(ids: Sequence[Any]) -> list[str]:
     return [f"The ids of categories, {shown}, are not kept. Classes are numbered in their order."]
 
 
-# Categories that only group others. Roboflow writes one for each project.
-#
-# | the group's name | where it is left out                                                      |
-# |------------------|---------------------------------------------------------------------------|
-# | that of a class  | here, by its id, because two classes of one name are an error             |
-# | another one      | in `shape_classes`, by its name, if no shape of the folder's files has it |
+@dataclasses.dataclass(frozen=True)
+class _Categories:
+    """The categories of a file, some of which may only group others.
+
+    Roboflow writes such a group for each project, as the supercategory of all classes.
+
+    | the group's name | where it is left out |
+    | --- | --- |
+    | that of a class | here, by its id, because two classes of one name are an error |
+    | another one | in `shape_classes`, by its name, if no shape of the folder's files has it |
+
+    Attributes:
+      classes: the categories without groups that have the name of a class.
+      groups: the names of the other groups.
+    """
+
+    classes: Sequence[Any]
+    groups: Set[str]
 
 
-def _drop_unused_namesakes(categories: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
-    """Returns the categories without groups that have the name of a class, and no shape.
+def _sort_out_groups(categories: Sequence[Any], shapes: Sequence[Any]) -> _Categories:
+    """Tells the categories that may be classes from groups.
 
-    Roboflow writes such a group if a project is called as one of its classes is.
+    A group that has the name of a class is a category without a supercategory and without a shape,
+    where another category of its name has this name as its supercategory, too.
     """
     ids_in_use = {shape.get("category_id") for shape in shapes if isinstance(shape, dict)}
-    own_groups = _names_that_are_their_own_group(categories)
-    remaining = []
+    names_within_themselves = _names_within_themselves(categories)
+    classes = []
     for category in categories:
         is_unused = category["id"] not in ids_in_use
-        is_top_group = category.get("supercategory") == "none"
-        is_namesake = str(category["name"]) in own_groups
-        if not (is_unused and is_top_group and is_namesake):
-            remaining.append(category)
-    return remaining
+        has_no_supercategory = category.get("supercategory") == "none"
+        is_namesake = str(category["name"]) in names_within_themselves
+        if not (is_unused and has_no_supercategory and is_namesake):
+            classes.append(category)
+    supercategories = {str(category.get("supercategory")) for category in classes}
+    return _Categories(classes, supercategories - names_within_themselves)
 
 
-def _names_of_groups(categories: Sequence[Any]) -> set[str]:
-    """Returns the supercategories, without those that are a class of their own."""
-    groups = {str(category.get("supercategory")) for category in categories}
-    return groups - _names_that_are_their_own_group(categories)
-
-
-def _names_that_are_their_own_group(categories: Sequence[Any]) -> set[str]:
-    """Returns the names of categories that have themselves as their supercategory."""
+def _names_within_themselves(categories: Sequence[Any]) -> set[str]:
+    """Returns the names of categories whose supercategory has the same name."""
     names = set()
     for category in categories:
         name = str(category["name"])
         if name == str(category.get("supercategory")):
             names.add(name)
     return names
-
-
-# Images and their shapes.
 
 
 @dataclasses.dataclass(frozen=True)

@@ -49,8 +49,6 @@ from voc_seg_tfrecord.tools.tool import (
     Tool,
 )
 
-# The class file.
-
 
 def parse_labelmap(text: str) -> list[ClassEntry]:
     """Reads `name:r,g,b:parts:actions`; an empty color is VOC's of that line."""
@@ -76,8 +74,6 @@ LABELMAP = ClassFileFormat(
 )
 
 
-# The XML of shapes.
-
 _MAX_DIGITS_OF_RUN = 15
 _KINDS_LEFT_OUT = ("polyline", "points", "cuboid", "skeleton")
 
@@ -90,10 +86,10 @@ def read(file: File) -> Sheet:
     """
     root = _parse_xml(file)
     classes = _read_labels(root)
-    names = {listed.name.strip() for listed in classes}
+    class_names = {listed.name.strip() for listed in classes}
     images = []
     for number, image in enumerate(root.findall("image"), 1):
-        images.append(_read_image(image, number, names, file.where))
+        images.append(_read_image(image, number, class_names, file.where))
     return Sheet(classes, images, _notes_on_groups(images))
 
 
@@ -148,7 +144,7 @@ def _notes_on_groups(images: Sequence[Annotation]) -> list[str]:
     ]
 
 
-def _read_image(image: ET.Element, number: int, names: Set[str], where: str) -> Annotation:
+def _read_image(image: ET.Element, number: int, class_names: Set[str], where: str) -> Annotation:
     name = image.get("name", "").replace("\\", "/")
     position = f"image {number} ({name[-80:]})"
     if not name:
@@ -157,7 +153,7 @@ def _read_image(image: ET.Element, number: int, names: Set[str], where: str) -> 
     left_out: dict[str, int] = collections.Counter()
     shapes = []
     try:
-        height, width = _read_numbers(image, "height width", f"{where}, {position}")
+        height, width = _read_numbers(image, ("height", "width"), f"{where}, {position}")
         size = checked_size(height, width, f"{where}, {position}")
         numbered = [*enumerate(image, 1)]
         # CVAT makes polygons of rotated boxes, and adds them at the end.
@@ -167,7 +163,7 @@ def _read_image(image: ET.Element, number: int, names: Set[str], where: str) -> 
                 left_out[element.tag] += 1
             elif element.tag != "tag":
                 shape_position = f"{position}, shape {shape_number}"
-                shapes.append(_read_shape(element, shape_position, names, where))
+                shapes.append(_read_shape(element, shape_position, class_names, where))
     except MaskError as error:
         return Annotation(where, name, None, error=error, subset=subset)
     return Annotation(where, name, size, shapes, "level", left_out=left_out, subset=subset)
@@ -177,20 +173,21 @@ def _is_rotated_box(element: ET.Element) -> bool:
     return element.tag == "box" and "rotation" in element.attrib
 
 
-def _read_numbers(element: ET.Element, names: str, where: str) -> list[float]:
-    with as_written(where, f"the numbers {names}"):
-        numbers = [float(element.attrib[name]) for name in names.split()]
+def _read_numbers(element: ET.Element, attributes: Sequence[str], where: str) -> list[float]:
+    """Returns the numbers in some attributes of an element."""
+    with as_written(where, f"the numbers {' '.join(attributes)}"):
+        numbers = [float(element.attrib[attribute]) for attribute in attributes]
         if not all(abs(number) <= MAX_SIDE for number in numbers):
             raise ValueError(str(numbers)[:80])
     return numbers
 
 
-def _read_shape(element: ET.Element, position: str, names: Set[str], where: str) -> Shape:
+def _read_shape(element: ET.Element, position: str, class_names: Set[str], where: str) -> Shape:
     label = element.get("label", "")
     shape_position = position_with_label(position, label)
     shape_where = f"{where}, {shape_position}"
-    if label.strip() not in names:
-        expected = f"one of {', '.join(sorted(names))[:200]}"
+    if label.strip() not in class_names:
+        expected = f"one of {', '.join(sorted(class_names))[:200]}"
         raise wrong(shape_where, f"the label {label[:80]!r}", expected)
     with as_written(shape_where, "whole numbers as group_id and z_order"):
         group_id = int(element.get("group_id", "0"))
@@ -213,7 +210,8 @@ def _read_shape(element: ET.Element, position: str, names: Set[str], where: str)
 
 def _read_runs(element: ET.Element, where: str) -> list[int]:
     """Returns the box of a mask, and its runs of pixels outside and inside in turn."""
-    box = [int(side) for side in _read_numbers(element, "left top width height", where)]
+    sides = _read_numbers(element, ("left", "top", "width", "height"), where)
+    box = [int(side) for side in sides]
     left, top, width, height = box
     runs = []
     for word in element.get("rle", "").split(","):
@@ -234,7 +232,7 @@ _ROUNDED_POINTS = re.compile(f"{_NUMBER},{_NUMBER}(?:;{_NUMBER},{_NUMBER})*")
 def _points_of_polygon(element: ET.Element, where: str) -> "array[float]":
     with as_written(where, "points as x,y;x,y;x,y"):
         text = element.attrib["points"]
-        if _ROUNDED_POINTS.fullmatch(text):  # they need no rounding
+        if _ROUNDED_POINTS.fullmatch(text):  # most are, and rounding takes most of the time
             coordinates = [float(word) for word in text.replace(";", ",").split(",")]
             return checked_points(coordinates, where, 3)
         points = []
@@ -245,7 +243,7 @@ def _points_of_polygon(element: ET.Element, where: str) -> "array[float]":
 
 def _points_of_box(element: ET.Element, where: str) -> "array[float]":
     angle = _read_rotation(element, where)
-    x1, y1, x2, y2 = _read_numbers(element, "xtl ytl xbr ybr", where)
+    x1, y1, x2, y2 = _read_numbers(element, ("xtl", "ytl", "xbr", "ybr"), where)
     corners = [(x1, y1), (x2, y1), (x2, y2), (x1, y2)]
     middle = (x1 + (x2 - x1) / 2, y1 + (y2 - y1) / 2)
     return _round_points(_rotate(corners, middle, angle), where)
@@ -257,7 +255,7 @@ def _points_of_ellipse(element: ET.Element, where: str) -> "array[float]":
     It takes whole numbers, some corners for small ellipses, and the pixels on the edge too.
     """
     angle = _read_rotation(element, where)
-    numbers = _read_numbers(element, "cx cy rx ry", where)
+    numbers = _read_numbers(element, ("cx", "cy", "rx", "ry"), where)
     x, y, x_radius, y_radius = (round(number) + 0.5 for number in numbers)
     if min(x_radius, y_radius) < 0:
         raise wrong(where, "a negative radius", "an ellipse of CVAT's")
@@ -287,7 +285,7 @@ _POINTS_OF: dict[str, Callable[[ET.Element, str], "array[float]"]] = {
 def _read_rotation(element: ET.Element, where: str) -> float:
     if "rotation" not in element.attrib:
         return 0
-    (angle,) = _read_numbers(element, "rotation", where)
+    (angle,) = _read_numbers(element, ("rotation",), where)
     return angle
 
 

@@ -24,7 +24,7 @@ def parse_dataset_meta(text: str) -> list[ClassEntry]:
     | `"label_map": {"0": "background"}` | those of the map |
     | both | those of the map, as a mask in colors holds no class without a color |
 
-    `segmentation_colors` has the color of each line of `label_map`, or null.
+    `segmentation_colors` has the color of each class, or null, in the order of the values.
 
     Raises:
       ValueError: if `labels` and `label_map` name one value differently; see `UNREADABLE` for
@@ -34,10 +34,10 @@ def parse_dataset_meta(text: str) -> list[ClassEntry]:
     names = _read_names(meta)
     colors = meta.get("segmentation_colors") or []
     entries = []
-    for line, (value, name) in enumerate(sorted(names.items())):
+    for position, (value, name) in enumerate(sorted(names.items())):
         color = None
-        if line < len(colors) and colors[line] is not None:
-            color = read_rgb(colors[line])
+        if position < len(colors) and colors[position] is not None:
+            color = read_rgb(colors[position])
         entries.append(ClassEntry(value, name, color))
     return entries
 

@@ -15,10 +15,12 @@ from voc_seg_tfrecord.tools.shape_pixels import (
     draw_shape,
     make_shape_pixels,
 )
-from voc_seg_tfrecord.tools.shapes import Annotation, Shape, wrong
+from voc_seg_tfrecord.tools.shapes import Annotation, Shape, ShapeOrder, wrong
 
 _DRAWN_BACKGROUND = 254  # stands for background among shapes, where 0 is a pixel without any
-_ARRAY_ORDER = Literal["C", "F"]
+
+_MemoryOrder = Literal["C", "F"]
+"""NumPy's name of the order of an array's pixels in memory: by rows, or by columns."""
 
 
 class DrawnMask(NamedTuple):
@@ -42,7 +44,7 @@ class _ShapeLayer(NamedTuple):
     """A shape and its pixels. Of several layers, each lies above those before it."""
 
     shape: Shape
-    pixels: ShapePixels
+    drawn: ShapePixels
 
 
 def draw(
@@ -71,30 +73,27 @@ def draw(
     for shape in annotation.shapes:
         layers.append(_ShapeLayer(shape, draw_shape(shape, surface, annotation.where)))
     layers = _put_in_order(layers, annotation.order, size)
-    order = _array_order(layers)
-    mask, contested = _paint_classes(layers, values, size, order)
+    memory_order = _find_memory_order(layers)
+    mask, contested = _paint_classes(layers, values, size, memory_order)
     object_mask = None
     if objects:
-        object_mask = _paint_objects(layers, values, size, order, annotation.where)
+        object_mask = _paint_objects(layers, values, size, memory_order, annotation.where)
     counts = {
         "outside": sum(_count_outside(shape, size) for shape in annotation.shapes),
         "contested": contested,
-        "empty": sum(not layer.pixels.area for layer in layers),
+        "empty": sum(not layer.drawn.area for layer in layers),
         "boxes": sum(_is_box(shape, size) for shape in annotation.shapes),
         "discs": sum(shape.kind == "point" for shape in annotation.shapes),
     }
-    return DrawnMask(np.ascontiguousarray(mask), object_mask, counts)
-
-
-# Which shape lies above.
+    return DrawnMask(mask, object_mask, counts)
 
 
 def _put_in_order(
-    layers: list[_ShapeLayer], order: str, size: tuple[int, int]
+    layers: list[_ShapeLayer], order: ShapeOrder, size: tuple[int, int]
 ) -> list[_ShapeLayer]:
     """Returns layers so that each lies above those before it; see `Annotation.order`."""
     if order == "smaller":
-        return sorted(layers, key=lambda layer: -layer.pixels.area)
+        return sorted(layers, key=lambda layer: -layer.drawn.area)
     if order == "level":
         return sorted(_merge_groups(layers, size), key=lambda layer: layer.shape.level)
     return layers
@@ -116,10 +115,10 @@ def _merge_groups(layers: Sequence[_ShapeLayer], size: tuple[int, int]) -> list[
 
 def _merge_layers(layers: Sequence[_ShapeLayer], size: tuple[int, int]) -> _ShapeLayer:
     """Makes one layer of several; its label is that of the largest."""
-    largest = max(layers, key=lambda layer: layer.pixels.area)
+    largest = max(layers, key=lambda layer: layer.drawn.area)
     if len(layers) == 1:
         return largest
-    return _ShapeLayer(largest.shape, _unite([layer.pixels for layer in layers], size))
+    return _ShapeLayer(largest.shape, _unite([layer.drawn for layer in layers], size))
 
 
 def _unite(parts: Sequence[ShapePixels], size: tuple[int, int]) -> ShapePixels:
@@ -129,11 +128,8 @@ def _unite(parts: Sequence[ShapePixels], size: tuple[int, int]) -> ShapePixels:
     return make_shape_pixels(pixels, 0, 0)
 
 
-# The masks of classes and of objects.
-
-
-def _array_order(layers: Sequence[_ShapeLayer]) -> _ARRAY_ORDER:
-    """Returns the order of the shapes' arrays, because NumPy is slow where they differ."""
+def _find_memory_order(layers: Sequence[_ShapeLayer]) -> _MemoryOrder:
+    """Returns the memory order of the shapes' arrays, because NumPy is slow where they differ."""
     by_columns = any(layer.shape.kind in ("parts", "columns") for layer in layers)
     return "F" if by_columns else "C"
 
@@ -142,51 +138,52 @@ def _paint_classes(
     layers: Sequence[_ShapeLayer],
     values: Mapping[str, int],
     size: tuple[int, int],
-    order: _ARRAY_ORDER,
+    memory_order: _MemoryOrder,
 ) -> tuple[np.ndarray, int]:
     """Returns the mask, and how many of its pixels lie in shapes of several classes."""
-    mask = np.zeros(size, np.uint8, order)
-    is_contested = np.zeros(size, bool, order)
+    mask = np.zeros(size, np.uint8, memory_order)
+    is_contested = np.zeros(size, bool, memory_order)
     for layer in layers:
         value = values[layer.shape.label] or _DRAWN_BACKGROUND
-        region = layer.pixels.region
-        is_inside = layer.pixels.pixels.view(bool)
+        region = layer.drawn.region
+        is_inside = layer.drawn.pixels.view(bool)
         below = mask[region]
         if below.any():
             is_contested[region] |= is_inside & (below != 0) & (below != value)
         np.copyto(below, value, where=is_inside)
     mask[mask == _DRAWN_BACKGROUND] = 0
-    return mask, int(np.count_nonzero(is_contested))
+    return np.ascontiguousarray(mask), int(np.count_nonzero(is_contested))
 
 
 def _paint_objects(
     layers: Sequence[_ShapeLayer],
     values: Mapping[str, int],
     size: tuple[int, int],
-    order: _ARRAY_ORDER,
+    memory_order: _MemoryOrder,
     where: str,
 ) -> np.ndarray:
     """Returns the number of each pixel's object; see `DrawnMask`."""
-    object_mask = np.zeros(size, np.uint8, order)
+    object_mask = np.zeros(size, np.uint8, memory_order)
     numbers = _number_objects([layer.shape for layer in layers], values, where)
     for layer, number in zip(layers, numbers, strict=True):
-        is_inside = layer.pixels.pixels.view(bool)
-        np.copyto(object_mask[layer.pixels.region], number, where=is_inside)
-    return object_mask
+        is_inside = layer.drawn.pixels.view(bool)
+        np.copyto(object_mask[layer.drawn.region], number, where=is_inside)
+    return np.ascontiguousarray(object_mask)
 
 
 def _number_objects(shapes: Sequence[Shape], values: Mapping[str, int], where: str) -> list[int]:
-    """Returns the object number of each shape."""
-    number_of_object: dict[tuple[str, str], int] = {}
+    """Returns the object number of each shape: from 1 on, or 0 and 255 as in `DrawnMask`."""
+    number_by_object: dict[tuple[str, str], int] = {}
     numbers = []
     for index, shape in enumerate(shapes):
-        number = VOID if shape.crowd else values[shape.label]
-        if number not in (0, VOID):
-            key = _object_key(shape, index)
-            number = number_of_object.setdefault(key, len(number_of_object) + 1)
-        numbers.append(number)
-    if len(number_of_object) >= VOID:
-        found = f"{len(number_of_object)} objects"
+        value = VOID if shape.crowd else values[shape.label]
+        if value in (0, VOID):
+            numbers.append(value)
+            continue
+        key = _object_key(shape, index)
+        numbers.append(number_by_object.setdefault(key, len(number_by_object) + 1))
+    if len(number_by_object) >= VOID:
+        found = f"{len(number_by_object)} objects"
         expected = f"at most {VOID - 1}, which is what an instance mask can number"
         raise wrong(where, found, expected, "build without --instance_masks")
     return numbers
@@ -198,8 +195,6 @@ def _object_key(shape: Shape, index: int) -> tuple[str, str]:
         return shape.label, f"group {shape.group}"
     return shape.label, f"shape {index}"
 
-
-# What is counted.
 
 _KINDS_OF_POLYGONS = ("polygon", "fractions", "parts", "holed")
 

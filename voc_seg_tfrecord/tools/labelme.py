@@ -14,6 +14,7 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools.shapes import (
     Annotation,
     Shape,
+    ShapeKind,
     Sheet,
     as_written,
     checked_points,
@@ -39,7 +40,7 @@ class _ShapeType:
     `most` is 0 if a shape may have any number of points.
     """
 
-    kind: str
+    kind: ShapeKind
     least: int
     most: int
 

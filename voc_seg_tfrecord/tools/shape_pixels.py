@@ -121,9 +121,6 @@ def draw_shape(shape: Shape, surface: DrawingSurface, where: str) -> ShapePixels
     return draw_kind(_Task(shape, surface, f"{where}, {shape.position}"))
 
 
-# Pillow.
-
-
 def _draw_polygon(task: _Task) -> ShapePixels:
     return _draw_points_as_polygon(task.shape.points, task.surface)
 
@@ -187,16 +184,10 @@ def _draw_strip(task: _Task) -> ShapePixels:
     return task.surface.take_off(points, reach=_LINE_WIDTH_PX)
 
 
-# pycocotools.
-
-
 def _draw_parts(task: _Task) -> ShapePixels:
     polygons = split_polygons(task.shape)
     drawn = draw_polygons(polygons, task.surface.size, task.where)
     return make_shape_pixels(drawn.pixels, drawn.top, drawn.left)
-
-
-# Runs of pixels outside and inside a shape in turn.
 
 
 def _draw_columns(task: _Task) -> ShapePixels:
@@ -215,9 +206,6 @@ def _expand_runs(runs: Sequence[int], rows: int, columns: int) -> np.ndarray:
     is_inside = np.zeros(len(runs), bool)
     is_inside[1::2] = True
     return np.repeat(is_inside, runs).reshape(rows, columns)
-
-
-# Pictures of shapes.
 
 
 def _draw_stored_mask(task: _Task) -> ShapePixels:

@@ -7,7 +7,7 @@ import dataclasses
 import itertools
 import json
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError, from_json
 from voc_seg_tfrecord.core.file import MAX_SIDE, File
@@ -16,23 +16,46 @@ _MAX_SHOWN_LABEL_LENGTH = 40
 """Characters of a label that errors show."""
 
 
+ShapeKind = Literal[
+    "polygon",
+    "rectangle",
+    "circle",
+    "line",
+    "strip",
+    "point",
+    "fractions",
+    "holed",
+    "parts",
+    "columns",
+    "rows",
+    "mask",
+]
+"""How a shape is drawn; see the table in `shape_pixels`."""
+
+ShapeOrder = Literal["later", "smaller", "level"]
+"""Which of two shapes lies above the other; see `Annotation`."""
+
+
 class Shape(NamedTuple):
     """One shape of an image.
 
     Attributes:
       label: name of its class, as the file has it.
-      kind: how it is drawn; see `drawing`.
+      kind: how it is drawn.
       position: how errors name it, such as `shape 3 (crack)`.
       points: x and y of each point in turn, in pixels, or as fractions of the image's sides.
-      data: what else its kind needs: where in `points` its polygons begin, runs of pixels, or a
-        PNG.
+      data: what else its kind needs.
+        `holed` and `parts`: where in `points` each polygon begins.
+        `columns`: runs of pixels outside and inside in turn, by columns of the image.
+        `rows`: left, top, width and height of a box, and runs of pixels by its rows.
+        `mask`: a PNG in base64.
       group: shapes of an image with one label and group are one object; empty for one by itself.
       level: see `Annotation.order`.
       crowd: whether it shows several objects.
     """
 
     label: str
-    kind: str
+    kind: ShapeKind
     position: str
     points: Sequence[float] = ()
     data: Any = None
@@ -62,7 +85,7 @@ class Annotation:
     image: str
     size: tuple[int, int] | None
     shapes: Sequence[Shape] = ()
-    order: str = "later"
+    order: ShapeOrder = "later"
     error: VocSegError | None = None
     left_out: Mapping[str, int] = dataclasses.field(default_factory=dict)
     embedded: bool = False

@@ -9,7 +9,8 @@ References:
 from array import array
 import base64
 import collections
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+import dataclasses
 import json
 import posixpath
 from typing import Any
@@ -30,6 +31,7 @@ from voc_seg_tfrecord.tools.shape_pixels import opaque_pixels
 from voc_seg_tfrecord.tools.shapes import (
     Annotation,
     Shape,
+    ShapeKind,
     Sheet,
     as_written,
     checked_points,
@@ -49,8 +51,6 @@ from voc_seg_tfrecord.tools.tool import (
     Tool,
 )
 
-# The class file beside masks.
-
 
 def parse_colors(text: str) -> list[ClassEntry]:
     """Reads `name R G B`; a name may have blanks."""
@@ -62,8 +62,6 @@ def parse_colors(text: str) -> list[ClassEntry]:
         entries.append(ClassEntry(0, name, read_rgb(rgb), by_place=True))
     return number_by_place(entries)
 
-
-# The JSON of shapes.
 
 _KINDS_LEFT_OUT = ("point", "line", "graph", "cuboid")
 _MAX_PNG_BYTES = 1 << 26
@@ -111,6 +109,15 @@ def _kind_of(item: Mapping[str, Any]) -> str:
     return "bitmap" if item.get("bitmap") else "polygon"
 
 
+@dataclasses.dataclass(frozen=True)
+class _Geometry:
+    """What is drawn of an object; see `shapes.Shape`."""
+
+    kind: ShapeKind
+    points: Sequence[float] = ()
+    data: Any = None
+
+
 def _read_object(
     item: Mapping[str, Any], kind: str, size: tuple[int, int], position: str, where: str
 ) -> Shape:
@@ -119,41 +126,64 @@ def _read_object(
         raise ValueError("an empty classTitle")
     shape_position = position_with_label(position, label)
     shape_where = f"{where}, {shape_position}"
-    read_geometry = _GEOMETRIES.get(kind)
+    read_geometry = _READERS.get(kind)
     if read_geometry is None:
         found = f"an object of the kind {kind[:40]!r}"
-        raise wrong(shape_where, found, f"one of {', '.join(_GEOMETRIES)}")
-    shape = read_geometry(item, size, shape_where)
-    group = str(item.get("instance") or "")
-    return shape._replace(label=label, position=shape_position, group=group)
+        raise wrong(shape_where, found, f"one of {', '.join(_READERS)}")
+    geometry = read_geometry(_Item(item, size, shape_where))
+    return Shape(
+        label=label,
+        kind=geometry.kind,
+        position=shape_position,
+        points=geometry.points,
+        data=geometry.data,
+        group=str(item.get("instance") or ""),
+    )
 
 
-def _read_polygon(item: Mapping[str, Any], size: tuple[int, int], where: str) -> Shape:
-    del size
+@dataclasses.dataclass(frozen=True)
+class _Item:
+    """An object of a file.
+
+    Attributes:
+      data: what the file has of it.
+      size: height and width of the image.
+      where: the file and the object, for errors.
+    """
+
+    data: Mapping[str, Any]
+    size: tuple[int, int]
+    where: str
+
+
+def _read_polygon(item: _Item) -> _Geometry:
+    polygons = item.data["points"]
     points = array("d")
     starts = list[int]()
-    for part in (item["points"]["exterior"], *item["points"]["interior"]):
+    for polygon in (polygons["exterior"], *polygons["interior"]):
         starts.append(len(points))
-        points += _round_points(part, where, 3)
-    return Shape("", "holed", "", points, starts)
+        points += _round_to_whole(polygon, item.where, 3)
+    return _Geometry("holed", points, starts)
 
 
-def _read_rectangle(item: Mapping[str, Any], size: tuple[int, int], where: str) -> Shape:
-    del size
-    return Shape("", "rectangle", "", _round_points(item["points"]["exterior"], where, 2))
+def _read_rectangle(item: _Item) -> _Geometry:
+    return _Geometry("rectangle", _round_to_whole(item.data["points"]["exterior"], item.where, 2))
 
 
-def _round_points(points: Any, where: str, least: int) -> "array[float]":
+def _round_to_whole(points: Any, where: str, least: int) -> "array[float]":
+    """Returns points in whole numbers, which Supervisely makes before it draws."""
     return array("d", [round(number) for number in checked_points(points, where, least)])
 
 
-def _read_bitmap(item: Mapping[str, Any], size: tuple[int, int], where: str) -> Shape:
-    with as_written(where, "a bitmap: a PNG packed by zlib, in base64, and its origin"):
-        left, top = item["bitmap"]["origin"]
-        pixels = _decode_bitmap(item["bitmap"]["data"], 4 * size[0] * size[1])
+def _read_bitmap(item: _Item) -> _Geometry:
+    with as_written(item.where, "a bitmap: a PNG packed by zlib, in base64, and its origin"):
+        bitmap = item.data["bitmap"]
+        left, top = bitmap["origin"]
+        image_height, image_width = item.size
+        pixels = _decode_bitmap(bitmap["data"], 4 * image_height * image_width)
         height, width = pixels.shape
         runs = array("q", [int(left), int(top), width, height, *_runs_of(pixels)])
-        return Shape("", "rows", "", data=runs)
+        return _Geometry("rows", data=runs)
 
 
 def _decode_bitmap(text: str, most_pixels: int) -> np.ndarray:
@@ -176,7 +206,7 @@ def _runs_of(pixels: np.ndarray) -> list[int]:
     return [0, *lengths] if flat[0] else lengths
 
 
-_GEOMETRIES: dict[str, Callable[[Mapping[str, Any], tuple[int, int], str], Shape]] = {
+_READERS: dict[str, Callable[[_Item], _Geometry]] = {
     "polygon": _read_polygon,
     "rectangle": _read_rectangle,
     "bitmap": _read_bitmap,

@@ -22,9 +22,6 @@ class FilePatterns:
     masks: str
 
 
-# Shapes in place of masks.
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FolderFiles:
     """The files of a folder, for a tool whose labels are known only by several files together.
@@ -70,9 +67,13 @@ LABELS_TXT = ClassList(
 class ShapeFiles:
     """The files in which a tool writes shapes.
 
-    A file is read by `read` if its name has one of the endings, and its bytes one of the words and
-    the pattern. A folder may have thousands of other files, and most are passed over by the words.
-    A tool whose files do not say what they are has `read_folder` instead.
+    A tool has either `read` or `read_folder`:
+
+    1. `read` reads one file, whose name has one of the endings, and whose bytes have one of the
+       words and match the pattern. A folder may have thousands of other files. Looking for the
+       words is quick, and passes over most of them.
+    2. `read_folder` reads all files of a folder, for a tool whose files do not say what they are.
+       Words and pattern are empty then.
 
     Attributes:
       ending: of the files' names, mostly.
@@ -106,6 +107,17 @@ class ShapeFiles:
     read_image: Callable[[File], File] | None = None
     words_on_left_out: str = "which is in no mask"
 
+    def __post_init__(self) -> None:
+        """Checks that the tool has one of `read` and `read_folder`, and what it needs.
+
+        Raises:
+          ValueError: if it has not.
+        """
+        if (self.read is None) == (self.read_folder is None):
+            raise ValueError("files of shapes have either read or read_folder")
+        if self.read is not None and not self.words:
+            raise ValueError("files that are read alone need words, or none is read")
+
     @property
     def endings_read_alone(self) -> tuple[str, ...]:
         """The endings of files that are read by themselves; none if only folders are read."""
@@ -138,9 +150,6 @@ class RefusedFiles:
     pattern: bytes
     found: str
     advice: str
-
-
-# What is refused, with advice.
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -214,9 +223,6 @@ class NamesPerMask:
     advice: str
 
 
-# Small drawn data, for `voc-seg-tfrecord example` and for the tests.
-
-
 @dataclasses.dataclass(frozen=True)
 class DrawnImage:
     """An image whose shapes are known: the points of one polygon of each class, in order."""
@@ -239,9 +245,6 @@ class ShapeExample:
     images: str
     has_splits: bool
     write: Callable[[Mapping[str, DrawnImage]], Iterator[tuple[str, bytes]]]
-
-
-# The guides.
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -74,7 +74,10 @@ def read(file: File) -> Sheet:
             entries = _entries_of_via_3(data) if "view" in data else _entries_of_via_2(data)
     with as_written(file.where, "regions with attributes, as VIA writes them"):
         attribute = _find_class_attribute([entry.regions for entry in entries], file.where)
-    images = [_read_image(entry, attribute, file.where) for entry in entries]
+    count_by_name = collections.Counter(entry.name for entry in entries)
+    images = []
+    for entry in entries:
+        images.append(_read_image(entry, attribute, file.where, count_by_name[entry.name]))
     notes = []
     if not attribute and any(entry.regions for entry in entries):
         notes.append(
@@ -82,9 +85,6 @@ def read(file: File) -> Sheet:
             f"{_CLASS_WITHOUT_ATTRIBUTE}. --classes {_CLASS_WITHOUT_ATTRIBUTE}=NAME renames it."
         )
     return Sheet((), images, notes)
-
-
-# The forms of VIA's files.
 
 
 def _entries_of_via_2(data: Mapping[str, Any]) -> list[_ImageOfVia]:
@@ -105,7 +105,7 @@ def _entries_of_csv(file: File) -> list[_ImageOfVia]:
 
     The line of an image without regions has an empty object as its shape.
     """
-    regions_by_image: dict[str, list[Region]] = {}
+    regions_by_image: dict[tuple[str, str], list[Region]] = {}
     with as_written(file.where, "CSV as VIA 1 and 2 write it"):
         text = file.data.decode("utf-8-sig").removeprefix("#")  # VIA 1 begins with it
         rows = csv.DictReader(io.StringIO(text, newline=None), strict=True)
@@ -114,7 +114,7 @@ def _entries_of_csv(file: File) -> list[_ImageOfVia]:
                 name, shape, attributes = (row[column] for column in _CSV_COLUMNS)
                 if not name or shape is None or attributes is None or None in row:
                     raise ValueError(f"line {number} below the head line has other columns")
-                regions = regions_by_image.setdefault(name, [])
+                regions = regions_by_image.setdefault((name, row.get("file_size") or ""), [])
                 shape_attributes = json.loads(shape)
                 if shape_attributes:
                     region_attributes = json.loads(attributes)
@@ -126,7 +126,7 @@ def _entries_of_csv(file: File) -> list[_ImageOfVia]:
                     )
         except csv.Error as error:
             raise ValueError(str(error)) from None
-    return [_ImageOfVia(name, regions) for name, regions in regions_by_image.items()]
+    return [_ImageOfVia(name, regions) for (name, _), regions in regions_by_image.items()]
 
 
 # VIA 3 numbers the kinds of shapes and files, and the options of attributes.
@@ -209,9 +209,6 @@ def _value_of_via_3(attribute: Mapping[str, Any], value: str) -> Any:
     return options[value]
 
 
-# The classes and shapes of regions.
-
-
 def _find_class_attribute(regions_by_image: Sequence[Sequence[Region]], where: str) -> str:
     """Returns the attribute that names the class; empty if no region has an attribute."""
     used = set[str]()
@@ -258,11 +255,27 @@ def _class_of(value: Any) -> str:
     return str(name)
 
 
-def _read_image(entry: _ImageOfVia, attribute: str, where: str) -> Annotation:
+def _read_image(entry: _ImageOfVia, attribute: str, where: str, entries_of_name: int) -> Annotation:
+    """Reads the regions of an image.
+
+    Args:
+      entry: the image.
+      attribute: the attribute that names the class; empty if there is none.
+      where: the file.
+      entries_of_name: how many images the file has of this name. VIA tells images by name and
+        bytes, so a file that was replaced has two.
+    """
     name = entry.name.replace("\\", "/")
     left_out: dict[str, int] = collections.Counter()
     shapes = []
     try:
+        if entries_of_name > 1:
+            raise wrong(
+                f"{where}, image {name[-80:]}",
+                f"{entries_of_name} images of one file name",
+                "one image of each file name",
+                "delete all of them but one in VIA, and export again",
+            )
         for number, region in enumerate(entry.regions, 1):
             position = f"image {name[-80:]}, region {number}"
             with as_written(f"{where}, {position}", "a region with a shape and its attributes"):

@@ -56,9 +56,6 @@ _MIN_ACCEPTED_FRACTION = -1
 _MAX_ACCEPTED_FRACTION = 2
 
 
-# One text file.
-
-
 def read(file: File, image: str, classes: NumberedNames) -> Annotation:
     """Reads the text file of an image.
 
@@ -76,6 +73,7 @@ def read(file: File, image: str, classes: NumberedNames) -> Annotation:
 def _read_line(line: str, position: str, file: str, classes: NumberedNames) -> Shape:
     where = f"{file}, {position}"
     try:
+        # One word at a time: a list of all words of a line of megabytes takes ten times as much.
         numbers = array("d", (float(word[0]) for word in re.finditer(r"\S+", line)))
     except ValueError:
         first_words = " ".join(line.split(None, 80)[:80])
@@ -99,9 +97,7 @@ def _read_line(line: str, position: str, file: str, classes: NumberedNames) -> S
     return Shape(label, "fractions", position_with_label(position, label), points)
 
 
-# Boxes, which are refused.
-
-_FIRST_LINE_OF_A_BOX = re.compile(rb"\s*\d+([ \t]+[01]?\.\d+(e-\d+)?){4}[ \t\r]*(\n|\Z)")
+_FIRST_LINE_OF_A_BOX = re.compile(rb"\s*\d+([ \t]+%b){4}[ \t\r]*(\n|\Z)" % _FRACTION)
 """Matches a text that begins with a class number, the center, width and height: `3 .5 .5 .2 .1`."""
 
 _MAX_TEXTS_READ = 8
@@ -121,9 +117,6 @@ def explain_boxes(content: FolderContent) -> Explanation | None:
     )
 
 
-# The texts of a folder.
-
-
 def read_folder(files: FolderFiles) -> dict[str, Sheet]:
     """Reads the texts of the images in a folder; nothing if no line of any text is a polygon.
 
@@ -139,14 +132,14 @@ def read_folder(files: FolderFiles) -> dict[str, Sheet]:
     classes = find_class_names(files, texts[0])
     listed_classes = classes.as_listed()
     folders = {posixpath.dirname(image) for image, text in text_of_image.items() if text}
-    sheets: dict[str, Sheet] = {}
+    annotations_by_path: dict[str, list[Annotation]] = {}  # two images may have one text
     for image, text in text_of_image.items():
         if posixpath.dirname(image) not in folders:
             continue
-        path = text or image
         annotation = _read_text(files, text, image, classes)
-        earlier = sheets[path].annotations if path in sheets else ()
-        annotations = [*earlier, annotation]
+        annotations_by_path.setdefault(text or image, []).append(annotation)
+    sheets: dict[str, Sheet] = {}
+    for path, annotations in annotations_by_path.items():
         sheets[path] = Sheet(listed_classes, annotations, classes_file=classes.file)
     return sheets
 

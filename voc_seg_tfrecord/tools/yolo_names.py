@@ -100,9 +100,6 @@ def _names_of_text(text: str) -> tuple[str, ...]:
     return tuple(entry.name for entry in entries)
 
 
-# YAML.
-
-
 class _LoaderOfDistinctKeys(yaml.SafeLoader):
     """Refuses a key that an object has twice, of which YAML's own loader drops the first value."""
 
