@@ -144,28 +144,39 @@ class TrainaugTree(VocTree):
 
         VOC's masks lie in SegmentationClass, SBD's in its own folder or in SegmentationClassAug.
 
-        | SBD's own folder | VOC has a mask of its own | masks of the id | the mask is in |
-        | --- | --- | --- | --- |
-        | is there | yes | any | SegmentationClass |
-        | is there | no | any | SBD's own folder |
-        | is missing | either | not in SegmentationClass | SegmentationClassAug |
-        | is missing | either | in SegmentationClass alone | SegmentationClass |
-        | is missing | yes | in both | SegmentationClass |
-        | is missing | no | in both | SegmentationClassAug |
+        Args:
+          image_id: the id.
+          is_of_voc: whether VOC has a mask of its own.
         """
-        masks_of_voc = PartFiles(self.root / VOC.masks, self.masks)
-        if self._sbd is not None:
-            masks_of_sbd = PartFiles(self._sbd.root / sbd.MASKS, self._sbd.masks)
-            return masks_of_voc if is_of_voc else masks_of_sbd
-        png_masks = PartFiles(self.root / MASKS, self._png_masks)
+        if self._sbd is None:
+            return self._find_masks_in_tree(image_id, is_of_voc=is_of_voc)
+        if is_of_voc:
+            return self._masks_of_voc
+        return PartFiles(self._sbd.root / sbd.MASKS, self._sbd.masks)
+
+    def _find_masks_in_tree(self, image_id: str, *, is_of_voc: bool) -> PartFiles:
+        """Returns the masks among which an id's mask must be, without SBD's own folder.
+
+        | the id has a mask in | VOC has a mask of its own | the mask is in |
+        | --- | --- | --- |
+        | SegmentationClass alone | either | SegmentationClass |
+        | SegmentationClassAug alone, or none | either | SegmentationClassAug |
+        | both | yes | SegmentationClass |
+        | both | no | SegmentationClassAug |
+        """
+        masks_in_aug_folder = PartFiles(self.root / MASKS, self._names_in_aug_folder)
         if image_id not in self.masks:
-            return png_masks
-        if image_id not in self._png_masks:
-            return masks_of_voc
-        return masks_of_voc if is_of_voc else png_masks
+            return masks_in_aug_folder
+        if is_of_voc or image_id not in self._names_in_aug_folder:
+            return self._masks_of_voc
+        return masks_in_aug_folder
+
+    @property
+    def _masks_of_voc(self) -> PartFiles:
+        return PartFiles(self.root / VOC.masks, self.masks)
 
     @functools.cached_property
-    def _png_masks(self) -> Names:
+    def _names_in_aug_folder(self) -> Names:
         return index_files(self.root / MASKS, (".png",))
 
 

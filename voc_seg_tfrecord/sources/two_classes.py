@@ -13,8 +13,21 @@ from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.sources.arrays import can_be_read_twice
 
-_OTHER_VALUE = 1
-"""Stands for all values but 0 and 255."""
+
+@dataclasses.dataclass(frozen=True)
+class _ValuesInUse:
+    """Which values masks have: 0, 255, and any other one."""
+
+    has_zero: bool = False
+    has_void: bool = False
+    has_other: bool = False
+
+    def __or__(self, values: "_ValuesInUse") -> "_ValuesInUse":
+        return _ValuesInUse(
+            self.has_zero or values.has_zero,
+            self.has_void or values.has_void,
+            self.has_other or values.has_other,
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,7 +54,7 @@ def read_255_as_second_class(
     | 255 | an error | an error after the last mask |
     | others | 255 is void | 255 is void |
 
-    Of an iterator the first masks are written when the last one is read.
+    With an iterator, the first masks are already written when the error is raised.
 
     Args:
       masks: integers `[H, W]` or `[H, W, 1]` each.
@@ -53,16 +66,16 @@ def read_255_as_second_class(
     """
     if not can_be_read_twice(masks):
         return MasksOfTwoClasses(_check_that_255_is_void(masks))
-    values: set[int] = set()
+    values = _ValuesInUse()
     for mask in masks:
-        values |= _list_values(mask)
-        if _OTHER_VALUE in values:
+        values |= _find_values(mask)
+        if values.has_other:
             return MasksOfTwoClasses(masks)
-    if values == {VOID}:
+    if not values.has_void:
+        return MasksOfTwoClasses(masks)
+    if not values.has_zero:
         raise only_255_error("from_arrays, masks", class_names)
-    if values == {0, VOID}:
-        return MasksOfTwoClasses(map(_make_255_the_second_class, masks), was_255_second_class=True)
-    return MasksOfTwoClasses(masks)
+    return MasksOfTwoClasses(map(_make_255_the_second_class, masks), was_255_second_class=True)
 
 
 def only_255_error(where: str, class_names: Sequence[str]) -> MaskError:
@@ -82,33 +95,31 @@ def _make_255_the_second_class(mask: np.ndarray) -> np.ndarray:
 
 def _check_that_255_is_void(masks: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
     """Yields the masks of an iterator; raises at the end if 255 may be the second class."""
-    values: set[int] = set()
+    values = _ValuesInUse()
     for mask in masks:
-        if _OTHER_VALUE not in values:
-            values |= _list_values(mask)
+        if not values.has_other:
+            values |= _find_values(mask)
         yield mask
-    if VOID in values and _OTHER_VALUE not in values:
+    if values.has_void and not values.has_other:
+        found = f"the values 0 and {VOID}" if values.has_zero else f"the value {VOID}"
         raise MaskError(
             "from_arrays, masks",
-            found=f"only the values 0 and {VOID}, of two classes, in masks from an iterator",
+            found=f"only {found}, of two classes, in masks from an iterator",
             expected=f"{VOID} as void beside both classes",
             remedy=f"give the masks as a list or an array, in which {VOID} is the second class "
             "then, or make it 1 yourself",
         )
 
 
-def _list_values(mask: np.ndarray) -> set[int]:
-    """Returns which of 0, 255 and `_OTHER_VALUE` a mask has; masked pixels do not count."""
+def _find_values(mask: np.ndarray) -> _ValuesInUse:
+    """Returns which values a mask has; masked pixels do not count."""
     array = np.ma.compressed(mask) if np.ma.is_masked(mask) else np.asarray(mask)
     if array.dtype.kind not in "iu":
-        return {_OTHER_VALUE}
+        return _ValuesInUse(has_other=True)
     is_void = array == VOID
     is_zero = array == 0
-    values = set[int]()
-    if is_zero.any():
-        values.add(0)
-    if is_void.any():
-        values.add(VOID)
-    if not (is_void | is_zero).all():
-        values.add(_OTHER_VALUE)
-    return values
+    return _ValuesInUse(
+        has_zero=bool(is_zero.any()),
+        has_void=bool(is_void.any()),
+        has_other=not (is_void | is_zero).all(),
+    )

@@ -150,6 +150,21 @@ def test_a_role_of_another_name_is_pointed_to_the_one_that_is_meant(tmp_path, ro
         scanned(path, {"image": "image_raw", role: "x"})
 
 
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"height": "height"}, "one of height and width"),
+        ({"shape": "s", "height": "height", "width": "width"}, "height and width beside shape"),
+        ({"channels": "c"}, "channels without height and width"),
+        ({"height": "height", "width": "width", "channels": "typo"}, "channels=typo, a feature"),
+    ],
+)
+def test_keys_that_do_nothing_are_a_wrong_call(tmp_path, keys, words):
+    path = handwritten.write(tmp_path / "a.tfrecord", [handwritten.raw(*handwritten.pairs(1)[0])])
+    with pytest.raises(ConfigError, match=words):
+        scanned(path, {"image": "image_raw", **keys})
+
+
 def test_an_error_about_a_name_keeps_the_number_of_the_record(tmp_path):
     made = [handwritten.raw(*pair) for pair in handwritten.pairs(3)]
     made[0]["height"] = 0

@@ -4,7 +4,7 @@ import collections
 from collections.abc import Collection, Mapping, Sequence
 import dataclasses
 import math
-from typing import Any
+from typing import Any, Literal
 
 from google.protobuf import empty_pb2
 from google.protobuf.message import DecodeError
@@ -135,11 +135,11 @@ def read_image(record: Record, layout: RecordLayout, where: object) -> np.ndarra
     data = _read_bytes(record, layout.image, where)
     size = _find_size(record, layout, where)
     possible_channels = _possible_image_channels(size)
-    channels = _find_raw_channels(data, size, possible_channels)
-    if channels is not None:
+    content = _find_content(data, size, possible_channels)
+    if content.kind == "pixels":
         height, width = size[:2]
-        return _read_raw_image(data, (height, width, channels), record, where)
-    if kind_of(data) in IMAGE_KINDS:
+        return _read_raw_image(data, (height, width, content.channels), record, where)
+    if content.kind == "file":
         return data
     tensor = read_tensor(data)
     if tensor is None:
@@ -159,9 +159,10 @@ def read_mask(record: Record, layout: RecordLayout, where: object) -> np.ndarray
     """
     data = _read_bytes(record, layout.mask, where)
     size = _find_size(record, layout, where)
-    if _find_raw_channels(data, size, _CHANNELS_OF_MASKS) is not None:
+    content = _find_content(data, size, _CHANNELS_OF_MASKS)
+    if content.kind == "pixels":
         return np.frombuffer(data, np.uint8).reshape(size[:2])
-    if kind_of(data) in IMAGE_KINDS:
+    if content.kind == "file":
         return data
     tensor = read_tensor(data)
     if tensor is None:
@@ -220,8 +221,8 @@ def _read_order(record: Record, where: object) -> _PixelOrder:
       RecordError: if it names an order that is not known.
     """
     return _PixelOrder(
-        are_channels_first=_is_stated(record, _AXIS_KEYS, _ARE_CHANNELS_FIRST, where),
-        is_blue_first=_is_stated(record, _COLOR_KEYS, _IS_BLUE_FIRST, where),
+        are_channels_first=_names_unusual_order(record, _AXIS_KEYS, _ARE_CHANNELS_FIRST, where),
+        is_blue_first=_names_unusual_order(record, _COLOR_KEYS, _IS_BLUE_FIRST, where),
     )
 
 
@@ -282,15 +283,15 @@ def _without_single_channel(pixels: np.ndarray) -> np.ndarray:
     return pixels
 
 
-def _is_stated(
-    record: Record, keys: Collection[str], is_other_order: Mapping[str, bool], where: object
+def _names_unusual_order(
+    record: Record, keys: Collection[str], is_unusual_by_name: Mapping[str, bool], where: object
 ) -> bool:
     """Says whether a record names another order of its pixels than the usual one.
 
     Args:
       record: the record.
       keys: features that may name the order.
-      is_other_order: whether an order is another one, by its name in lower case.
+      is_unusual_by_name: whether an order is unusual, by its name in lower case.
       where: the record, for errors.
 
     Raises:
@@ -300,15 +301,15 @@ def _is_stated(
         if key not in record:
             continue
         text = read_text(record, key, where)
-        is_other = is_other_order.get(text.lower())
-        if is_other is None:
+        is_unusual = is_unusual_by_name.get(text.lower())
+        if is_unusual is None:
             raise RecordError(
                 where,
                 found=f"pixels whose feature {key!r} is {text[:40]!r}",
-                expected=f"one of {', '.join(name for name in is_other_order if name)}",
+                expected=f"one of {', '.join(name for name in is_unusual_by_name if name)}",
                 remedy="convert the pixels to RGB, channels last, and write the records again",
             )
-        if is_other:
+        if is_unusual:
             return True
     return False
 
@@ -345,23 +346,54 @@ def _check_size(size: tuple[Any, ...], keys: str, where: object) -> tuple[int, .
     return size
 
 
-def _find_raw_channels(
-    data: bytes, size: tuple[int, ...], possible_channels: Sequence[int]
-) -> int | None:
-    """Returns how many channels bytes have as raw pixels of a size; None if they are none.
+@dataclasses.dataclass(frozen=True)
+class _Content:
+    """What the bytes of an image or a mask are.
 
-    Bytes are raw pixels if there are as many of them as pixels. A PNG or a JPEG of just that many
-    bytes is still a file: no pixels begin with the 8 bytes of a PNG by chance, and none both begin
-    and end as a JPEG does. The first 3 bytes of a JPEG alone may well be a pixel.
+    Attributes:
+      kind: raw pixels, a file, or something else, which may be a tensor.
+      channels: how many channels raw pixels have; 0 for other kinds.
+    """
+
+    kind: Literal["pixels", "file", "other"]
+    channels: int = 0
+
+
+def _find_content(data: bytes, size: tuple[int, ...], possible_channels: Sequence[int]) -> _Content:
+    """Finds out what bytes are, by the first row that fits them.
+
+    | the bytes | they are | because |
+    | --- | --- | --- |
+    | begin as a PNG, or begin and end as a JPEG | a file | no pixels do so by chance |
+    | are as many as pixels of the size need | raw pixels | |
+    | begin as a file of any other kind | a file | first, 3 bytes of a JPEG could be a pixel |
+    | any others | something else | |
+
+    Args:
+      data: the bytes.
+      size: height and width, or height, width and channels; empty if nothing says them.
+      possible_channels: the numbers of channels that raw pixels may have, the likeliest first.
     """
     is_jpeg = data.startswith(_JPEG_BEGINNING) and data.endswith(_JPEG_END)
     if is_jpeg or data.startswith(PNG_SIGNATURE):
-        return None
+        return _Content("file")
+    channels = _find_raw_channels(len(data), size, possible_channels)
+    if channels is not None:
+        return _Content("pixels", channels)
+    if kind_of(data) in IMAGE_KINDS:
+        return _Content("file")
+    return _Content("other")
+
+
+def _find_raw_channels(
+    byte_count: int, size: tuple[int, ...], possible_channels: Sequence[int]
+) -> int | None:
+    """Returns how many channels so many bytes are as pixels of a size; None if they are not."""
     if not size or size[0] * size[1] > MAX_PIXELS:
         return None
     height, width = size[:2]
     for channels in possible_channels:
-        if channels in _CHANNELS_OF_IMAGES and len(data) == height * width * channels:
+        if channels in _CHANNELS_OF_IMAGES and byte_count == height * width * channels:
             return channels
     return None
 

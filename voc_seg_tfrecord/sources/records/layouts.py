@@ -131,7 +131,10 @@ def detect(
     for name, known in KNOWN.items():
         layout = _with_given_size(known, size) if size else known
         if _has_features(layout, record):
-            return name, _add_features(layout, record)
+            layout = _with_name_key(layout, record)
+            layout = _with_size_keys(layout, record)
+            layout = _with_label_as_mask(layout, record)
+            return name, layout
     return None
 
 
@@ -151,30 +154,28 @@ def _has_features(layout: RecordLayout, record: Mapping[str, Any]) -> bool:
     return set(record) <= allowed
 
 
-def _add_features(layout: RecordLayout, record: Mapping[str, Any]) -> RecordLayout:
-    """Returns the layout with the features of a record beside those that the layout needs."""
-    if layout.filename not in record:
-        layout = dataclasses.replace(layout, filename=_find_name_key(record))
+def _with_name_key(layout: RecordLayout, record: Mapping[str, Any]) -> RecordLayout:
+    """Returns a layout with the feature that holds the name of a record's image, if one does."""
+    if layout.filename in record:
+        return layout
+    keys = [key for key in NAMES if key in record]
+    return dataclasses.replace(layout, filename=keys[0] if keys else "")
+
+
+def _with_size_keys(layout: RecordLayout, record: Mapping[str, Any]) -> RecordLayout:
+    """Returns a layout with the features `height` and `width`, if it needs them, and has none."""
     has_size = bool(layout.height or layout.shape or layout.size)
-    if not has_size and {"height", "width"} <= set(record):
-        layout = dataclasses.replace(layout, height="height", width="width")
-    if _is_label_a_mask(layout, record):
-        layout = dataclasses.replace(layout, mask=layout.label, label="")
-    return layout
+    if has_size or not {"height", "width"} <= set(record):
+        return layout
+    return dataclasses.replace(layout, height="height", width="width")
 
 
-def _find_name_key(record: Mapping[str, Any]) -> str:
-    """Returns the feature that holds the name of a record's image; empty if there is none."""
-    for key in NAMES:
-        if key in record:
-            return key
-    return ""
-
-
-def _is_label_a_mask(layout: RecordLayout, record: Mapping[str, Any]) -> bool:
-    """Says whether the feature of the label holds bytes, which are a mask."""
+def _with_label_as_mask(layout: RecordLayout, record: Mapping[str, Any]) -> RecordLayout:
+    """Returns a layout in which a label that is bytes is the mask."""
     labels = record.get(layout.label, []) if layout.label else []
-    return len(labels) > 0 and isinstance(labels[0], bytes)
+    if not labels or not isinstance(labels[0], bytes):
+        return layout
+    return dataclasses.replace(layout, mask=layout.label, label="")
 
 
 def sizes_in(record: Mapping[str, Any]) -> list[str]:

@@ -189,7 +189,10 @@ def scan_records(
                 layout_name, layout = _find_layout(record, keys, tuple(size), where)
                 scan = Scan(layout_name, layout, layouts.unused(layout, record))
             try:
-                image_name = _check_record(record, scan, where)
+                image_name = _read_name(record, scan.layout, where)
+                _check_image_and_label(record, scan.layout, where)
+                if scan.layout.mask:
+                    scan.add_mask(features.read_mask(record, scan.layout, where), where)
             except VocSegError as error:
                 scan.problems.append(error)
                 continue
@@ -225,7 +228,9 @@ def _find_layout(
       where: the record, for errors.
     """
     if keys:
-        return _LAYOUT_AS_GIVEN, _layout_as_given(keys, size)
+        layout = _layout_as_given(keys, size)
+        _check_keys_of_size(keys, record)
+        return _LAYOUT_AS_GIVEN, layout
     _check_size_is_needed(size, layouts.sizes_in(record))
     return _detect_layout(record, size, where)
 
@@ -259,6 +264,31 @@ def _layout_as_given(keys: Mapping[str, str], size: tuple[int, ...]) -> RecordLa
     keys_of_sizes = [keys[field] for field in ("height", "width", "shape") if field in keys]
     _check_size_is_needed(size, keys_of_sizes)
     return RecordLayout(**keys, size=size)
+
+
+def _check_keys_of_size(keys: Mapping[str, str], record: Record) -> None:
+    """Checks that each key about the size of images does something.
+
+    Raises:
+      ConfigError: about the first that does nothing.
+    """
+    found = ""
+    fields_in_shape = [field for field in ("height", "width", "channels") if field in keys]
+    if "shape" in keys and fields_in_shape:
+        found = f"{' and '.join(fields_in_shape)} beside shape, which has them"
+    elif ("height" in keys) != ("width" in keys):
+        found = "one of height and width"
+    elif "channels" in keys and "height" not in keys:
+        found = "channels without height and width"
+    elif "channels" in keys and keys["channels"] not in record:
+        found = f"channels={keys['channels']}, a feature that the first record does not have"
+    if found:
+        raise ConfigError(
+            "--keys",
+            found=found,
+            expected="height and width, with channels if a feature has them; or shape alone",
+            remedy="name the features of the size in one of these ways, or leave them out",
+        )
 
 
 def _suggest_field(name: str) -> str:
@@ -305,13 +335,12 @@ def _detect_layout(record: Record, size: tuple[int, ...], where: str) -> tuple[s
     return detected
 
 
-def _check_record(record: Record, scan: Scan, where: str) -> str:
-    """Checks one record, and adds its mask to the scan; returns its image's name.
+def _read_name(record: Record, layout: RecordLayout, where: str) -> str:
+    """Returns the name of a record's image; empty if the layout names no feature for it.
 
     Raises:
-      VocSegError: if the record cannot be used.
+      VocSegError: if it is not text, or no name that a file may have.
     """
-    layout = scan.layout
     image_name = features.read_text(record, layout.filename, where)
     if image_name:
         keys = {field: key for field, key in layout.keys.items() if field != "filename"}
@@ -320,12 +349,18 @@ def _check_record(record: Record, scan: Scan, where: str) -> str:
             f"import without names, so that records are named by file and number: --keys {text}"
         )
         file_names.check_name(image_name, where, remedy)
+    return image_name
+
+
+def _check_image_and_label(record: Record, layout: RecordLayout, where: str) -> None:
+    """Reads the image of a record, and its label if the layout has one.
+
+    Raises:
+      RecordError: if one of them cannot be read.
+    """
     features.read_image(record, layout, where)
     if layout.label:
         features.read_integer(record, layout.label, where)
-    if layout.mask:
-        scan.add_mask(features.read_mask(record, layout, where), where)
-    return image_name
 
 
 def make_items(scan: Scan) -> list[RecordItem]:
