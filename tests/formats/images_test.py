@@ -197,7 +197,7 @@ def test_a_png_with_half_its_rows_is_refused(mode):
 def test_trusted_images_are_the_same_and_not_decoded(kind, monkeypatch):
     untrusted = stored_image(File(KEPT[kind], "a.jpg"))
     monkeypatch.setattr(images, "check_readable", None)
-    monkeypatch.setattr(jpeg_checks, "compare_decoders", None)
+    monkeypatch.setattr(jpeg_checks, "find_doubt_by_both_decoders", None)
     monkeypatch.setattr(png_stream, "inflate", None)
     assert stored_image(File(KEPT[kind], "a.jpg"), decoding="none") == untrusted
 
@@ -355,6 +355,47 @@ def test_bytes_that_no_pixel_needs_are_kept_and_named(read):
     data = with_bytes_before_its_end()
     assert read(data).data is data
     assert "extraneous bytes before marker 0xd9" in images.describe_doubt(File(data, "i.jpg"))
+
+
+def with_bytes_before(markers, count, **options):
+    """Returns a JPEG with bytes that no pixel needs before each of some markers."""
+    noise = np.random.default_rng(0).integers(0, 256, (96, 128, 3), np.uint8)
+    data = encoded(noise, "JPEG", quality=95, **options)
+    for marker in markers:
+        start = data.index(marker, data.index(b"\xff\xda") + 2)
+        data = data[:start] + b"\1" * count + data[start:]
+    return data
+
+
+HARMLESS = {
+    "a wrong number in a scan": of_some_phones,
+    "bytes before the end": lambda: with_bytes_before([b"\xff\xd9"], 9),
+    "bytes before a restart": lambda: with_bytes_before([b"\xff\xd0"], 32, restart_marker_rows=1),
+    "bytes before two restarts": lambda: with_bytes_before(
+        [b"\xff\xd1", b"\xff\xd0"], 32, restart_marker_rows=1
+    ),
+    "few bytes before restarts": lambda: with_bytes_before(
+        [b"\xff\xd2", b"\xff\xd1", b"\xff\xd0"], 4, restart_marker_rows=1
+    ),
+    "bytes before a scan": lambda: with_bytes_before([b"\xff\xda"], 7, progressive=True),
+}
+DAMAGE = {
+    "cut off": lambda data: data[: len(data) * 2 // 3] + b"\xff\xd9",
+    "half of the bytes missing": lambda data: data[: len(data) // 3] + data[len(data) * 5 // 6 :],
+}
+
+
+@pytest.mark.parametrize("harmless", HARMLESS)
+def test_a_harmless_warning_alone_is_no_damage(harmless, read):
+    data = HARMLESS[harmless]()
+    assert read(data).data is data
+
+
+@pytest.mark.parametrize("harmless", HARMLESS)
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_harmless_warning_hides_no_damage(harmless, damage, read):
+    with pytest.raises(ImageError, match="libjpeg-turbo finds"):
+        read(DAMAGE[damage](HARMLESS[harmless]()))
 
 
 def running_over():

@@ -6,7 +6,7 @@ right (palettes, alpha, CMYK, WebP, TIFF, an image to be rotated) is stored as a
 pixels. `narrow` refuses what would lose bands or bits.
 
 TFDS decodes with TensorFlow in `as_dataset` and with Pillow in `data_source`. `check_readable`
-finds what one of them cannot decode, and `jpeg_checks.compare_decoders` what they decode
+finds what one of them cannot decode, and `jpeg_checks.find_doubt_by_both_decoders` what they decode
 differently. With PNGs Pillow is the stricter one.
 
 Large files take turns in decoding: threads bound the memory of small files, not of 100 megapixels.
@@ -166,7 +166,7 @@ def _read_jpeg(
     check_pixels(header.width, header.height, file, ImageError)
     keeps_bytes = header.components in _STORED_COMPONENTS
     if decoding == "alike" and keeps_bytes:
-        jpeg_checks.compare_decoders(file)
+        jpeg_checks.find_doubt_by_both_decoders(file)
     elif decoding != "none":
         check_readable(file)
     if header.exif:
@@ -287,7 +287,7 @@ def describe_doubt(file: File) -> str:
     if file.kind is not Kind.JPEG:
         return ""
     if jpeg.read_header(file).components in _STORED_COMPONENTS:
-        return jpeg_checks.compare_decoders(file)
+        return jpeg_checks.find_doubt_by_both_decoders(file)
     return jpeg_checks.find_doubt_at_an_eighth(file)
 
 
@@ -314,7 +314,7 @@ def decode(file: File, *, side: int | None = None) -> stills.Still:
 
 
 def decode_once(file: File) -> stills.Still:
-    """Decodes an image as `decode` does, but no JPEG that `compare_decoders` has decoded already.
+    """Decodes an image as `decode` does, but no JPEG that was decoded for a check already.
 
     Raises:
       ImageError: if it cannot be decoded.

@@ -10,7 +10,6 @@ References:
 
 from collections.abc import Sequence
 import dataclasses
-import re
 import struct
 
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
@@ -19,21 +18,15 @@ from voc_seg_tfrecord.formats import pillow, png
 
 _START_OF_IMAGE_BYTES = 2
 _END_OF_IMAGE = b"\xff\xd9"
-_START_OF_SCAN = 0xDA
+START_OF_SCAN = 0xDA
 _APP1 = 0xE1
-_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
+WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
 """Markers that stand alone."""
 
 _JPEG_LS = 0xF7
 _NO_FRAMES = frozenset({0xC4, 0xC8, 0xCC})  # DHT, JPG and DAC
 _START_OF_FRAME = frozenset({*range(0xC0, 0xD0), _JPEG_LS}) - _NO_FRAMES
 _LOSSLESS_FRAMES = frozenset({0xC3, 0xC7, 0xCB, 0xCF, _JPEG_LS})
-
-_MARKER_BEHIND_SCAN = re.compile(rb"\xff[^\x00\xff\xd0-\xd7]")
-"""What ends the pixels of a scan: in them, 0xFF is escaped or begins a restart marker."""
-
-_SEQUENTIAL_SCAN = bytes([0, 63, 0])
-"""The parameters of a sequential scan: all 64 frequencies, and all of their bits."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +51,7 @@ class JpegHeader:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Segment:
+class Segment:
     """One segment before the first scan.
 
     Attributes:
@@ -82,7 +75,7 @@ def read_header(file: File) -> JpegHeader:
     data = file.data
     if file.kind is not Kind.JPEG:
         raise _damaged_error(file, f"not a JPEG, but {describe_kind(file)}")
-    segments = _read_segments(data)
+    segments = read_segments(data)
     scan = segments[-1].end if segments else _START_OF_IMAGE_BYTES
     if scan + 4 > len(data):
         raise _damaged_error(file, f"JPEG truncated after {len(data)} bytes, before any pixel")
@@ -102,7 +95,7 @@ def read_header(file: File) -> JpegHeader:
     return header
 
 
-def _read_frame(data: bytes, segments: Sequence[_Segment]) -> JpegHeader | None:
+def _read_frame(data: bytes, segments: Sequence[Segment]) -> JpegHeader | None:
     """Returns what the last start of a frame says; None if there is none."""
     has_exif = any(_is_exif(data, segment) for segment in segments)
     header = None
@@ -116,48 +109,28 @@ def _read_frame(data: bytes, segments: Sequence[_Segment]) -> JpegHeader | None:
     return header
 
 
-def _is_exif(data: bytes, segment: _Segment) -> bool:
+def _is_exif(data: bytes, segment: Segment) -> bool:
     return segment.marker == _APP1 and data.startswith(b"Exif\0", segment.start + 4)
 
 
-def _read_segments(data: bytes) -> list[_Segment]:
+def read_segments(data: bytes) -> list[Segment]:
     """Returns the segments before the first scan, or before damage."""
     segments = []
     position = _START_OF_IMAGE_BYTES
     while position + 4 <= len(data) and data[position] == 0xFF:
         marker = data[position + 1]
-        if marker == _START_OF_SCAN:
+        if marker == START_OF_SCAN:
             break
         if marker == 0xFF:  # a fill byte
             end = position + 1
-        elif marker in _WITHOUT_LENGTH:
+        elif marker in WITHOUT_LENGTH:
             end = position + 2
         else:
             (length,) = struct.unpack_from(">H", data, position + 2)
             end = position + 2 + length
-        segments.append(_Segment(marker, position, end))
+        segments.append(Segment(marker, position, end))
         position = end
     return segments
-
-
-def with_sequential_scans(file: File) -> File:
-    """Returns a sequential JPEG whose scans have the parameters that they must have.
-
-    Some phones write others. No decoder of sequential JPEGs uses them, but libjpeg-turbo warns of
-    them, and simplejpeg knows of the first warning alone.
-    """
-    data = bytearray(file.data)
-    segments = _read_segments(file.data)
-    position = segments[-1].end if segments else _START_OF_IMAGE_BYTES
-    while position + 4 <= len(data) and data[position] == 0xFF:
-        (length,) = struct.unpack_from(">H", data, position + 2)
-        end = position + 2 + length
-        if data[position + 1] == _START_OF_SCAN and end <= len(data):
-            data[end - len(_SEQUENTIAL_SCAN) : end] = _SEQUENTIAL_SCAN
-            marker = _MARKER_BEHIND_SCAN.search(data, end)
-            end = marker.start() if marker else len(data)
-        position = end
-    return File(bytes(data), file.where)
 
 
 def _damaged_error(file: File, found: str) -> VocSegError:
@@ -196,7 +169,7 @@ def _without_exif(data: bytes) -> bytes:
     """Returns a JPEG without its EXIF and XMP."""
     parts = [data[:_START_OF_IMAGE_BYTES]]
     scan = _START_OF_IMAGE_BYTES
-    for segment in _read_segments(data):
+    for segment in read_segments(data):
         if segment.marker != _APP1:
             parts.append(data[segment.start : segment.end])
         scan = segment.end

@@ -1,15 +1,18 @@
 """Checks that TensorFlow and Pillow decode a JPEG, and that they decode it alike.
 
 Both decode JPEGs by libjpeg-turbo, forgive much of the damage that it warns of, and round in
-different ways.
+different ways. What it warns of in good photos too stands in `_HARMLESS_WARNINGS`. It names its
+first warning alone, so a copy without the cause of a harmless one is decoded, too.
 
 1. `check_readable` finds what one of them cannot decode, and what libjpeg-turbo warns of. It reads
    all of the stream at an eighth of the size.
-2. `compare_decoders` also finds what they decode to other pixels. For that a JPEG has to be decoded
-   in full, as either does: a reduced size skips the arithmetic in which they differ. simplejpeg
-   does both: it can round as Pillow does, and gives arrays without copying the pixels twice.
+2. `find_doubt_by_both_decoders` also finds what they decode to other pixels. For that a JPEG has to
+   be decoded in full, as either does: a reduced size skips the arithmetic in which they differ.
+   simplejpeg does both: it can round as Pillow does, and gives arrays without copying the pixels
+   twice.
 """
 
+from collections.abc import Callable
 import dataclasses
 import math
 
@@ -18,7 +21,7 @@ import simplejpeg
 
 from voc_seg_tfrecord.core.errors import ImageError
 from voc_seg_tfrecord.core.file import File, check_pixels, once_per_file
-from voc_seg_tfrecord.formats import jpeg, pillow
+from voc_seg_tfrecord.formats import jpeg, jpeg_repairs, pillow
 
 MAX_DIFFERENCE = 64
 """The decoders' values of one sample differ by at most this, of 255, in an undamaged JPEG.
@@ -30,10 +33,33 @@ values overflow, from white to black.
 _ROWS_COMPARED_AT_ONCE = 384
 """Rows that are compared together; all rows at once would take several times their memory."""
 
-# What libjpeg-turbo warns of in good photos too: bytes that no pixel needs, and wrong numbers in
-# the files of some phones, which no decoder uses.
-_EXTRA_BYTES = "extraneous bytes before marker"
-_WRONG_SCAN_PARAMETERS = "Invalid SOS parameters"
+_MAX_HARMLESS_WARNINGS = 8
+"""Harmless warnings about one JPEG, one behind another; with more of them it is damaged."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _HarmlessWarning:
+    """What libjpeg-turbo warns of in good photos, too.
+
+    Attributes:
+      words: words of its message.
+      is_doubt: whether it may be damage nevertheless, so that a finding names it.
+      repair: returns a JPEG without the cause, by its bytes and the warning.
+    """
+
+    words: str
+    is_doubt: bool
+    repair: Callable[[bytes, str, jpeg_repairs.FindWarning], bytes]
+
+
+_HARMLESS_WARNINGS = (
+    _HarmlessWarning(  # bytes that no pixel needs
+        "extraneous bytes before marker", is_doubt=True, repair=jpeg_repairs.without_extra_bytes
+    ),
+    _HarmlessWarning(  # a wrong number in the files of some phones, which no decoder uses
+        "Invalid SOS parameters", is_doubt=False, repair=jpeg_repairs.with_usual_scan_parameters
+    ),
+)
 
 _UNKNOWN_TO_SIMPLEJPEG = ("determine subsampling", "JFIF revision", "Adobe color transform")
 """Words in simplejpeg's errors about good files: rare sizes of colors, and unknown versions."""
@@ -59,14 +85,14 @@ def find_doubt_at_an_eighth(file: File) -> str:
     """Returns what may be damage in a JPEG that `check_readable` accepts; empty if nothing is.
 
     Raises:
-      ImageError: if libjpeg-turbo warns of something that is not harmless.
+      ImageError: if libjpeg-turbo warns of something that is not harmless, also behind what is.
     """
     return _decode_eighth_strictly(file).doubt
 
 
 @once_per_file
-def compare_decoders(file: File) -> str:
-    """Decodes a JPEG of 1 or 3 components as both decoders do and compares the pixels.
+def find_doubt_by_both_decoders(file: File) -> str:
+    """Decodes a JPEG of 1 or 3 components as both decoders do, and compares the pixels.
 
     Returns:
       What may be damage, though it does no harm; empty if nothing is.
@@ -156,22 +182,57 @@ def _decode_strictly(file: File, colorspace: str, *, min_side: int = 0) -> _Deco
     """
     try:
         return _DecodedJpeg(_decode_by_simplejpeg(file, colorspace, min_side=min_side))
+    except ImageError:
+        doubt = _find_doubt_in_warnings(file)
+    pixels = _decode_by_simplejpeg(file, colorspace, min_side=min_side, strict=False)
+    return _DecodedJpeg(pixels, doubt)
+
+
+@once_per_file
+def _find_doubt_in_warnings(file: File) -> str:
+    """Checks that all that libjpeg-turbo warns of is harmless, one warning after the other.
+
+    Returns:
+      The first warning that may be damage nevertheless; empty if none may be.
+
+    Raises:
+      ImageError: about the first warning that is not harmless.
+    """
+    data = file.data
+    doubt = ""
+    for _ in range(_MAX_HARMLESS_WARNINGS):
+        warning = _find_warning(data)
+        if not warning:
+            return doubt
+        harmless = _find_harmless(warning)
+        if harmless is None:
+            raise _damaged_error(file, warning)
+        if harmless.is_doubt and not doubt:
+            doubt = warning
+        repaired = harmless.repair(data, warning, _find_warning)
+        if repaired == data and jpeg_repairs.is_about_the_end(warning):
+            return doubt
+        data = repaired
+    raise _damaged_error(file, warning)
+
+
+def _find_harmless(warning: str) -> _HarmlessWarning | None:
+    for harmless in _HARMLESS_WARNINGS:
+        if harmless.words in warning:
+            return harmless
+    return None
+
+
+def _find_warning(data: bytes) -> str:
+    """Returns libjpeg-turbo's first warning about a JPEG; empty if it has none.
+
+    All of the stream is read, at an eighth of the size.
+    """
+    try:
+        _decode_by_simplejpeg(File(data, ""), "Gray", min_side=1)
     except ImageError as error:
-        if _WRONG_SCAN_PARAMETERS in error.found:
-            # simplejpeg stops at the first warning, and behind this one there may be damage.
-            return _decode_with_right_parameters(file, colorspace, min_side)
-        if _EXTRA_BYTES not in error.found:
-            raise
-        pixels = _decode_by_simplejpeg(file, colorspace, min_side=min_side, strict=False)
-        return _DecodedJpeg(pixels, error.found)
-
-
-def _decode_with_right_parameters(file: File, colorspace: str, min_side: int) -> _DecodedJpeg:
-    """Decodes a JPEG as `_decode_strictly` does, as if its scans had the right parameters."""
-    mended = jpeg.with_sequential_scans(file)
-    if mended.data == file.data:
-        raise _damaged_error(file, f"libjpeg-turbo finds: {_WRONG_SCAN_PARAMETERS}")
-    return _decode_strictly(mended, colorspace, min_side=min_side)
+        return error.found
+    return ""
 
 
 def _decode_by_simplejpeg(

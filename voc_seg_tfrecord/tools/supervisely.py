@@ -130,7 +130,7 @@ def _read_object(
     if read_geometry is None:
         found = f"an object of the kind {kind[:40]!r}"
         raise wrong(shape_where, found, f"one of {', '.join(_READERS)}")
-    geometry = read_geometry(_Item(item, size, shape_where))
+    geometry = read_geometry(_ObjectOfFile(item, size, shape_where))
     return Shape(
         label=label,
         kind=geometry.kind,
@@ -142,7 +142,7 @@ def _read_object(
 
 
 @dataclasses.dataclass(frozen=True)
-class _Item:
+class _ObjectOfFile:
     """An object of a file.
 
     Attributes:
@@ -156,7 +156,7 @@ class _Item:
     where: str
 
 
-def _read_polygon(item: _Item) -> _Geometry:
+def _read_polygon(item: _ObjectOfFile) -> _Geometry:
     polygons = item.data["points"]
     points = array("d")
     starts = list[int]()
@@ -166,7 +166,7 @@ def _read_polygon(item: _Item) -> _Geometry:
     return _Geometry("holed", points, starts)
 
 
-def _read_rectangle(item: _Item) -> _Geometry:
+def _read_rectangle(item: _ObjectOfFile) -> _Geometry:
     return _Geometry("rectangle", _round_to_whole(item.data["points"]["exterior"], item.where, 2))
 
 
@@ -175,7 +175,7 @@ def _round_to_whole(points: Any, where: str, least: int) -> "array[float]":
     return array("d", [round(number) for number in checked_points(points, where, least)])
 
 
-def _read_bitmap(item: _Item) -> _Geometry:
+def _read_bitmap(item: _ObjectOfFile) -> _Geometry:
     with as_written(item.where, "a bitmap: a PNG packed by zlib, in base64, and its origin"):
         bitmap = item.data["bitmap"]
         left, top = bitmap["origin"]
@@ -206,7 +206,7 @@ def _runs_of(pixels: np.ndarray) -> list[int]:
     return [0, *lengths] if flat[0] else lengths
 
 
-_READERS: dict[str, Callable[[_Item], _Geometry]] = {
+_READERS: dict[str, Callable[[_ObjectOfFile], _Geometry]] = {
     "polygon": _read_polygon,
     "rectangle": _read_rectangle,
     "bitmap": _read_bitmap,
