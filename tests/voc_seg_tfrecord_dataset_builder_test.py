@@ -10,6 +10,7 @@ import numpy as np
 from PIL import Image
 import pytest
 from support.building import build, examples, version_folders
+from support.encoding import decode_mask
 from support.paths import DUMMY_DATA
 from support.png_writer import write_png
 from support.python import run_python
@@ -23,7 +24,6 @@ from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOC_POSES
 from voc_seg_tfrecord.core.padding_warning import PaddedWithBackground, warn_of_padding
-from voc_seg_tfrecord.formats.index_masks import decode
 
 ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 SPLITS = {
@@ -120,7 +120,7 @@ def test_the_palette_trap_ruins_the_mask_of_a_naive_builder(tmp_path):
     naive.download_and_prepare(download_dir=tmp_path)
     (example,) = naive.as_dataset(split="train").as_numpy_iterator()
     assert list(example["mask"].ravel()) == [0, 38, 75, 75, 220]  # bicycle is sheep
-    ours = decode(File.read(tmp_path / "mask.png"))
+    ours = decode_mask(File.read(tmp_path / "mask.png"))
     assert list(ours.ravel()) == [0, 1, 2, 17, 255]
 
 

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 import numpy as np
 from PIL import Image, ImageFile
 import pytest
-from support.encoding import decoded, encoded
+from support.encoding import decode_mask, decoded, encoded
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOID, voc_palette
@@ -16,7 +16,7 @@ from voc_seg_tfrecord.core.errors import MaskError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
 from voc_seg_tfrecord.formats import index_masks as masks_read
-from voc_seg_tfrecord.formats.index_masks import decode, read_mask
+from voc_seg_tfrecord.formats.index_masks import read_mask
 from voc_seg_tfrecord.formats.mask_samples import Samples
 
 VOC = index_rule(21)
@@ -52,7 +52,7 @@ def test_palette_pngs_give_the_indices_that_pillow_gives(depth, interlaced):
     assert (decoded(source) == values).all()
     assert (tf_decode(mask.png) == values).all()
     assert (decoded(mask.png) == values).all()
-    assert (decode(File(source, "m.png")) == values).all()
+    assert (decode_mask(File(source, "m.png")) == values).all()
     assert mask.counts == Counter(values.ravel().tolist())
 
 

@@ -20,7 +20,7 @@ from fuzz import strangers, strict_png, wholes
 from fuzz.mutations import damaged
 import numpy as np
 from PIL import Image
-from support.encoding import stored_image
+from support.encoding import decode_mask, stored_image
 from support.paths import DUMMY_DATA
 from support.png_writer import write_png
 
@@ -70,9 +70,7 @@ def mask(rng: random.Random) -> str:
     elif rng.random() < 0.5:
         data = damaged(rng, data)
     try:
-        found = index_masks.decode(
-            File(index_masks.read_mask(File(data, "m.png"), RULE).png, "stored")
-        )
+        found = decode_mask(File(index_masks.read_mask(File(data, "m.png"), RULE).png, "stored"))
     except VocSegError:
         valid = data == whole and (color, depth) != (4, 16)  # decoders cut these to 8 bits
         return "WRONG refused a valid mask" if valid else "refused"

@@ -9,7 +9,10 @@ import numpy as np
 from PIL import Image
 
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.mask_rule import index_rule
+from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats import images
+from voc_seg_tfrecord.formats.index_masks import read_mask
 
 
 def encoded(image: Image.Image | np.ndarray, kind: str = "PNG", **options) -> bytes:
@@ -37,6 +40,11 @@ def write_masks(folder: pathlib.Path, masks: Iterable[bytes]) -> list[epath.Path
 def decoded(data: bytes) -> np.ndarray:
     """Returns the values that Pillow reads: indices where there is a palette."""
     return np.asarray(Image.open(io.BytesIO(data)))
+
+
+def decode_mask(file: File) -> np.ndarray:
+    """Returns the values of a mask of VOC's own kind as a build stores them, uint8 `[H, W]`."""
+    return decoded(read_mask(file, index_rule(VOID)).png)
 
 
 def stored_image(file: File, **how) -> images.StoredImage:

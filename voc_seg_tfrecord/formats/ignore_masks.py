@@ -7,6 +7,7 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats import index_masks, mask_samples
 from voc_seg_tfrecord.formats.index_masks import IndexMask
+from voc_seg_tfrecord.formats.mask_sizes import fit_pixels
 
 MIN_KEPT_SHARE = 0.5
 """Which share of an image its field of view has at least."""
@@ -28,7 +29,7 @@ def read_ignored_pixels(file: File, size: tuple[int, int], *, may_be_scaled: boo
     """
     values = _read_values(file)
     _check_values(values, file)
-    return index_masks.fit_pixels(values == 0, size, file, may_be_scaled=may_be_scaled)
+    return fit_pixels(values == 0, size, file, may_be_scaled=may_be_scaled)
 
 
 def looks_like_field_of_view(file: File) -> bool:

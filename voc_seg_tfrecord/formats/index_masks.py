@@ -7,32 +7,28 @@ color that the mask rule does not know is an error: this check is called the gat
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 import dataclasses
 import hashlib
 
 import numpy as np
 
-from voc_seg_tfrecord.core.class_rows import color_key
-from voc_seg_tfrecord.core.errors import MaskError, several
+from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.example import SurveyedMask
 from voc_seg_tfrecord.core.file import File, Kind, check_pixels
-from voc_seg_tfrecord.core.mask_rule import MaskKind, MaskRule, index_rule
+from voc_seg_tfrecord.core.mask_rule import MaskKind, MaskRule
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, Color
-from voc_seg_tfrecord.core.scaling import is_scaled
-from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.formats import mask_samples, pillow, png, png_values, transparency
+from voc_seg_tfrecord.formats import (
+    mask_errors,
+    mask_samples,
+    pillow,
+    png,
+    png_values,
+    transparency,
+)
 from voc_seg_tfrecord.formats.mask_samples import Samples
+from voc_seg_tfrecord.formats.mask_sizes import check_size, fit_pixels
 from voc_seg_tfrecord.formats.value_counts import count_values, nonzero_counts
-
-UNKNOWN_COLOR = "unknown mask color"
-"""The kind of the error about colors that have no class."""
-
-OTHER_SIZE = "size of mask and image differ"
-"""The kind of the error about a mask of another size than its image."""
-
-UNKNOWN_VALUE = "unknown mask value"
-"""The kind of the error about values that have no class."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,14 +83,14 @@ def read_mask(
         header = png.read_header(file)
         check_pixels(header.width, header.height, file, MaskError)
         if size is not None:
-            _check_size((header.height, header.width), size, file, can_be_scaled=not official)
+            check_size((header.height, header.width), size, file, may_suggest_resizing=not official)
         if official:
             _check_official(header, file)
         if _is_read_by_value(header, rule):
             return _read_values(file, header, rule, surveyed)
     samples = mask_samples.read_samples(file)
     if size is not None:
-        _check_size(samples.values.shape[:2], size, file, can_be_scaled=not official)
+        check_size(samples.values.shape[:2], size, file, may_suggest_resizing=not official)
     _check_kind(samples.kind, surveyed, file)
     return encode_mask(class_indices(samples, rule, file.where))
 
@@ -121,36 +117,6 @@ def pixels_of(mask: IndexMask) -> np.ndarray:
     return png_values.decode_values(File(mask.png, "a mask"))
 
 
-def fit_pixels(
-    pixels: np.ndarray, size: tuple[int, int], file: File, *, may_be_scaled: bool
-) -> np.ndarray:
-    """Returns the pixels of a mask, `[H, W]`, at the height and width of its image.
-
-    Args:
-      pixels: the pixels.
-      size: height and width of the image.
-      file: the file of the mask, for errors.
-      may_be_scaled: whether pixels of another size are scaled: each pixel takes the nearest value.
-
-    Raises:
-      MaskError: if they have another size and are not scaled, or have other proportions than the
-        image, so that they cannot be the same picture.
-    """
-    height, width = pixels.shape
-    if (height, width) == size:
-        return pixels
-    if not may_be_scaled or not is_scaled((height, width), size):
-        _check_size((height, width), size, file, can_be_scaled=not may_be_scaled)
-    rows = _nearest_positions(height, size[0])
-    columns = _nearest_positions(width, size[1])
-    return pixels[rows[:, np.newaxis], columns]
-
-
-def _nearest_positions(count: int, new_count: int) -> np.ndarray:
-    """Returns for each of `new_count` pixels in a row that of `count` in which its middle lies."""
-    return (2 * np.arange(new_count) + 1) * count // (2 * new_count)
-
-
 def filled(size: tuple[int, int], value: int) -> IndexMask:
     """Returns a mask of one value, for an image that has none."""
     return encode_mask(np.full(size, value, np.uint8))
@@ -161,8 +127,8 @@ def read_instances(
 ) -> IndexMask:
     """Reads an instance mask: object numbers from 1, 0 is background, 255 is void.
 
-    Color files (CVAT's, where each object has a color of VOC's palette) are numbered by
-    that palette. See `read_mask` for arguments and errors.
+    In color files, as CVAT writes them, each object has a color of VOC's palette, and its number
+    is the position of that color. See `read_mask` for arguments and errors.
     """
     may_hold_colors = not official and _may_hold_colors(file)
     object_numbers = {number: number for number in range(256)}
@@ -174,12 +140,6 @@ def _may_hold_colors(file: File) -> bool:
     if file.kind is Kind.PNG:
         return png.read_header(file).color in (png.ColorType.RGB, png.ColorType.RGBA)
     return file.kind is not Kind.NUMPY
-
-
-def decode(file: File) -> np.ndarray:
-    """Decodes a mask of VOC's own kind, uint8 `[H, W]`, whatever its values are."""
-    mask = read_mask(file, index_rule(VOID))
-    return pillow.decode(File(mask.png, file.where), MaskError).values()
 
 
 def _is_read_by_value(header: png.PngHeader, rule: MaskRule) -> bool:
@@ -201,11 +161,10 @@ def _read_values(
     """
     _check_kind(_kind_of_values(header), surveyed, file)
     chunks = png.read_chunks(file, header)
-    if surveyed is not None and _has_bytes_of_survey(file, surveyed):
-        counts = dict(surveyed.counts)  # the survey has refused transparent pixels
-        if _are_values_classes(counts, rule):
-            gray = png.gray_index_png(file, header, chunks)
-            return IndexMask(gray, header.height, header.width, counts)
+    if surveyed is not None:
+        known_mask = _reuse_survey(file, header, chunks, rule, surveyed)
+        if known_mask is not None:
+            return known_mask
     values = png_values.read_values(file, header, chunks)
     counts = nonzero_counts(values.counts())
     transparency.check_counts(counts, transparency.transparent_values(header, chunks), file)
@@ -213,6 +172,26 @@ def _read_values(
     if _are_values_classes(counts, rule):
         return IndexMask(values.gray, header.height, header.width, counts)
     return encode_mask(mask_samples.map_values(values.pixels(), rule.all_values))
+
+
+def _reuse_survey(
+    file: File,
+    header: png.PngHeader,
+    chunks: tuple[png.Chunk, ...],
+    rule: MaskRule,
+    surveyed: SurveyedMask,
+) -> IndexMask | None:
+    """Returns a mask whose pixels a survey has counted, without reading them again.
+
+    It is None if the file has changed since, or its values are not the classes.
+    """
+    if not _has_bytes_of_survey(file, surveyed):
+        return None
+    counts = dict(surveyed.counts)  # the survey has refused transparent pixels
+    if not _are_values_classes(counts, rule):
+        return None
+    gray = png.gray_index_png(file, header, chunks)
+    return IndexMask(gray, header.height, header.width, counts)
 
 
 def _has_bytes_of_survey(file: File, surveyed: SurveyedMask) -> bool:
@@ -240,41 +219,6 @@ def _check_kind(kind: MaskKind, surveyed: SurveyedMask | None, file: File) -> No
     )
 
 
-_FIND_MASK = "find the mask that belongs to the image; never resize one to fit"
-
-ADVICE_ON_SIZE = (
-    "find the mask that belongs to the image; or, if it shows all of the image at another size, "
-    f"say {command(resize_masks='nearest')}"
-)
-"""What to do about a mask that may show its image at another size."""
-
-
-def _check_size(
-    mask_size: tuple[int, ...], size: tuple[int, int], file: File, *, can_be_scaled: bool
-) -> None:
-    """Checks that a mask has the height and width of its image.
-
-    Args:
-      mask_size: height and width of the mask.
-      size: those of the image.
-      file: the mask.
-      can_be_scaled: whether the option `resize_masks` would help if the proportions are the same.
-    """
-    height, width = mask_size
-    if (height, width) == tuple(size):
-        return
-    remedy = _FIND_MASK
-    if can_be_scaled and is_scaled((height, width), size):
-        remedy = ADVICE_ON_SIZE
-    raise MaskError(
-        file.where,
-        found=f"mask of {width} x {height} pixels",
-        expected=f"{size[1]} x {size[0]} (width x height), as its image has",
-        remedy=remedy,
-        kind=OTHER_SIZE,
-    )
-
-
 def _check_official(header: png.PngHeader, file: File) -> None:
     eight_bit_gray = header.color == png.ColorType.GRAY and header.depth == 8
     if header.color != png.ColorType.PALETTE and not eight_bit_gray:
@@ -292,13 +236,6 @@ def encode_mask(indices: np.ndarray) -> IndexMask:
     return IndexMask(
         pillow.encode_png(indices), height, width, nonzero_counts(count_values(indices))
     )
-
-
-MAX_LISTED_UNKNOWN = 5
-"""How many unknown values or colors an error lists."""
-
-MAX_LISTED_EXPECTED = 12
-"""How many expected values an error lists."""
 
 
 def class_indices(samples: Samples, rule: MaskRule, where: str) -> np.ndarray:
@@ -348,11 +285,11 @@ def _classes_of_colored_values(
         if index is not None:
             classes[value] = index
         elif len(rule.given_classes(value, color)) > 1:
-            raise two_classes_error(value, color, pixels, where)
+            raise mask_errors.two_classes_error(value, color, pixels, where)
         else:
             unknown[color] += pixels
     if unknown:
-        raise _unknown_colors_error(unknown, rule, where)
+        raise mask_errors.unknown_colors_error(unknown, rule, where)
     return classes
 
 
@@ -403,12 +340,7 @@ def _check_palette_length(values: Iterable[int], palette: np.ndarray | None, whe
     """Checks that no value lies beyond the end of the palette uint8 `[N, 3]`, if there is one."""
     highest = max(values)
     if palette is not None and highest >= len(palette):
-        raise MaskError(
-            where,
-            found=f"value {highest}, which has no color in a palette of {len(palette)}",
-            expected="a color for each value, because the masks are read by color",
-            remedy="export the mask again with a color for each value",
-        )
+        raise mask_errors.short_palette_error(highest, len(palette), where)
 
 
 def _classes_of_colors(colors: np.ndarray, rule: MaskRule, where: str) -> np.ndarray:
@@ -418,56 +350,13 @@ def _classes_of_colors(colors: np.ndarray, rule: MaskRule, where: str) -> np.nda
       MaskError: if a color has no class.
     """
     if not rule.all_colors:
-        raise _colors_in_place_of_values_error(colors, rule, where)
+        raise mask_errors.colors_in_place_of_values_error(colors, rule, where)
     known, classes_of_known = rule.packed_colors
     mapped = mask_samples.map_colors(colors, known, classes_of_known)
     unknown = mapped.unknown.by_color()
     if unknown:
-        raise _unknown_colors_error(unknown, rule, where)
+        raise mask_errors.unknown_colors_error(unknown, rule, where)
     return mapped.classes
-
-
-def two_classes_error(value: int, color: Color, pixels: int, where: object) -> MaskError:
-    """Returns the error that two rows of the user give one pixel two classes."""
-    return MaskError(
-        where,
-        found=f"value {value} with the color {color_key(color)} on {pixels} pixels, and classes "
-        f"gives one class to {value} and another one to {color_key(color)}",
-        expected="rows that give each pixel one class",
-        remedy="leave one of the two rows out of classes",
-    )
-
-
-def _colors_in_place_of_values_error(colors: np.ndarray, rule: MaskRule, where: str) -> MaskError:
-    """Returns the error about colors uint8 `[H, W, 3]` where only values have classes."""
-    colored = int((colors != colors[..., :1]).any(axis=-1).sum())
-    return MaskError(
-        where,
-        found=f"an RGB mask with {colored} pixels in which red, green and blue differ, although "
-        "the masks are read by value",
-        expected="a palette or grayscale mask of values, or RGB with all three equal",
-        remedy=rule.remedy,
-        kind=UNKNOWN_COLOR,
-    )
-
-
-def _unknown_colors_error(counts: Mapping[Color, int], rule: MaskRule, where: str) -> MaskError:
-    """Returns the error that colors have no class, with the most frequent ones.
-
-    Args:
-      counts: the number of pixels of each such color.
-      rule: which colors have a class.
-      where: the mask.
-    """
-    by_frequency = sorted(counts, key=lambda color: (-counts[color], color))
-    colors = [f"{color_key(color)} on {counts[color]} pixels" for color in by_frequency]
-    return MaskError(
-        where,
-        found=f"colors without a class: {several(colors, MAX_LISTED_UNKNOWN)}",
-        expected=f"one of the {len(rule.all_colors)} colors of the classes, exactly",
-        remedy=f"{rule.remedy}; or export the masks without smoothing",
-        kind=UNKNOWN_COLOR,
-    )
 
 
 def _check_values(counts: Mapping[int, int], rule: MaskRule, where: str) -> None:
@@ -481,51 +370,6 @@ def _check_values(counts: Mapping[int, int], rule: MaskRule, where: str) -> None
     Raises:
       MaskError: if there are others.
     """
-    unknown = []
-    for value, pixels in counts.items():
-        if value not in rule.all_values:
-            unknown.append(f"value {value} on {pixels} pixels")
+    unknown = {value: pixels for value, pixels in counts.items() if value not in rule.all_values}
     if unknown:
-        raise MaskError(
-            where,
-            found=several(unknown, MAX_LISTED_UNKNOWN),
-            expected=_describe_known_values(rule),
-            remedy=rule.remedy,
-            kind=UNKNOWN_VALUE,
-        )
-
-
-def _describe_known_values(rule: MaskRule) -> str:
-    """Returns which values have a class: `0 to 20, or 255 or -1 for void`.
-
-    If no value has a class, but colors have, it names these.
-    """
-    classes = []
-    voids = []
-    for value, index in sorted(rule.all_values.items()):
-        if index == VOID:
-            voids.append(str(value))
-        else:
-            classes.append(value)
-    words = _describe_numbers(classes) if classes else _describe_known_colors(rule)
-    if voids:
-        words += f", or {' or '.join(voids)} for void"
-    return words
-
-
-def _describe_numbers(numbers: Sequence[int]) -> str:
-    """Returns ascending numbers in words: `0 to 20`, or `0, 7, 9`."""
-    first = numbers[0]
-    last = numbers[-1]
-    if list(numbers) == list(range(first, last + 1)):
-        return f"{first} to {last}"
-    return several(map(str, numbers), MAX_LISTED_EXPECTED)
-
-
-def _describe_known_colors(rule: MaskRule) -> str:
-    """Says that values need classes, and which colors have some."""
-    colors = [color_key(color) for color, index in rule.all_colors.items() if index != VOID]
-    words = "a class for each value"
-    if colors:
-        words += f", as for the colors {several(colors, MAX_LISTED_EXPECTED)}"
-    return words
+        raise mask_errors.unknown_values_error(unknown, rule, where)

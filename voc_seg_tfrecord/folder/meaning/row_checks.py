@@ -6,7 +6,7 @@ from voc_seg_tfrecord.core.class_rows import color_key, table_error
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.names import Color
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
-from voc_seg_tfrecord.formats.index_masks import two_classes_error
+from voc_seg_tfrecord.formats.mask_errors import two_classes_error
 from voc_seg_tfrecord.formats.mask_survey import Survey
 
 
