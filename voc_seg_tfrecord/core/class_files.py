@@ -13,7 +13,7 @@ from voc_seg_tfrecord.core.class_parsers import UNREADABLE, ClassFileFormat
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
-from voc_seg_tfrecord.core.names import VOID, Color, unprintable
+from voc_seg_tfrecord.core.names import VOID, Color, describe_color, unprintable
 from voc_seg_tfrecord.core.spelling import describe_same_name, find_same_name
 
 _MAX_BYTES = 1 << 20  # 255 names are far below
@@ -257,6 +257,6 @@ def _find_shared_value_or_color(entries: Sequence[ClassEntry]) -> str:
         if entry.color:
             other = name_of_color.setdefault(entry.color, entry.name)
             if other != entry.name:
-                color = ",".join(map(str, entry.color))
+                color = describe_color(entry.color)
                 return f"the color {color} for {other[:80]!r} and for {entry.name[:80]!r}"
     return ""

@@ -62,6 +62,9 @@ def parse_decisions(data: bytes | str, where: object) -> list[PageDecision]:
 def _parse_row(row: Mapping[str, Any]) -> PageDecision:
     """Reads a row of the file, which has the position in `sha256`, behind a blank.
 
+    Example: in `{"kind": "region", "sha256": "ab12 3,4", "ids": ["a"], "decision": "right"}` the
+    position is `3,4`.
+
     Raises:
       ValueError, KeyError or TypeError: if the row is wrong.
     """

@@ -47,6 +47,12 @@ WHITE: Color = (255, 255, 255)
 VOID_COLOR: Color = (224, 224, 192)
 """VOC's color of void, which Supervisely and datumaro write too."""
 
+
+def describe_color(color: Color) -> str:
+    """Returns a color as class files and messages have it: `128,64,0`."""
+    return ",".join(map(str, color))
+
+
 VOC_POSES = ("frontal", "rear", "left", "right", "unspecified")
 """Poses of annotated objects, in the order of TFDS's `voc`."""
 

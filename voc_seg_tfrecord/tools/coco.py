@@ -39,6 +39,7 @@ from voc_seg_tfrecord.tools.tool import (
     ShapeFiles,
     ShapesRow,
     Tool,
+    list_class_names,
 )
 
 _MAX_SHOWN_IDS = 12
@@ -314,7 +315,7 @@ def _advise_to_convert(segments: epath.Path, masks: epath.Path) -> str:
 
 def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
     """Yields a JSON file for each split, with ids of categories that have gaps, as COCO's have."""
-    names = dict.fromkeys(name for image in images.values() for name in image.outlines)
+    names = list_class_names(images)
     category_ids = {name: 3 + 14 * number for number, name in enumerate(names)}
     categories = [{"id": number, "name": name} for name, number in category_ids.items()]
     for split in ("train", "val"):

@@ -47,6 +47,7 @@ from voc_seg_tfrecord.tools.tool import (
     ShapeFiles,
     ShapesRow,
     Tool,
+    list_class_names,
 )
 
 
@@ -306,7 +307,7 @@ def _round_points(points: list[Any], where: str) -> "array[float]":
 
 def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
     """Yields one XML file."""
-    names = dict.fromkeys(name for image in images.values() for name in image.outlines)
+    names = list_class_names(images)
     labels = "".join(f"<label><name>{name}</name></label>" for name in names)
     lines = [
         f"<annotations><version>1.1</version><meta><task><labels>{labels}</labels></task></meta>"

@@ -49,6 +49,7 @@ from voc_seg_tfrecord.tools.tool import (
     ShapeFiles,
     ShapesRow,
     Tool,
+    list_class_names,
 )
 
 
@@ -215,7 +216,7 @@ _READERS: dict[str, Callable[[_ObjectOfFile], _Geometry]] = {
 
 def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
     """Yields `meta.json`, and a JSON for each image of one dataset of a project."""
-    names = dict.fromkeys(name for image in images.values() for name in image.outlines)
+    names = list_class_names(images)
     classes = [{"title": name, "shape": "polygon", "color": "#FF0000"} for name in names]
     yield "meta.json", json.dumps({"classes": classes, "tags": []}, indent=1).encode()
     for image_id, image in images.items():

@@ -232,6 +232,14 @@ class DrawnImage:
     outlines: Mapping[str, Sequence[tuple[int, int]]]
 
 
+def list_class_names(images: Mapping[str, DrawnImage]) -> list[str]:
+    """Returns the classes of drawn images, in the order in which they first occur."""
+    names: dict[str, None] = {}
+    for image in images.values():
+        names.update(dict.fromkeys(image.outlines))
+    return [*names]
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ShapeExample:
     """How a tool writes the shapes of drawn images.

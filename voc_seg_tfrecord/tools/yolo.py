@@ -31,6 +31,7 @@ from voc_seg_tfrecord.tools.tool import (
     ShapeFiles,
     ShapesRow,
     Tool,
+    list_class_names,
 )
 from voc_seg_tfrecord.tools.yolo_names import NumberedNames, find_class_names
 
@@ -214,7 +215,7 @@ def _read_text(files: FolderFiles, text: str, image: str, classes: NumberedNames
 
 def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
     """Yields `data.yaml`, and a text in `labels` for each image in `images`."""
-    names = dict.fromkeys(name for image in images.values() for name in image.outlines)
+    names = list_class_names(images)
     numbered = "".join(f"  {number}: {name}\n" for number, name in enumerate(names))
     yield "data.yaml", f"train: images/train\nval: images/val\nnames:\n{numbered}".encode()
     numbers = {name: number for number, name in enumerate(names)}

@@ -39,11 +39,11 @@ def order_by_hash(hashes: bytes) -> np.ndarray:
     return np.lexsort((low, high))
 
 
-def boundaries(split: str, examples: int, shards: int) -> Sequence[int]:
-    """Returns where the shards or chunks of a split end, as TFDS cuts them.
+def check_shard_count(split: str, examples: int, shards: int) -> None:
+    """Checks that each shard or chunk of a split has an example.
 
     Raises:
-      ConfigError: if there are fewer examples than shards.
+      ConfigError: if there are fewer examples than shards, or none.
     """
     if not examples:
         raise ConfigError(
@@ -59,4 +59,13 @@ def boundaries(split: str, examples: int, shards: int) -> Sequence[int]:
             expected="at least one example for each shard of every split",
             remedy=f"give at most {examples} shards (--num_shards)",
         )
+
+
+def boundaries(split: str, examples: int, shards: int) -> Sequence[int]:
+    """Returns where the shards or chunks of a split end, as TFDS cuts them.
+
+    Raises:
+      ConfigError: see `check_shard_count`.
+    """
+    check_shard_count(split, examples, shards)
     return shard_utils.get_shard_boundaries(examples, shards)

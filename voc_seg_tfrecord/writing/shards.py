@@ -37,6 +37,7 @@ from voc_seg_tfrecord.writing.engines import Engine
 from voc_seg_tfrecord.writing.order import (
     HASH_BYTES,
     boundaries,
+    check_shard_count,
     join_hashes,
     order_by_hash,
     order_by_key,
@@ -276,12 +277,12 @@ def _plan_split(
     """
     if isinstance(items, StreamedItems):
         return _plan_stream(split, items, template, download_config)
-    boundaries(split, len(items), shards=1)  # it refuses a split without items
+    check_shard_count(split, len(items), shards=1)
     if keys_are_ids:
         plan = _plan_whole_images(split, items, template, download_config)
     else:
         plan = _plan_tiled_images(split, items, template, download_config)
-    boundaries(split, len(plan.items), plan.chunk_count)  # it refuses more chunks than items
+    check_shard_count(split, len(plan.items), plan.chunk_count)
     return plan.divide(math.ceil(len(plan.items) / MAX_CHUNK_ITEMS))
 
 

@@ -12,7 +12,7 @@ from etils import epath
 from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_files import ClassFile, read_class_files
 from voc_seg_tfrecord.core.errors import LayoutError
-from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.core.names import VOID, describe_color
 from voc_seg_tfrecord.folder.classes.numbering import list_numberings
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders
 from voc_seg_tfrecord.folder.tree.listing import subfolders
@@ -196,7 +196,7 @@ def _splits_contradict_error(
 def _describe_entry(entry: ClassEntry) -> str:
     words = f"{entry.name!r} with the value {entry.value}"
     if entry.color:
-        words += f" and the color {','.join(map(str, entry.color))}"
+        words += f" and the color {describe_color(entry.color)}"
     return words
 
 

@@ -8,6 +8,7 @@ import dataclasses
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void
 from voc_seg_tfrecord.core.class_files import ClassFile
+from voc_seg_tfrecord.core.names import describe_color
 from voc_seg_tfrecord.folder.classes.candidates import ClassFileCandidate
 from voc_seg_tfrecord.folder.decide import Rule
 
@@ -133,8 +134,8 @@ def find_difference(file: ClassFile, other: ClassFile) -> str:
                 f"{other.source}"
             )
         if entry.color and other_entry.color and entry.color != other_entry.color:
-            color = ",".join(map(str, entry.color))
-            other_color = ",".join(map(str, other_entry.color))
+            color = describe_color(entry.color)
+            other_color = describe_color(other_entry.color)
             return (
                 f"{name!r} has the color {color} in {file.source} and {other_color} in "
                 f"{other.source}"
