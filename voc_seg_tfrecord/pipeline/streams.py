@@ -13,8 +13,9 @@ from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.pipeline.seeds import epoch_seed
 from voc_seg_tfrecord.pipeline.selection import Selection
 from voc_seg_tfrecord.pipeline.watch import Watch
+from voc_seg_tfrecord.reading.arguments import check_seed
 from voc_seg_tfrecord.reading.balance import Balance
-from voc_seg_tfrecord.reading.epoch_order import EpochOrder, check_seed
+from voc_seg_tfrecord.reading.epoch_order import EpochOrder
 
 _MIN_BUFFER_SHARE = 0.1
 """A smaller buffer, as a share of the examples, hardly shuffles."""
@@ -180,7 +181,7 @@ def epoch_numbers(first_epoch: int, epochs: int | None) -> tf.data.Dataset:
 def _numbers_of_epoch(order: EpochOrder, epoch: tf.Tensor) -> tf.data.Dataset:
     """Returns `(copy, number)` of each record of an epoch."""
     types = (tf.int64, tf.int64)
-    columns = tf.numpy_function(order.of_epoch, [epoch], types, stateful=False)
+    columns = tf.numpy_function(order.list_records, [epoch], types, stateful=False)
     for column in columns:
         column.set_shape([None])
     return tf.data.Dataset.from_tensor_slices(tuple(columns))
@@ -205,15 +206,11 @@ def _repeat_records(
     records: tf.data.Dataset, order: EpochOrder, epoch: tf.Tensor
 ) -> tf.data.Dataset:
     """Returns `(copy, record)`, each record as often as the balance says."""
-    balance = order.balance
-    if balance is None:
+    if order.balance is None:
         first_copy = tf.data.Dataset.from_tensors(tf.constant(0, tf.int64)).repeat()
         return tf.data.Dataset.zip((first_copy, records))
 
-    def copies_of_epoch(epoch: np.ndarray) -> np.ndarray:
-        return balance.copies(np.random.default_rng([order.seed, int(epoch)]))
-
-    copies = tf.numpy_function(copies_of_epoch, [epoch], tf.int64, stateful=False)
+    copies = tf.numpy_function(order.count_copies, [epoch], tf.int64, stateful=False)
     copies = tf.ensure_shape(copies, [None])
 
     def repeat(number: tf.Tensor, record: tf.Tensor) -> tf.data.Dataset:

@@ -4,14 +4,27 @@ Records are known by their numbers. Both depend on the seed of the run and the e
 numbers on the example; on no thread, worker or process.
 """
 
-from collections.abc import Sequence
 import dataclasses
 import hashlib
+from typing import NamedTuple, SupportsInt
 
 import numpy as np
 
-from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.reading.balance import Balance
+
+
+class EpochRecords(NamedTuple):
+    """The records of an epoch, in its order.
+
+    Example: copy 1 of record 7 stands for the second time that the epoch has record 7.
+
+    Attributes:
+      copies: the copy of each record, from 0, int64 `[N]`.
+      numbers: its number, int64 `[N]`.
+    """
+
+    copies: np.ndarray
+    numbers: np.ndarray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,15 +46,10 @@ class EpochOrder:
     per_batch: int
     balance: Balance | None
 
-    def of_epoch(self, epoch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the copies and the numbers of the records of an epoch, int64 `[N]` each.
-
-        For example copy 1 of record 7 stands for the second time that the epoch has record 7.
-        """
-        rng = np.random.default_rng([self.seed, int(epoch)])
-        times = np.ones(self.count, np.int64)
-        if self.balance is not None:
-            times = self.balance.copies(rng)
+    def list_records(self, epoch: SupportsInt) -> EpochRecords:
+        """Returns the records of an epoch, by its number."""
+        rng = self._make_rng(epoch)
+        times = self._count_copies(rng)
         # Times of 2, 1, 0 give the numbers 0, 0, 1 and the copies 0, 1, 0.
         numbers = np.repeat(np.arange(self.count), times)
         position_of_copy_0 = np.repeat(np.cumsum(times) - times, times)
@@ -49,7 +57,19 @@ class EpochOrder:
         order = self._permutation(rng)
         if self.balance is not None and self.shuffle:
             order = separate_copies(order, numbers, self.per_batch, rng)
-        return copies[order], numbers[order]
+        return EpochRecords(copies[order], numbers[order])
+
+    def count_copies(self, epoch: SupportsInt) -> np.ndarray:
+        """Returns how often an epoch has each record, int64 `[count]`."""
+        return self._count_copies(self._make_rng(epoch))
+
+    def _make_rng(self, epoch: SupportsInt) -> np.random.Generator:
+        return np.random.default_rng([self.seed, int(epoch)])
+
+    def _count_copies(self, rng: np.random.Generator) -> np.ndarray:
+        if self.balance is None:
+            return np.ones(self.count, np.int64)
+        return self.balance.copies(rng)
 
     def _permutation(self, rng: np.random.Generator) -> np.ndarray:
         if self.shuffle is True:
@@ -92,54 +112,74 @@ def separate_copies(
     Returns:
       The new order, as `order`.
     """
-    order = order.copy()
-    batches = [slice(start, start + per_batch) for start in range(0, len(numbers), per_batch)]
-    for batch in batches:
-        for slot in _repeated_slots(numbers[order[batch]]):
-            position = batch.start + slot
-            other_position = _find_swap(numbers, order, position, batch, batches, rng)
-            if other_position is not None:
-                order[[position, other_position]] = order[[other_position, position]]
-    return order
+    batches = _Batches(order, numbers, per_batch, rng)
+    batches.separate_copies()
+    return batches.order
+
+
+class _Batches:
+    """An order of records, divided into batches.
+
+    Args:
+      order: the order, int64 `[N]`, by which `numbers` is indexed.
+      numbers: of the records, int64 `[N]`.
+      per_batch: how many records a batch has.
+      rng: the random generator.
+
+    Attributes:
+      order: the order, in which records of different batches are swapped.
+    """
+
+    def __init__(
+        self, order: np.ndarray, numbers: np.ndarray, per_batch: int, rng: np.random.Generator
+    ):
+        self.order = order.copy()
+        self._numbers = numbers
+        self._rng = rng
+        starts = range(0, len(numbers), per_batch)
+        self._batches = [slice(start, start + per_batch) for start in starts]
+
+    def separate_copies(self) -> None:
+        """Swaps each record that comes twice into a batch, as far as another batch can take it."""
+        for batch in self._batches:
+            for slot in _repeated_slots(self._numbers_in(batch)):
+                position = batch.start + slot
+                other_position = self._find_swap(position, batch)
+                if other_position is not None:
+                    pair = [position, other_position]
+                    self.order[pair] = self.order[pair[::-1]]
+
+    def _numbers_in(self, batch: slice) -> np.ndarray:
+        """Returns the numbers of the records of a batch, int64 `[per_batch]` or fewer."""
+        return self._numbers[self.order[batch]]
+
+    def _find_swap(self, position: int, batch: slice) -> int | None:
+        """Returns the position of a record of another batch that may take that of a repeated one.
+
+        After the swap neither batch has one of the two records twice. None if there is no such
+        record.
+
+        Args:
+          position: of the repeated record.
+          batch: the positions of its batch.
+        """
+        repeated_number = self._numbers[self.order[position]]
+        own_numbers = self._numbers_in(batch)
+        for index in self._rng.permutation(len(self._batches)).tolist():
+            other_batch = self._batches[index]
+            other_numbers = self._numbers_in(other_batch)
+            if repeated_number in other_numbers:  # as in its own batch
+                continue
+            slots = np.flatnonzero(~np.isin(other_numbers, own_numbers))
+            if len(slots):
+                return other_batch.start + int(slots[self._rng.integers(len(slots))])
+        return None
 
 
 def _repeated_slots(batch_numbers: np.ndarray) -> list[int]:
     """Returns where a batch has a number again: for 5, 7, 5 that is 2."""
     _, first_slots = np.unique(batch_numbers, return_index=True)
     return np.setdiff1d(np.arange(len(batch_numbers)), first_slots).tolist()
-
-
-def _find_swap(
-    numbers: np.ndarray,
-    order: np.ndarray,
-    position: int,
-    batch: slice,
-    batches: Sequence[slice],
-    rng: np.random.Generator,
-) -> int | None:
-    """Returns the position of a record of another batch that may take that of a repeated one.
-
-    After the swap neither batch has one of the two records twice. None if there is no such record.
-
-    Args:
-      numbers: see `separate_copies`.
-      order: the order so far, int64 `[N]`, by which `numbers` is indexed.
-      position: of the repeated record.
-      batch: the positions of its batch.
-      batches: the positions of each batch.
-      rng: the random generator.
-    """
-    repeated_number = numbers[order[position]]
-    own_numbers = numbers[order[batch]]
-    for index in rng.permutation(len(batches)).tolist():
-        other_batch = batches[index]
-        other_numbers = numbers[order[other_batch]]
-        if repeated_number in other_numbers:  # as in its own batch
-            continue
-        slots = np.flatnonzero(~np.isin(other_numbers, own_numbers))
-        if len(slots):
-            return other_batch.start + int(slots[rng.integers(len(slots))])
-    return None
 
 
 def example_rng(
@@ -156,27 +196,3 @@ def example_rng(
     encoded = filename.encode() if isinstance(filename, str) else filename
     digest = hashlib.blake2b(encoded, digest_size=16).digest()
     return np.random.default_rng([seed, epoch, copy, int.from_bytes(digest, "little")])
-
-
-def check_seed(seed: int) -> None:
-    """Raises a ConfigError if a seed is not in 0 to 2**31 - 1."""
-    is_whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
-    if not is_whole or not 0 <= seed < 1 << 31:
-        raise ConfigError("seed", found=repr(seed), expected="0 to 2147483647")
-
-
-def check_count(name: str, count: int) -> None:
-    """Raises a ConfigError if a number is not a whole one of 1 or more."""
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise ConfigError(name, found=repr(count), expected="a whole number of 1 or more")
-
-
-def check_shard(shard: tuple[int, int]) -> None:
-    """Raises a ConfigError if a rank is not below the number of ranks."""
-    rank, ranks = shard
-    if not 0 <= rank < ranks:
-        raise ConfigError(
-            "shard",
-            found=f"rank {rank} of {ranks}",
-            expected="a rank of 0 or more that is below the number of ranks",
-        )

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
 from torch.utils import data
 
 from voc_seg_tfrecord.core.errors import ConfigError, counted
+from voc_seg_tfrecord.reading.arguments import check_count, check_seed, check_shard
 from voc_seg_tfrecord.reading.balance import Balance
-from voc_seg_tfrecord.reading.epoch_order import EpochOrder, check_count, check_seed, check_shard
+from voc_seg_tfrecord.reading.epoch_order import EpochOrder
 
 
 class Draw(NamedTuple):
@@ -81,11 +81,12 @@ class EpochBatches(data.Sampler):  # type: ignore[type-arg, unused-ignore]
         start_step = self._start_step
         self.next_epoch += 1
         self._start_step = 0
-        copies, numbers = self._order.of_epoch(np.asarray(epoch))
+        records = self._order.list_records(epoch)
         for step in range(start_step, self._batch_count):
             first = step * self._per_batch
             own = slice(first + self._rank, first + self._per_batch, self._ranks)
-            pairs = zip(numbers[own].tolist(), copies[own].tolist(), strict=True)
+            numbers = records.numbers[own].tolist()
+            pairs = zip(numbers, records.copies[own].tolist(), strict=True)
             yield [Draw(number, epoch, copy) for number, copy in pairs]
 
 

@@ -11,9 +11,9 @@ from voc_seg_tfrecord import arrays
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.core.names import FILENAME, LABELS
 from voc_seg_tfrecord.core.threads import MAX_GROUPS_AHEAD, ordered_map
+from voc_seg_tfrecord.reading.arguments import check_count, check_shard
 from voc_seg_tfrecord.reading.balance import Balance, BalanceBy, balance_classes, check_balance
 from voc_seg_tfrecord.reading.data_source import DataSource
-from voc_seg_tfrecord.reading.epoch_order import check_count, check_shard
 from voc_seg_tfrecord.torch.batch import Channels
 from voc_seg_tfrecord.torch.batch_memory import (
     BatchBuffers,
