@@ -239,8 +239,7 @@ def _find_agreed_name(survey: Survey, pixel: StoredPixel, names: Sequence[str]) 
       pixel: the pixel.
       names: the class that each candidate gives it.
     """
-    is_255_ambiguous = survey.binary.masks > survey.void.masks
-    if pixel.value == VOID and is_255_ambiguous:
+    if pixel.value == VOID and survey.is_255_doubtful:
         return UNKNOWN
     has_one_candidate = len(names) == 1
     if pixel.kind == "palette" and has_one_candidate:

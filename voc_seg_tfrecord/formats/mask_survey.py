@@ -178,6 +178,11 @@ class Survey:
                 counts[pixel.color] += occurrence.pixels
         return dict(sorted(counts.items()))
 
+    @property
+    def is_255_doubtful(self) -> bool:
+        """Whether more masks have 255 beside 0 alone than masks in which 255 is void."""
+        return self.binary.masks > self.void.masks
+
     @functools.cached_property
     def palette_entries(self) -> list[StoredPixel]:
         """The entries of palettes in use that have a color."""

@@ -16,6 +16,7 @@ from voc_seg_tfrecord.core.class_rows import (
 )
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import VocSegError, counted
+from voc_seg_tfrecord.core.mask_rule import VOID_VALUES
 from voc_seg_tfrecord.core.names import BLACK, VOC_CLASSES, VOID, VOID_COLOR
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.meaning import palettes
@@ -49,7 +50,7 @@ def propose_classes(survey: Survey, official: str) -> list[str]:
       official: why the classes may be VOC's 21; empty if nothing says so.
     """
     proposals = []
-    names = _names_of_values(survey)
+    names = _plan_placeholder_names(survey)
     if names:
         proposals.append(f"name the values 0, 1 and so on with {command(class_names=names)}")
     else:
@@ -64,8 +65,11 @@ def propose_classes(survey: Survey, official: str) -> list[str]:
     return proposals
 
 
-def _names_of_values(survey: Survey) -> str:
-    """Returns class names for the values 0, 1, 2 and so on; empty if the masks have others."""
+def _plan_placeholder_names(survey: Survey) -> str:
+    """Returns class names for the values 0, 1, 2 and so on, with which all masks are read.
+
+    It returns none if the masks have other values, or are not read so.
+    """
     values = sorted(set(survey.values) - {VOID})
     if values != list(range(len(values))) or not 2 <= len(values) <= MAX_PROPOSED_CLASSES:
         return ""
@@ -190,8 +194,7 @@ def _table_of_values(survey: Survey, name_count: int) -> _PossibleTable:
     if not survey.void.masks:
         return _PossibleTable(task, values)
     has_name_for_255 = len(values) == name_count
-    is_doubtful = survey.binary.masks > survey.void.masks
-    if has_name_for_255 or is_doubtful:
+    if has_name_for_255 or survey.is_255_doubtful:
         return _PossibleTable(f"if 255 is a class, {task}", values)
     return _PossibleTable(task, [value for value in values if value != VOID])
 
@@ -203,12 +206,17 @@ def propose_meanings(survey: Survey, naming: ClassNaming) -> list[str]:
       survey: what the masks use.
       naming: the names, without rows of the user.
     """
-    return [*_propose_void(survey, naming), *_propose_rows_of_naming(survey, naming)]
+    proposals = _propose_void(survey, naming)
+    for propose in (_propose_alternatives, _propose_other_rows, _propose_missing_classes):
+        further = propose(survey, naming)
+        if further:
+            return [*proposals, *further]
+    return proposals
 
 
 def _propose_void(survey: Survey, naming: ClassNaming) -> list[str]:
     """Returns how to say that 255 is void, or a class, in masks that hold 0 and 255 alone."""
-    if VOID not in survey.values or survey.binary.masks <= survey.void.masks:
+    if VOID not in survey.values or not survey.is_255_doubtful:
         return []
     proposals = []
     for words, name in (("is void", VOID_CLASS), ("is a class", "NAME")):
@@ -219,17 +227,26 @@ def _propose_void(survey: Survey, naming: ClassNaming) -> list[str]:
     return proposals
 
 
-def _propose_rows_of_naming(survey: Survey, naming: ClassNaming) -> list[str]:
-    """Returns how to choose one of several meanings, or how to name what has no class."""
+def _propose_alternatives(survey: Survey, naming: ClassNaming) -> list[str]:
+    """Returns how to choose one of several meanings; none if there are not several."""
     alternatives = weigh_candidates(survey, [naming]).alternatives
-    if len(alternatives) > 1:
-        proposals = _propose_candidates(survey, alternatives)
-        if proposals:
-            return proposals
-    if naming.file is None:
-        rows = propose_rows(survey, naming.table.names)
-        return [f"in place of --class_names, {rows}"] if rows else []
-    if not alternatives:
+    if len(alternatives) < 2:
+        return []
+    return _propose_candidates(survey, alternatives)
+
+
+def _propose_other_rows(survey: Survey, naming: ClassNaming) -> list[str]:
+    """Returns how to name each value or color in place of the user's names; none beside a file."""
+    if naming.file is not None:
+        return []
+    rows = propose_rows(survey, naming.table.names)
+    return [f"in place of --class_names, {rows}"] if rows else []
+
+
+def _propose_missing_classes(survey: Survey, naming: ClassNaming) -> list[str]:
+    """Returns how to name what has no class by a class file; none without a file."""
+    alternatives = weigh_candidates(survey, [naming]).alternatives
+    if naming.file is None or not alternatives:
         return []
     option = _option_of_missing_classes(survey, alternatives[0])
     return [f"name what is missing with {option}"] if option else []
@@ -350,7 +367,7 @@ def list_pixels(survey: Survey) -> str:
 
 def _is_void(pixel: StoredPixel) -> bool:
     """Says whether a pixel is void unless a row names it."""
-    return pixel.value == VOID or pixel.color == VOID_COLOR
+    return pixel.value in VOID_VALUES or pixel.color == VOID_COLOR
 
 
 def advise_smoothed(survey: Survey) -> str:
@@ -365,7 +382,7 @@ def advise_smoothed(survey: Survey) -> str:
     if ends < MIN_SHARE_OF_0_AND_255 * sum(pixels_by_value.values()):
         return ""
     return (
-        f"export the masks again: they hold {len(pixels_by_value)} values, and four of five pixels "
-        "are 0 or 255, so the masks were smoothed, or saved with loss. If each value is a class, "
-        "give the names with --class_names"
+        f"export the masks again: they hold {len(pixels_by_value)} values, and "
+        f"{MIN_SHARE_OF_0_AND_255:.0%} of the pixels or more are 0 or 255, so the masks were "
+        "smoothed, or saved with loss. If each value is a class, give the names with --class_names"
     )

@@ -22,6 +22,15 @@ MIN_PAIRS = 3
 """Pairs of images that say anything."""
 
 _MAX_IMAGES = 128
+"""Images that one comparer reads at most."""
+
+_QUANTILE_ACROSS_GROUPS = 0.25
+_MAX_SHARE_OF_QUANTILE = 0.5
+"""How large the median difference in pairs may be, as a share of that quantile across groups.
+
+Measured: films have 0.05 to 0.4 of it, unrelated photos 0.7 and more.
+"""
+
 _THUMBNAIL_SIDE_PX = 16
 _MIN_CONTRAST = 4  # of 255; less is noise
 
@@ -44,6 +53,22 @@ class ComparedPair:
     other: str
 
 
+@dataclasses.dataclass
+class _Differences:
+    """The differences between images of pairs, and between images of different groups."""
+
+    in_pairs: list[float]
+    across_groups: list[float]
+
+    @property
+    def are_much_smaller_in_pairs(self) -> bool:
+        """Whether the images of a pair look much more alike than those of different groups."""
+        if len(self.in_pairs) < MIN_PAIRS or not self.across_groups:
+            return False
+        quantile = np.quantile(self.across_groups, _QUANTILE_ACROSS_GROUPS)
+        return bool(np.median(self.in_pairs) < _MAX_SHARE_OF_QUANTILE * quantile)
+
+
 @dataclasses.dataclass(frozen=True)
 class _GroupedThumbnail:
     """The thumbnail of an image, and its group."""
@@ -52,47 +77,51 @@ class _GroupedThumbnail:
     thumbnail: Thumbnail
 
 
-@dataclasses.dataclass(frozen=True)
 class LooksComparer:
     """Compares pairs of images, and keeps what it has read.
 
-    Attributes:
+    Args:
       path_of: returns the file of an image.
-      thumbnails: what was read, by id; None of an image that cannot be read.
     """
 
-    path_of: Callable[[str], epath.Path]
-    thumbnails: dict[str, Thumbnail | None] = dataclasses.field(default_factory=dict)
+    def __init__(self, path_of: Callable[[str], epath.Path]):
+        self._path_of = path_of
+        self._thumbnail_by_id: dict[str, Thumbnail | None] = {}
 
     def are_alike(self, pairs: Collection[ComparedPair]) -> bool:
-        """Says whether pairs are much more alike than images of pairs of different groups.
+        """Says whether the images of a pair look much more alike than images of different groups.
 
-        They are not if more than 128 images would have to be read, in all calls together. An image
-        that cannot be read does not count.
+        They do not if more than `_MAX_IMAGES` images would have to be read, in all calls together.
+        An image that cannot be read does not count.
         """
-        names = dict.fromkeys(name for pair in pairs for name in (pair.one, pair.other))
-        new = [name for name in names if name not in self.thumbnails]
-        if len(self.thumbnails) + len(new) > _MAX_IMAGES:
+        if not self._try_to_read(pairs):
             return False
-        for name, thumbnail in ordered_map(self._read, new):
-            self.thumbnails[name] = thumbnail
+        return self._measure(pairs).are_much_smaller_in_pairs
+
+    def _try_to_read(self, pairs: Collection[ComparedPair]) -> bool:
+        """Reads the images of pairs that were not read before; False if they are too many."""
+        ids = dict.fromkeys(image_id for pair in pairs for image_id in (pair.one, pair.other))
+        new_ids = [image_id for image_id in ids if image_id not in self._thumbnail_by_id]
+        if len(self._thumbnail_by_id) + len(new_ids) > _MAX_IMAGES:
+            return False
+        for image_id, thumbnail in ordered_map(self._read, new_ids):
+            self._thumbnail_by_id[image_id] = thumbnail
+        return True
+
+    def _measure(self, pairs: Collection[ComparedPair]) -> _Differences:
+        """Returns the differences in pairs, and those between the first images of the pairs."""
         differences_in_pairs = []
         first_images = list[_GroupedThumbnail]()
         for pair in pairs:
-            one = self.thumbnails[pair.one]
-            other = self.thumbnails[pair.other]
+            one = self._thumbnail_by_id[pair.one]
+            other = self._thumbnail_by_id[pair.other]
             if one is not None and other is not None:
                 differences_in_pairs.append(difference(one, other))
                 first_images.append(_GroupedThumbnail(pair.group, one))
-        differences_across_groups = _measure_across_groups(first_images)
-        if len(differences_in_pairs) < MIN_PAIRS or not differences_across_groups:
-            return False
-        # Measured: films 0.05 to 0.4 of the quantile, unrelated photos 0.7 and more.
-        typical_difference = np.median(differences_in_pairs)
-        return bool(2 * typical_difference < np.quantile(differences_across_groups, 0.25))
+        return _Differences(differences_in_pairs, _measure_across_groups(first_images))
 
     def _read(self, image_id: str) -> Thumbnail | None:
-        return read_thumbnail(self.path_of(image_id))
+        return read_thumbnail(self._path_of(image_id))
 
 
 def _measure_across_groups(images_of_groups: Iterable[_GroupedThumbnail]) -> list[float]:
