@@ -33,29 +33,30 @@ def list_pair_texts(tree: VocTree) -> list[str]:
     assert tree.listing
     stems_of_images = {stem(name) for name in tree.images.values()}
     texts: list[str] = []
+    unlikely: list[str] = []
     for folder, names in tree.listing.files_by_folder.items():
         if role_of_path(folder) == "drawn":
             continue
-        candidates = _list_candidates(tree, folder, names)
-        likely = [path for path in candidates if stem(path) not in stems_of_images]
-        likely = likely[:_MAX_TEXTS_OF_ANY_CONTENT]
-        unlikely = set(candidates) - set(likely)
-        begin_with_pairs = _find_those_that_begin_with_pairs(tree, sorted(unlikely))
-        texts += [path for path in candidates if path in begin_with_pairs or path not in unlikely]
-    return texts
+        texts_of_folder = _list_texts(tree, folder, names)
+        texts += texts_of_folder
+        others = [path for path in texts_of_folder if stem(path) not in stems_of_images]
+        likely = set(others[:_MAX_TEXTS_OF_ANY_CONTENT])
+        unlikely += [path for path in texts_of_folder if path not in likely]
+    passed_over = set(unlikely) - _find_those_that_begin_with_pairs(tree, unlikely)
+    return [path for path in texts if path not in passed_over]
 
 
-def _list_candidates(tree: VocTree, folder: str, names: Iterable[str]) -> list[str]:
+def _list_texts(tree: VocTree, folder: str, names: Iterable[str]) -> list[str]:
     """Returns the texts in a folder that are neither class files nor labels of the set."""
-    candidates: list[str] = []
+    texts: list[str] = []
     for name in names:
         path = posixpath.join(folder, name)
         is_class_file = name in CLASS_FILE_NAMES and name not in COMMON_CLASS_FILE_NAMES
         if is_class_file or path in tree.labels.label_files:
             continue
         if name.lower().endswith(pair_tables.ENDINGS):
-            candidates.append(path)
-    return candidates
+            texts.append(path)
+    return texts
 
 
 def _find_those_that_begin_with_pairs(tree: VocTree, paths: Iterable[str]) -> set[str]:
