@@ -113,13 +113,13 @@ def _check_sizes(tree: VocTree, ids: Sequence[str]) -> None:
 def _list_namings(opened: OpenFolder) -> list[ClassNaming]:
     """Returns the names that the classes may have.
 
-    | the config | class files | the names |
+    | the config has | class files | the names |
     | --- | --- | --- |
-    | has no names, because rows are the whole table | any | those of the rows |
-    | has names | none | these names |
-    | has names that stand for values, because none were found | none | none |
-    | either of the last two | one numbering | these names, with the file |
-    | either of the last two | several numberings | those of each numbering |
+    | rows alone, which are the whole table | any | those of the rows |
+    | names that the user gave | none | these |
+    | names that stand for values, because none were found | none | none |
+    | names of either kind | one, in one numbering | these, with the file |
+    | names of either kind | one, in several numberings | those of each numbering |
     """
     config = opened.config
     if not config.class_names:
