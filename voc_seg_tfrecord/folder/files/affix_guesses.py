@@ -50,7 +50,7 @@ def affix_of_most_names(stems: Sequence[str]) -> Affix:
     """Returns what most names begin and end with, in whole words and numbers.
 
     Example: `im_` and `_rgb` of `im_1_rgb`, `im_2_rgb` and `extra`. Of a single name these are its
-    first and last word, if they say what it holds: `_mask` of `7_mask`.
+    first and last word, if they tell what it holds: `_mask` of `7_mask`.
     """
     if len(stems) != 1:
         return common_affix(stems, _MIN_SHARE_OF_NAMES)
@@ -62,7 +62,7 @@ def affix_of_most_names(stems: Sequence[str]) -> Affix:
 
 
 def _affix_with_role(cut: CutStem | None) -> str:
-    """Returns the word that was cut off a stem if it says what the file holds; else nothing."""
+    """Returns the word that was cut off a stem if it tells what the file holds; else nothing."""
     return cut.affix if cut is not None and cut.has_role else ""
 
 

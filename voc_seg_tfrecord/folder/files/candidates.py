@@ -64,7 +64,7 @@ class PairingCandidate:
     """Folders of images and masks that may be the set, or a part of it.
 
     The pairings have the same relative position (see `_Arrangement`), their files are named alike,
-    and names say the same of their roles. So properties of the words in names read the first
+    and names tell the same roles. So properties of the words in names read the first
     pairing, which stands for all. Properties of files read all pairings.
 
     Attributes:
@@ -250,8 +250,8 @@ def list_candidates(
 
     Args:
       pairings: all pairings of the folder.
-      role_key: returns what the names of a pairing's folders and files say of the roles of its
-        images and masks. Pairings of different keys are in different candidates.
+      role_key: returns the roles that names of a pairing's folders and files tell of its images
+        and masks. Pairings of different keys are in different candidates.
     """
     pairings_by_key: dict[Hashable, list[Pairing]] = {}
     for pairing in pairings:

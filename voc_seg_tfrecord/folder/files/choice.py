@@ -58,12 +58,15 @@ def choose_files(pairings: Sequence[Pairing], evidence: FileEvidence) -> FileCho
         used_sets=_list_sets([*compared.chosen, *compared.asked, *beaten]),
         evidence=evidence,
     )
+    beside = [*leftovers.pairings]
+    if repeating is not None:
+        beside.insert(0, repeating)
 
     copied = [*copies.original_of_copy, *copies.originals_of_relabeled, *leftovers.copies]
     return FileChoice(
         chosen=tuple(chosen),
         rivals=tuple(compared.asked),
-        beside=(repeating, *leftovers.pairings) if repeating else tuple(leftovers.pairings),
+        beside=tuple(beside),
         copied_folders=_list_copied_folders(copied, pairings, evidence),
         reasons=_word_reasons(by_rules.reason_by_loser | _reasons_of_copies(copies), chosen),
     )

@@ -54,7 +54,7 @@ def find_copies(pairings: Sequence[Pairing], evidence: FileEvidence) -> Copies:
         elif _have_same_masks(copied_images, evidence):
             original_of_copy[pairing] = copied_images[0].original.pairing
         elif _is_another_split(pairing, copied_images):
-            originals.append(pairing)  # the build says that an image is in two splits
+            originals.append(pairing)  # the build reports that an image is in two splits
         else:
             all_originals = dict.fromkeys(image.original.pairing for image in copied_images)
             originals_of_relabeled[pairing] = [*all_originals]

@@ -156,7 +156,7 @@ def _find_polygons(given: GivenLayout, exif: str) -> FoundPolygons:
 
 
 def _without_photos(given: GivenLayout, polygons: FoundPolygons) -> GivenLayout:
-    """Returns the layout, in which the images of polygons are no masks unless the user says so."""
+    """Returns the layout without images of polygons as masks, unless the user named masks."""
     if polygons.tree is None or given.mask_folders:
         return given
     photos = [polygons.tree.paths.image(image_id) for image_id in polygons.tree.masks]
@@ -328,7 +328,7 @@ def _take_only_answer(given: GivenLayout, choice: FileChoice) -> FileChoice:
 
 
 def _find_channels(given: GivenLayout, used_mask_folders: Set[str]) -> ChannelImages | None:
-    """Finds images of which each channel is a file; none if the user says how images are named.
+    """Finds images of which each channel is a file; none if the user gave the names of images.
 
     Args:
       given: the folder, and the user's options.
@@ -358,10 +358,10 @@ def _tree_of_channels(given: GivenLayout, channels: ChannelImages) -> VocTree:
 def _tree_without_pairs(given: GivenLayout, pairings: Sequence[Pairing]) -> VocTree:
     """Returns the tree of folders that are called images and masks, however files are named.
 
-    A later step says which names do not fit, or a text states the pairs.
+    A later step reports the names that do not fit, or a text states the pairs.
 
     Raises:
-      LayoutError: if there are no such folders; the error says what lies there instead.
+      LayoutError: if there are no such folders; the error lists what lies there instead.
     """
     evidence = FileEvidence(given.listing, pairings, given.options, given.looks)
     sets = given.all_sets
@@ -370,7 +370,8 @@ def _tree_without_pairs(given: GivenLayout, pairings: Sequence[Pairing]) -> VocT
     is_one_folder = image_folders == mask_folders and not given.options
     if len(image_folders) != 1 or len(mask_folders) != 1 or is_one_folder:
         raise no_masks_error(given.listing, mask_folders)
-    (image_folder,), (mask_folder,) = image_folders, mask_folders
+    image_folder = image_folders.pop()
+    mask_folder = mask_folders.pop()
     is_given = bool(given.image_folders or given.mask_folders)
     root = "" if is_given else common_folder([image_folder, mask_folder])
     images, masks = relative(image_folder, root), relative(mask_folder, root)

@@ -1,4 +1,4 @@
-"""What names of folders and files say: the split and the role (images, masks, drawings)."""
+"""Reads the names of folders and files: their split and their role (images, masks, drawings)."""
 
 import dataclasses
 import functools
@@ -20,7 +20,7 @@ _ENDINGS = frozenset({"jpg", "jpeg", "png"})
 
 @dataclasses.dataclass(frozen=True)
 class SplitWord:
-    """The word in a path that says which split its files are of.
+    """The word in a path that tells the split of its files.
 
     Attributes:
       word: the word, as the folder writes it; empty if there is none.
@@ -128,11 +128,11 @@ def is_split(folder: str) -> bool:
 
 
 def role_of_name(name: str, *, is_folder: bool = False) -> str:
-    """Returns what a name says that files are: `images`, `masks`, `drawn`, or nothing.
+    """Returns the role of files by a name: `images`, `masks`, `drawn`, or empty.
 
     Args:
       name: the name.
-      is_folder: whether it is that of a folder; `labeled` alone then says nothing.
+      is_folder: whether it is that of a folder; `labeled` alone then tells nothing.
     """
     # In `a_png` the word is no more than an ending; a folder `png` has images.
     name_words = {word for word in words(name) if word not in _ENDINGS or word == name.lower()}
@@ -151,16 +151,16 @@ def role_of_name(name: str, *, is_folder: bool = False) -> str:
 
 
 def list_roles(path: str) -> list[str]:
-    """Returns the roles that the names of folders in a path say, the deepest folder first."""
+    """Returns the roles in the names of folders of a path, the deepest folder first."""
     roles = [role_of_name(name, is_folder=True) for name in reversed(path.split("/"))]
     return [role for role in roles if role]
 
 
 @functools.cache
 def role_of_path(folder: str) -> str:
-    """Returns what the names of a folder and of those above it say that files in it are.
+    """Returns the role of files in a folder by its name and the names of those above it.
 
-    The deepest name that says something counts, unless one says that files are drawn.
+    The deepest name with a role counts, unless one has the role `drawn`.
     """
     roles = list_roles(folder)
     if "drawn" in roles:

@@ -33,7 +33,7 @@ class _IgnoreFolder:
 
 
 def pair_ignore_masks(tree: VocTree, listing: Listing, folders: Sequence[str]) -> VocTree:
-    """Returns a tree that knows the ignore mask of each image.
+    """Returns a tree with the ignore mask of each image.
 
     The names of all ignore masks of a folder have the same before and behind the names of images:
     `21_training_mask.gif` for `21_training.tif`. The images of one folder have their ignore masks
@@ -62,7 +62,7 @@ def pair_ignore_masks(tree: VocTree, listing: Listing, folders: Sequence[str]) -
 
 def _list_folders(listing: Listing, folders: Sequence[str]) -> list[_IgnoreFolder]:
     """Returns the folders at and below those that the user named which have files of masks."""
-    found: list[_IgnoreFolder] = []
+    ignore_folders: list[_IgnoreFolder] = []
     for path, names in listing.files_by_folder.items():
         if not any(is_at_or_below(path, folder) for folder in folders):
             continue
@@ -77,15 +77,15 @@ def _list_folders(listing: Listing, folders: Sequence[str]) -> list[_IgnoreFolde
                 kind=IGNORE_MASKS,
             )
         if masks:
-            found.append(_IgnoreFolder(path, name_by_stem))
-    if not found:
+            ignore_folders.append(_IgnoreFolder(path, name_by_stem))
+    if not ignore_folders:
         raise ConfigError(
             "option ignore_masks",
             found=f"no file of a mask in {', '.join(folders)}",
             expected=f"ignore masks: files that end with {', '.join(MASK_ENDINGS)}",
             remedy="name the folder of the ignore masks",
         )
-    return found
+    return ignore_folders
 
 
 def _stems_by_folder(tree: VocTree) -> dict[str, dict[str, str]]:

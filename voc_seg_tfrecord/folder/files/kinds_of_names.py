@@ -19,7 +19,7 @@ def sort_by_kind(
 ) -> dict[Affix, list[str]]:
     """Sorts the files of a folder by what tells kinds of files apart in their names.
 
-    These are words that say what files hold, such as `_mask`, and words that several ids have:
+    These are words that tell what files hold, such as `_mask`, and words that several ids have:
     `1_color` and `1_ids` beside `2_color` and `2_ids`. They belong to the ids if images and masks
     have them alike: `hall_old.jpg` and `hall_old.png`.
 
@@ -71,7 +71,7 @@ def _affix_among(cut: CutStem | None, kind_words: Set[str]) -> str:
 def _find_kind_words(all_stem_words: Collection[StemWords]) -> _KindWords:
     """Finds the words that tell kinds of files apart.
 
-    Where words say what files hold, other words that several names have are those of ids.
+    Where words tell what files hold, other words that several names have are those of ids.
     """
     stems = {stem_words.stem for stem_words in all_stem_words}
     cores_by_first_word = _cores_by_word(each.without_first for each in all_stem_words)
@@ -99,7 +99,7 @@ def _without_numbered_words(cores_by_word: Mapping[str, set[str]]) -> dict[str, 
     """Leaves out words that differ in their number alone, which are parts of ids.
 
     - `_view1` and `_view2` are left out; `_manual1` stays if no other number stands behind it.
-    - `_mask` stays, even beside `_mask2`, because it says what files hold and has no number.
+    - `_mask` stays, even beside `_mask2`, because it tells what files hold and has no number.
     """
     counts = collections.Counter(word.rstrip(_DIGITS) for word in cores_by_word)
     cores_by_kept_word = {}
@@ -124,7 +124,7 @@ def _without_sides(cores_by_word: Mapping[str, set[str]]) -> dict[str, set[str]]
 def _find_kind_words_at_one_end(cores_by_word: Mapping[str, set[str]], stems: Set[str]) -> set[str]:
     """Returns the words at one end of stems that tell kinds of files apart.
 
-    They say what files hold: `_mask`. Or at least half of the ids beside the word have other names:
+    They tell what files hold: `_mask`. Or at least half of the ids beside a word have other names:
 
     | stems                             | words              | why                                |
     |-----------------------------------|--------------------|------------------------------------|

@@ -42,7 +42,7 @@ _MAX_READ_PHOTOS = 8
 
 
 def no_masks_error(listing: Listing, mask_folders: Collection[str]) -> LayoutError:
-    """Returns the error about a folder without masks, which says what it holds instead.
+    """Returns the error about a folder without masks, which tells what it holds instead.
 
     Args:
       listing: all that lies in the folder.

@@ -4,7 +4,7 @@
 """
 
 import collections
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 import posixpath
 
 from voc_seg_tfrecord.core.errors import LayoutError
@@ -193,29 +193,39 @@ def check_masks_of_many_images(
     Raises:
       LayoutError: if it is the folder of one image.
     """
-    parent, name = posixpath.split(mask_folder)
-    name_of_image_folder = posixpath.basename(image_folder)
-    if name not in images or name == name_of_image_folder:  # frames may be called as their film
+    if not _is_one_of_folders_of_images(listing, image_folder, mask_folder, images):
         return
-    sibling_names: set[str] = set()
-    for folder in listing.files_by_folder:
-        if posixpath.dirname(folder) == parent:
-            sibling_names.add(posixpath.basename(folder))
-    names_of_images = (sibling_names & images.keys()) - {name_of_image_folder}
-    if len(names_of_images) < 2 or 2 * len(names_of_images) <= len(images):
-        return
+    name_of_image = images[posixpath.basename(mask_folder)]
     masks = [
         posixpath.join(mask_folder, mask) for mask in sorted(listing.files_by_folder[mask_folder])
     ]
     if len(masks) > 1:
-        image = posixpath.join(image_folder, images[name])
+        image = posixpath.join(image_folder, name_of_image)
         masks_by_image = find_masks_of_images(listing.below())
         if image in masks_by_image:
             raise ask_about_objects(listing, masks_by_image)
         raise several_masks_error(listing.root, masks, image)
     raise LayoutError(
         listing.root,
-        found=f"a folder for the mask of each image, such as {masks[0]} for {images[name]}",
+        found=f"a folder for the mask of each image, such as {masks[0]} for {name_of_image}",
         expected="the masks of all images in one folder, each with the name of its image",
         remedy="name the masks as their images are named, and move them into one folder",
     )
+
+
+def _is_one_of_folders_of_images(
+    listing: Listing, image_folder: str, mask_folder: str, images: Collection[str]
+) -> bool:
+    """Says whether most images have a folder of their name, of which a folder of masks is one.
+
+    A film's frames may lie in a folder of the film's name, so the name of the images' own folder
+    does not count.
+    """
+    folder_above = posixpath.dirname(mask_folder)
+    names_of_siblings: set[str] = set()
+    for folder in listing.files_by_folder:
+        if posixpath.dirname(folder) == folder_above:
+            names_of_siblings.add(posixpath.basename(folder))
+    named_as_images = names_of_siblings.intersection(images) - {posixpath.basename(image_folder)}
+    are_most = len(named_as_images) > 1 and 2 * len(named_as_images) > len(images)
+    return are_most and posixpath.basename(mask_folder) in named_as_images

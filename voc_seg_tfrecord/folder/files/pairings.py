@@ -1,6 +1,6 @@
 """All pairings of a folder: files that may be images, files that may be masks, how names pair.
 
-Nothing is chosen here, and no file is opened; `choice` does both. The names of folders say nothing
+Nothing is chosen here, and no file is opened; `choice` does both. The names of folders do not count
 here either: whatever pairs by its name is a pairing.
 """
 
@@ -298,7 +298,8 @@ def _pairs(
 def _pairs_of_first_channel(images: FileSet, masks: FileSet) -> dict[str, str]:
     """Returns the masks of images if the names of all images end with that of a first channel.
 
-    Each image has a mask and each mask an image, but for folders whose names say their split so.
+    Each image has to have a mask, and each mask an image. Folders that are called as one of
+    nnU-Net's splits may have others: `imagesTr` and `labelsTr`.
     """
     pairs: dict[str, str] = {}
     for stem in images.names:
@@ -307,10 +308,11 @@ def _pairs_of_first_channel(images: FileSet, masks: FileSet) -> dict[str, str]:
             return {}
         if core in masks.names:
             pairs[stem] = core
-    of_images = find_split_word(images.folder)
-    is_called_so = is_split_word(of_images.word) and of_images.split == split_of(masks.folder)
+    split_word = find_split_word(images.folder)
+    is_same_split = split_word.split == split_of(masks.folder)
+    are_called_as_split = is_split_word(split_word.word) and is_same_split
     are_complete = len(pairs) == len(masks.names) == len(images.names)
-    return pairs if are_complete or is_called_so else {}
+    return pairs if are_complete or are_called_as_split else {}
 
 
 def drop_common_parts(affix: Affix, other: Affix) -> AffixPair:

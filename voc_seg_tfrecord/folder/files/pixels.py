@@ -21,7 +21,7 @@ _MIN_PIXELS_PER_COLOR = 4
 def sizes_agree(image: epath.Path, mask: epath.Path) -> bool:
     """Says whether an image and a mask may belong together by their size, rotated or not.
 
-    If one cannot be read, they may: whoever reads it says what is wrong with it.
+    If one cannot be read, they may: whoever reads it reports what is wrong with it.
     """
     try:
         image_size = pillow.read_size(File.read(image, ImageError), ImageError)

@@ -229,7 +229,7 @@ def _notes_on_lost(tool: str, lost: Sequence[str]) -> list[str]:
 
 
 def _notes_on_moved(tool: str, moved: Mapping[str, str]) -> list[str]:
-    """Returns a note on images that lie elsewhere than the files of a tool say."""
+    """Returns a note on images that lie elsewhere than at the path in the files of a tool."""
     if not moved:
         return []
     name, path = min(moved.items())

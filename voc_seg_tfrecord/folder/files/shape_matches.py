@@ -32,7 +32,7 @@ class MatchedShapes:
       by_path: the shapes of each image, by its path.
       embedded: paths of images that only the file of their shapes holds.
       lost: names of images that are not here.
-      moved: the paths of images that lie elsewhere than files say, by the names in the files.
+      moved: the paths of images that lie elsewhere than files state, by the names in the files.
       paths_by_source: the images of each file, and of each subset in one.
     """
 

@@ -32,7 +32,7 @@ class _FilesByName:
 
     Attributes:
       by_stem: the files by their stems.
-      by_core: the files by their stems without a first or last word that says what files hold.
+      by_core: the files by their stems without a first or last word that tells what files hold.
     """
 
     by_stem: Mapping[str, Set[_NamedFile]]

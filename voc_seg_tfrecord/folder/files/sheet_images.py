@@ -33,7 +33,7 @@ class FoundImage:
 
     Attributes:
       path: its path.
-      is_moved: whether it lies elsewhere than the file says.
+      is_moved: whether it lies elsewhere than the file states.
     """
 
     path: str
@@ -94,13 +94,13 @@ class SheetImages:
         if self._shapes.find_image == "by name":
             return self._find_by_name(file, annotation)
         image = annotation.image
-        found = self._find_at_path(file, image) or self._find_of_file_name(file, image)
-        if found is not None:
-            return found
-        found = self._find_by_name(file, annotation)
-        if found is not None:
-            self._check_name_of_file(file, image, found.path)
-        return found
+        image_of_file = self._find_at_path(file, image) or self._find_of_file_name(file, image)
+        if image_of_file is not None:
+            return image_of_file
+        image_of_name = self._find_by_name(file, annotation)
+        if image_of_name is not None:
+            self._check_name_of_file(file, image, image_of_name.path)
+        return image_of_name
 
     def _find_at_path(self, file: str, image: str) -> FoundImage | None:
         """Returns the image at the path that a file has for it; None if there is none.
@@ -232,7 +232,7 @@ class SheetImages:
     def _is_unambiguous_in(self, folder: str) -> bool:
         """Says whether no name is ambiguous or wrong if only the images in a folder count.
 
-        Images that are not in the folder are neither: a question says how many there are.
+        Images that are not in the folder are neither: a question counts them.
         """
         images = paths_below(sorted(self._images.paths), folder)
         # Without sheets, no image beside its file comes before others. Here all are in one folder.

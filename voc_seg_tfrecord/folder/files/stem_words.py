@@ -33,7 +33,7 @@ class CutStem:
 
     @property
     def has_role(self) -> bool:
-        """Whether the word says what a file holds."""
+        """Whether the word tells what a file holds."""
         return says_role(self.affix)
 
 
