@@ -22,7 +22,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import builder_from_tree, pipeline
 from voc_seg_tfrecord.core.tiling import Tiling
-from voc_seg_tfrecord.pipeline.window import decode_window
+from voc_seg_tfrecord.pipeline.window import decode_crop
 
 FULL, QUICK = {"pairs": 200, "repeats": 5}, {"pairs": 4, "repeats": 2}
 HEIGHT, WIDTH, TILE = 3000, 4000, 512
@@ -85,7 +85,7 @@ def crops(builder: tfds.core.DatasetBuilder, form: str) -> tf.data.Dataset:
 
     def cropped(number: tf.Tensor, example: dict) -> list[tf.Tensor]:
         window = windows[number % len(grid)]
-        return [decode_window(example[n], n, window) for n in ("image", "segmentation_mask")]
+        return [decode_crop(example[n], n, window) for n in ("image", "segmentation_mask")]
 
     return read.enumerate().map(cropped, num_parallel_calls=tf.data.AUTOTUNE)
 

@@ -8,7 +8,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import pipeline
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.pipeline.window import Window, decode_window, image_names, image_size
+from voc_seg_tfrecord.pipeline.window import Padding, Window, decode_crop, image_names, image_size
 
 PIXELS = np.arange(4 * 6, dtype=np.uint8).reshape(4, 6, 1)
 EXAMPLE = {"image": np.repeat(PIXELS, 3, axis=2), "segmentation_mask": PIXELS, "labels": [1]}
@@ -27,12 +27,13 @@ def test_an_empty_window_changes_no_pixel():
 
 
 def test_image_and_mask_are_cropped_and_flipped_alike():
-    for pixels in applied(cut=tf.constant([1, 2, 2, 3]), flip=tf.constant(True)):
+    for pixels in applied(crop=tf.constant([1, 2, 2, 3]), flip=tf.constant(True)):
         assert (pixels == PIXELS[1:3, 2:5, 0][:, ::-1]).all()
 
 
 def test_padding_is_0_around_the_image_and_255_around_the_mask():
-    image, mask = applied(before=tf.constant([1, 2]), canvas=(6, 9))
+    padding = Padding(before=tf.constant([1, 2]), result_size=(6, 9))
+    image, mask = applied(padding=padding)
     for pixels, fill in ((image, 0), (mask, 255)):
         expected = np.full((6, 9), fill)
         expected[1:5, 2:8] = PIXELS[..., 0]
@@ -98,8 +99,8 @@ def test_a_window_of_a_jpeg_is_the_whole_ones_to_the_bit(subsampling):
     whole = tf.io.decode_image(data, channels=3).numpy()
     for window in ([0, 0, 60, 90], [5, 17, 31, 40], [59, 89, 1, 1], [0, 33, 60, 1], [7, 1, 2, 88]):
         top, left, height, width = window
-        cut = decode_window(tf.constant(data), "image", tf.constant(window))
-        assert np.array_equal(cut, whole[top : top + height, left : left + width])
+        crop = decode_crop(tf.constant(data), "image", tf.constant(window))
+        assert np.array_equal(crop, whole[top : top + height, left : left + width])
 
 
 @pytest.mark.parametrize("mode", ["RGB", "L", "P", "RGBA"])

@@ -191,9 +191,9 @@ def _is_filled(
       Scalar bool.
     """
     top, left = tf.unstack(offsets.crop_corner(offset))
-    height, width = tf.unstack(offsets.cut_sides)
+    height, width = tf.unstack(offsets.crop_sides)
     row_step, column_step = tf.unstack(
-        (offsets.cut_sides + _MAX_COUNTED_LINES - 1) // _MAX_COUNTED_LINES
+        (offsets.crop_sides + _MAX_COUNTED_LINES - 1) // _MAX_COUNTED_LINES
     )
     part = mask[top : top + height : row_step, left : left + width : column_step, 0]
     values = tf.cast(tf.reshape(part, [-1]), tf.int32)

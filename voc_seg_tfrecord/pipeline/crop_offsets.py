@@ -9,7 +9,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from voc_seg_tfrecord.pipeline.seeds import random_offsets
-from voc_seg_tfrecord.pipeline.window import Window, sources
+from voc_seg_tfrecord.pipeline.window import Padding, Window, nearest_positions
 
 
 def scale_sides(sides: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
@@ -33,7 +33,7 @@ class CropOffsets(NamedTuple):
     It is a named tuple because `tf.cond` returns tuples of tensors, and no other class.
 
     Attributes:
-      cut_sides: height and width of the crop in the image, not scaled, int32 `[2]`.
+      crop_sides: height and width of the crop in the image, not scaled, int32 `[2]`.
       result_sides: height and width of the crop in the result, without padding, int32 `[2]`.
       is_cropped: whether the image is larger than the crop along an axis, bool `[2]`. Along the
         others all of the image is in the crop, with padding around it.
@@ -41,7 +41,7 @@ class CropOffsets(NamedTuple):
       columns: offsets along the columns, int32 `[C]`.
     """
 
-    cut_sides: tf.Tensor
+    crop_sides: tf.Tensor
     result_sides: tf.Tensor
     is_cropped: tf.Tensor
     rows: tf.Tensor
@@ -59,10 +59,10 @@ class CropOffsets(NamedTuple):
         scaled_sides = scale_sides(image_sides, scale)
         is_cropped = scaled_sides > canvas
         canvas_in_image = tf.clip_by_value(scale_sides(canvas, 1 / scale), 1, image_sides)
-        cut_sides = tf.where(is_cropped, canvas_in_image, image_sides)
-        last_offset = tf.where(is_cropped, image_sides - cut_sides, canvas - scaled_sides)
+        crop_sides = tf.where(is_cropped, canvas_in_image, image_sides)
+        last_offset = tf.where(is_cropped, image_sides - crop_sides, canvas - scaled_sides)
         return cls(
-            cut_sides=cut_sides,
+            crop_sides=crop_sides,
             result_sides=tf.minimum(scaled_sides, canvas),
             is_cropped=is_cropped,
             rows=tf.range(last_offset[0] + 1),
@@ -98,11 +98,10 @@ class CropOffsets(NamedTuple):
           flip: whether left and right are swapped, scalar bool; None for never.
         """
         return Window(
-            cut=tf.concat([self.crop_corner(offset), self.cut_sides], axis=0),
+            crop=tf.concat([self.crop_corner(offset), self.crop_sides], axis=0),
             size=self.result_sides,
             flip=flip,
-            before=self.padding_before(offset),
-            canvas=canvas,
+            padding=Padding(before=self.padding_before(offset), result_size=canvas),
         )
 
     def visible_lines(self, axis: int, length: tf.Tensor) -> tf.Tensor:
@@ -152,4 +151,4 @@ class CropOffsets(NamedTuple):
         Scaling down takes the nearest pixel and passes over others. Of the 4 rows 0, 1, 2, 3 of a
         crop, a result of 2 rows shows 1 and 3.
         """
-        return sources(self.cut_sides[axis], self.result_sides[axis])
+        return nearest_positions(self.crop_sides[axis], self.result_sides[axis])

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from voc_seg_tfrecord.arrays import Size, parse_size
 from voc_seg_tfrecord.pipeline.seeds import coin, random_offsets
-from voc_seg_tfrecord.pipeline.window import Example, Window, image_size
+from voc_seg_tfrecord.pipeline.window import Example, Padding, Window, image_size
 
 
 def center_crop_or_pad(example: Mapping[str, Any], size: Size) -> Example:
@@ -78,6 +78,7 @@ def _crop_or_pad(example: Mapping[str, Any], canvas: tuple[int, int], offset: tf
     """Crops at an offset along the axes that are too long, pads by it along the others."""
     current = image_size(example)
     is_cropped = current > canvas
-    cut_sides = tf.minimum(current, canvas)
-    cut = tf.concat([tf.where(is_cropped, offset, 0), cut_sides], axis=0)
-    return Window(cut=cut, before=tf.where(is_cropped, 0, offset), canvas=canvas).apply(example)
+    crop_sides = tf.minimum(current, canvas)
+    crop = tf.concat([tf.where(is_cropped, offset, 0), crop_sides], axis=0)
+    padding = Padding(before=tf.where(is_cropped, 0, offset), result_size=canvas)
+    return Window(crop=crop, padding=padding).apply(example)

@@ -1,4 +1,4 @@
-"""A window: which part of an image is kept, its new size, and its place in the result.
+"""A window: which crop of an image is kept, its new size, and its position in the result.
 
 Every geometric operation is a window. It is planned from sizes alone, before a pixel is decoded,
 and then applied to the image and to each mask, which keeps them aligned. Only the part of an image
@@ -17,6 +17,9 @@ import tensorflow as tf
 from voc_seg_tfrecord.arrays import SAMPLE_WEIGHT, find_fill_values
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import CHANNELS, FILL, HEIGHT, IMAGE, WHOLE_IMAGE_FEATURES, WIDTH
+
+_MARGIN_COLUMNS = 2
+"""Columns beside a crop of a JPEG that its colors may depend on; they lie two pixels apart."""
 
 Example: TypeAlias = dict[str, Any]
 """Feature names and tensors."""
@@ -81,22 +84,49 @@ def image_size(example: Mapping[str, Any]) -> tf.Tensor:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Padding:
+    """The pixels that are added around an image.
+
+    Attributes:
+      before: int32 `[2]`, rows of padding above and columns of padding to the left.
+      result_size: height and width of the result; the rest of it is padding, too.
+    """
+
+    before: tf.Tensor
+    result_size: tuple[int, int]
+
+    def apply(self, image: tf.Tensor, fill: int) -> tf.Tensor:
+        """Returns an image or mask `[H, W, C]` with padding of one value.
+
+        Its rows are padded as rows of single values. On a CPU that takes a sixth of the time of
+        padding rows of pixels.
+        """
+        height, width, channels = tf.unstack(tf.shape(image))
+        top, left = tf.unstack(self.before)
+        result_height, result_width = self.result_size
+        bottom = result_height - top - height
+        right = result_width - left - width
+        rows = tf.reshape(image, [height, width * channels])
+        paddings = [[top, bottom], [left * channels, right * channels]]
+        padded = tf.pad(rows, paddings, constant_values=tf.cast(fill, image.dtype))
+        return tf.reshape(padded, [result_height, result_width, channels])
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Window:
     """What is done to the image and each mask of an example, in this order.
 
     Attributes:
-      cut: int32 `[4]`, top, left, height and width of the crop; None keeps all.
+      crop: int32 `[4]`, top, left, height and width of the crop; None keeps all.
       size: int32 `[2]`, height and width that the crop is resized to; None does not resize.
       flip: scalar bool, whether left and right are swapped; None does not.
-      before: int32 `[2]`, rows of padding above and columns of padding to the left.
-      canvas: height and width of the result, the rest of it padding; None adds none.
+      padding: what is added around it; None adds nothing.
     """
 
-    cut: tf.Tensor | None = None
+    crop: tf.Tensor | None = None
     size: tf.Tensor | None = None
     flip: tf.Tensor | None = None
-    before: tf.Tensor | None = None
-    canvas: tuple[int, int] | None = None
+    padding: Padding | None = None
 
     def apply(self, example: Mapping[str, Any]) -> Example:
         """Applies the window; leaves out features that describe only the complete image."""
@@ -117,50 +147,38 @@ class Window:
           name: of its feature.
           fill: the value of padding.
         """
-        image = self._cut_out(source, name)
+        image = self._decode_and_crop(source, name)
         if self.size is not None:
             image = _resize(image, self.size, name)
         if self.flip is not None:
             image = _flip_if(self.flip, image)
-        if self.canvas is not None:
-            image = self._pad(image, fill, self.canvas)
-        channels = source.shape[-1] if source.shape.rank == 3 else None
-        if channels is None:
-            channels = CHANNELS[name]
-        return tf.ensure_shape(image, [*self._static_size(), channels])
+        if self.padding is not None:
+            image = self.padding.apply(image, fill)
+        return tf.ensure_shape(image, [*self._static_size(), _static_channels(source, name)])
 
     def _static_size(self) -> tuple[int | None, int | None]:
         """Returns the result's height and width as far as a graph knows them."""
-        if self.canvas is not None:
-            return self.canvas
+        if self.padding is not None:
+            return self.padding.result_size
         size = None if self.size is None else tf.get_static_value(self.size)
         if size is None:
             return None, None
         height, width = size.tolist()
         return height, width
 
-    def _cut_out(self, image: tf.Tensor, name: str) -> tf.Tensor:
+    def _decode_and_crop(self, image: tf.Tensor, name: str) -> tf.Tensor:
+        """Returns the crop of an image or mask, decoded if it was not before."""
         if is_encoded(image):
-            if self.cut is None:
+            if self.crop is None:
                 return decode({name: image})[name]
-            return decode_window(image, name, self.cut)
-        return image if self.cut is None else cut_window(image, self.cut)
+            return decode_crop(image, name, self.crop)
+        return image if self.crop is None else crop_pixels(image, self.crop)
 
-    def _pad(self, image: tf.Tensor, fill: int, canvas: tuple[int, int]) -> tf.Tensor:
-        """Puts an image or mask `[h, w, C]` into the canvas.
 
-        Its rows are padded as rows of single values. On a CPU that takes a sixth of the time of
-        padding rows of pixels.
-        """
-        height, width, channels = tf.unstack(tf.shape(image))
-        top, left = tf.unstack(self.before)
-        canvas_height, canvas_width = canvas
-        bottom = canvas_height - top - height
-        right = canvas_width - left - width
-        rows = tf.reshape(image, [height, width * channels])
-        paddings = [[top, bottom], [left * channels, right * channels]]
-        padded = tf.pad(rows, paddings, constant_values=tf.cast(fill, image.dtype))
-        return tf.reshape(padded, [canvas_height, canvas_width, channels])
+def _static_channels(source: tf.Tensor, name: str) -> int:
+    """Returns how many channels an image or mask has: as its tensor says, or as all of its name."""
+    channels = source.shape[-1] if source.shape.rank == 3 else None
+    return CHANNELS[name] if channels is None else channels
 
 
 def _resize(image: tf.Tensor, size: tf.Tensor, name: str) -> tf.Tensor:
@@ -181,13 +199,13 @@ def _resize_nearest(mask: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
     Complete rows are copied and then, transposed, complete columns: on a CPU that takes a
     quarter of the time of `tf.image.resize(method="nearest")`, which copies single pixels.
     """
-    rows = sources(tf.shape(mask)[0], size[0])
-    columns = sources(tf.shape(mask)[1], size[1])
+    rows = nearest_positions(tf.shape(mask)[0], size[0])
+    columns = nearest_positions(tf.shape(mask)[1], size[1])
     turned = tf.gather(tf.transpose(mask, [1, 0, 2]), columns)
     return tf.gather(tf.transpose(turned, [1, 0, 2]), rows)
 
 
-def sources(length: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
+def nearest_positions(length: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
     """Returns which of `length` pixels lies under the middle of each of `target` pixels."""
     scale = tf.cast(length, tf.float32) / tf.cast(target, tf.float32)
     middles = (tf.range(tf.cast(target, tf.float32)) + 0.5) * scale
@@ -197,10 +215,6 @@ def sources(length: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
 def _flip_if(is_flipped: tf.Tensor, image: tf.Tensor) -> tf.Tensor:
     """Swaps left and right if a scalar bool is true."""
     return tf.cond(is_flipped, lambda: tf.reverse(image, axis=[1]), lambda: image)
-
-
-_MARGIN_COLUMNS = 2
-"""The colors of a JPEG lie at most two pixels apart."""
 
 
 def decode(example: Mapping[str, Any]) -> Example:
@@ -222,35 +236,40 @@ def decode(example: Mapping[str, Any]) -> Example:
     return decoded
 
 
-def decode_window(data: tf.Tensor, name: str, window: tf.Tensor) -> tf.Tensor:
-    """Decodes the part of an image or mask that a window, int32 `[4]`, lies on.
+def decode_crop(data: tf.Tensor, name: str, crop: tf.Tensor) -> tf.Tensor:
+    """Decodes a crop of an image or mask.
+
+    Args:
+      data: the bytes of the file, scalar string.
+      name: of its feature.
+      crop: top, left, height and width, int32 `[4]`.
 
     Returns:
       uint8 `[height, width, channels]`: the same pixels as cropping the decoded image.
     """
     if name != IMAGE:
-        return cut_window(_decode_mask(data), window)
+        return crop_pixels(_decode_mask(data), crop)
     return tf.cond(
         tf.io.is_jpeg(data),
-        lambda: _decode_jpeg_window(data, window),
-        lambda: cut_window(_decode_any(data), window),
+        lambda: _decode_jpeg_crop(data, crop),
+        lambda: crop_pixels(_decode_any(data), crop),
     )
 
 
-def cut_window(image: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
-    """Crops a decoded image or mask to a window."""
-    begin = tf.concat([window[:2], [0]], axis=0)
-    return tf.slice(image, begin, tf.concat([window[2:], [-1]], axis=0))
+def crop_pixels(image: tf.Tensor, crop: tf.Tensor) -> tf.Tensor:
+    """Crops a decoded image or mask `[H, W, C]` to top, left, height and width, int32 `[4]`."""
+    begin = tf.concat([crop[:2], [0]], axis=0)
+    return tf.slice(image, begin, tf.concat([crop[2:], [-1]], axis=0))
 
 
-def _decode_jpeg_window(data: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
+def _decode_jpeg_crop(data: tf.Tensor, crop: tf.Tensor) -> tf.Tensor:
     """Decodes a few columns more on both sides than are wanted, and drops them.
 
     Color is interpolated from neighbors where a JPEG has less of it than pixels, and
-    `decode_and_crop_jpeg` does not look beyond its window: its outermost columns would not
+    `decode_and_crop_jpeg` does not look beyond its crop: its outermost columns would not
     be those of the complete image.
     """
-    top, left, height, width = tf.unstack(window)
+    top, left, height, width = tf.unstack(crop)
     full_height, full_width, _ = tf.unstack(tf.io.extract_jpeg_shape(data))
 
     def decode_part() -> tf.Tensor:
