@@ -96,6 +96,13 @@ GROUPED = {
         [f"PAT{p}_study{s}_{n}" for p in range(4) for s in range(2) for n in (3, 90)],
         4,
     ),
+    "sessions": (frames("session{}-{}", 4, range(6)), 4),
+    "visits": (frames("VISIT{:02}_F{}", 4, range(6)), 4),
+    "sessions of a person": (
+        [f"{who}_session{n}" for who in ("ann", "bob", "eve", "ian") for n in range(6)],
+        4,
+    ),
+    "tracks of a drive": (frames("drive_{}_track{}", 4, range(6)), 4),
     "crops of photos": ([f"{w}_crop{n}" for w in ("oak", "elm", "fir") for n in (1, 2)], 3),
     "scenes": ([f"scene_{y}_{x}" for y in range(4) for x in range(4)], 4),
     "a word that ends as another does": (

@@ -10,11 +10,19 @@ scene2_x             an axis: a row or column
 
 import re
 
-WHOLES = "patient|pat|subject|subj|sub|case|scan|study|sequence|seq|video|vid|clip|scene|volume|vol"
+_ALWAYS_WHOLES = (
+    "patient|pat|subject|subj|sub|case|scan|study|sequence|seq|video|vid|clip|scene|volume|vol"
+)
+WHOLES = (
+    f"{_ALWAYS_WHOLES}|session|ses|visit|series|exam|lesion|specimen|donor|flight|route|track"
+    "|trip|drive|shot|episode|recording"
+)
+"""Words for wholes. Some may be parts of what stands before them: `rome_session1`."""
+
 PARTS = "frame|slice|tile|patch|crop"
 _AXES = "x|y|r|c|h|w|i|j|row|col|column"
 
-_WHOLE_AT_END = re.compile(rf"(?i)(?:^|[^a-z])(?:{WHOLES}|camera|cam)[_ -]?$")
+_WHOLE_AT_END = re.compile(rf"(?i)(?:^|[^a-z])(?:{_ALWAYS_WHOLES}|camera|cam)[_ -]?$")
 _PART_AT_END = re.compile(rf"(?i)(?:^|[^a-z])(?:{PARTS})[_ -]?$")
 _AXIS_AT_END = re.compile(rf"(?i)(?:^|[^a-z])(?:{_AXES})[_-]?$")
 _YEAR_OF_VOC_AT_END = re.compile(r"(?:^|/)(?:19|20)\d\d_$")
@@ -22,7 +30,7 @@ _YEAR_AND_MONTH_AT_END = re.compile(r"(?<!\d)(?:19|20)\d\d(?P<dash>[_-])[01]\d(?
 
 
 def ends_with_whole(front: str) -> bool:
-    """Says whether a word for a whole, such as `patient_`, stands before a number."""
+    """Says whether a word that is always for a whole stands before a number: `patient_`."""
     return _WHOLE_AT_END.search(front) is not None
 
 
