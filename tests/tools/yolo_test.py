@@ -103,6 +103,11 @@ def test_class_names_are_read_from_yaml(text, names):
         ("names: 3\n", "the names '3', which are no list"),
         ("names: cat\n", "the names 'cat', which are no list"),
         ("names: {0: car, 1.5: tree}\n", "the class number 1.5"),
+        ("names: &a [car]\nothers: *a\n", "YAML with aliases"),
+        (f"names: {'[' * 200_000}", "YAML of more than 100 lists within each other"),
+        (f"names: [{'car, ' * 300_000}]", "YAML of 1,500,009 characters, more than 1,048,576"),
+        ("names: {[a]: car}\n", "the key ['a']"),
+        ("names: {0: car, 0: tree}\n", "the key 0 twice"),
     ],
 )
 def test_yaml_that_does_not_name_the_classes_is_an_error(text, found):

@@ -17,12 +17,10 @@ from voc_seg_tfrecord.core.split_names import only_split_in
 from voc_seg_tfrecord.formats.listed_images import IMAGE_COLUMNS, ListedImages, Vocabulary
 from voc_seg_tfrecord.formats.split_tables import read_table
 from voc_seg_tfrecord.formats.table_divisions import MAX_SAMPLED_ROWS, MAX_SPLITS, Row
+from voc_seg_tfrecord.formats.yaml_checks import LOADER, EndlessYamlError, check_yaml
 
 ImagesBelow = Callable[[str], Sequence[str]]
 """Returns the ids of the images below a folder that a text names; none if there is no such one."""
-
-MAX_YAML_CHARACTERS = 1 << 20
-"""A YAML of this length takes a second to read."""
 
 _MAX_KEYS_ABOVE_A_LIST = 5
 _KEY_COLUMN = ""
@@ -62,16 +60,14 @@ def load_yaml(text: str) -> Any:
     """Returns what a YAML holds: lists, dicts and texts, as `007` stays as it is.
 
     Raises:
-      DocumentError: if it is none, is long, has a key twice, or refers to parts of itself.
+      DocumentError: if it is none, is long or deep, has a key twice, or refers to parts of itself.
     """
-    if len(text) > MAX_YAML_CHARACTERS:
-        raise DocumentError(f"YAML of {len(text):,} characters, more than {MAX_YAML_CHARACTERS:,}")
-    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, loader)):
-            raise DocumentError("YAML with aliases (*)")  # these may make it endless
-        node = yaml.compose(text, loader)
+        check_yaml(text)
+        node = yaml.compose(text, LOADER)
         return _plain_value(node) if node is not None else None
+    except EndlessYamlError as error:
+        raise DocumentError(str(error)) from None
     except (yaml.YAMLError, RecursionError) as error:
         raise DocumentError(f"no YAML: {' '.join(str(error).split())}") from None
 

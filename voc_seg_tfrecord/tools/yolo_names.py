@@ -1,6 +1,6 @@
 """The names of YOLO's classes: `data.yaml`, or `classes.txt`, which other tools write."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 import dataclasses
 import posixpath
 from typing import Any
@@ -11,6 +11,7 @@ from voc_seg_tfrecord.core.class_lists import parse_list
 from voc_seg_tfrecord.core.class_parsers import split_lines
 from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.formats.yaml_checks import check_yaml
 from voc_seg_tfrecord.tools.shapes import UNUSABLE, ListedClass, as_written
 from voc_seg_tfrecord.tools.tool import FolderFiles
 
@@ -104,10 +105,14 @@ class _LoaderOfDistinctKeys(yaml.SafeLoader):
     """Refuses a key that an object has twice, of which YAML's own loader drops the first value."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=deep) for key, _ in node.value]
-        for number, key in enumerate(keys):
-            if key in keys[:number]:
+        keys = set[Any]()
+        for node_of_key, _ in node.value:
+            key = self.construct_object(node_of_key, deep=True)
+            if not isinstance(key, Hashable):
+                raise ValueError(f"the key {str(key)[:40]}")
+            if key in keys:
                 raise ValueError(f"the key {str(key)[:40]} twice")
+            keys.add(key)
         return dict(super().construct_mapping(node, deep=deep))
 
 
@@ -115,12 +120,10 @@ def _load_yaml(data: bytes) -> Any:
     """Returns the content of YAML.
 
     Raises:
-      ValueError: if it cannot be read, or has an alias, by which a few bytes may stand for
-        gigabytes.
+      ValueError: if it cannot be read, or might take without end.
     """
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(data)):
-            raise ValueError("an alias (*), which is not read")
+        check_yaml(data)
         return yaml.load(data, _LoaderOfDistinctKeys)
     except yaml.YAMLError as error:
         raise ValueError(f"not readable as YAML: {str(error)[:100]}") from None
