@@ -337,6 +337,7 @@ UNREAD = {
     "a key twice in JSON": {"t.json": '{"train": ["k00"], "train": ["k01"], "val": ["k02"]}'},
     "a key twice in YAML": {"t.yaml": "train: [k00]\ntrain: [k01]\nval: [k02]\n"},
     "YAML with aliases": {"t.yaml": "a: &a [k00]\ntrain: *a\nval: [k01]\n"},
+    "YAML without an end": {"t.yaml": f"train: [k00]\nval: [k01]\nx: {'[' * 200_000}\n"},
     "prose": {
         "t.txt": "".join(
             f"{i} is, as we say,{' now' * n} {s}\n" for n, (i, s) in enumerate(rows_of())
@@ -482,14 +483,12 @@ BY_NUMBERS = "".join(f"{n} 000{n}.jpg\n" for n in (7, 8, 9)), "7 0\n8 1\n9 0\n"
     ("texts", "note"),
     [
         ({"config.json": '{"train": {"lr": 0.1}, "val": [0.5]}', "log.csv": "n,loss\n1,0.5\n"}, ""),
-        (dict(zip(("images.txt", "train_test_split.txt"), BY_NUMBERS, strict=True)), CALLED),
         ({"meta/train.csv": "id\nother1\nother2\n"}, CALLED),
-        ({"t.csv": "id,split\nx7,train\nx8,val\n"}, SAYS),
-        ({"t.json": '{"train": ["x7"], "val": ["x8"]}'}, SAYS),
-        ({"t.json": '[{"id": "x", "split": "train"}, {"id": "y", "split": "val"}]'}, SAYS),
+        ({"meta/val.csv": "id\nother1\n", "test.csv": "id\nother2\n"}, CALLED),
+        ({"t.csv": "id,split\nx7,test\nx8,val\n"}, SAYS),
     ],
 )
-def test_a_text_that_says_splits_of_other_images_is_noted_and_no_list(tmp_path, texts, note):
+def test_texts_that_say_no_train_of_other_images_are_noted_and_no_lists(tmp_path, texts, note):
     put(tmp_path, ids=["0007", "0008", "0009"])
     for name, text in texts.items():
         exports.put(tmp_path, name, text)
@@ -497,6 +496,61 @@ def test_a_text_that_says_splits_of_other_images_is_noted_and_no_list(tmp_path, 
     assert splits == {"train": ["0007", "0008", "0009"]}
     assert not note or any(n.startswith([*texts][-1] + note) for n in plan.notes)
     assert ("There are no lists, so all images are in train." in plan.notes) == (not note)
+
+
+OTHER_NAMES = {
+    "a table of numbers": dict(
+        zip(("images.txt", "train_test_split.txt"), BY_NUMBERS, strict=True),
+    ),
+    "a table": {"t.csv": "id,split\nx7,train\nx8,val\n"},
+    "a table without endings": {"t.csv": "id,split\n7.jpg,train\n8.jpg,train\n9.jpg,val\n"},
+    "a table with more zeros": {"t.csv": "id,split\n000007,train\n000009,test\n"},
+    "a table for each split": {"train.csv": "id\n7.jpg\n8.jpg\n", "val.csv": "id\n9.jpg\n"},
+    "JSON by split": {"t.json": '{"train": ["x7"], "val": ["x8"]}'},
+    "JSON of rows": {"t.json": '[{"id": "x", "split": "train"}, {"id": "y", "split": "val"}]'},
+    "JSON by name": {"t.json": '{"7": "train", "8": "train", "9": "val"}'},
+    "JSON of objects": {"t.json": '{"7": {"set": "train"}, "9": {"set": "test", "n": 1}}'},
+    "JSON for each split": {"train.json": "[7.5, 8.5]", "test.json": '["9.jpg"]'},
+    "YAML by name": {"t.yaml": "7: train\n8: train\n9: val\n"},
+    "YAML that repeats a rounded name": {"t.yaml": "train: [1.0, 1.0]\nval: [1.0]\n"},
+    "JSON that repeats a rounded name": {"t.json": '{"1": "train", "1": "val", "2": "val"}'},
+}
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_splits_of_names_that_no_image_has_stop_the_build_if_nothing_else_divides(tmp_path, name):
+    put(tmp_path, ids=["0007", "0008", "0009"])
+    for file, text in OTHER_NAMES[name].items():
+        exports.put(tmp_path, file, text)
+    with pytest.raises(ListError, match="splits of names that no image has") as caught:
+        found(tmp_path)
+    assert "correct the names" in caught.value.remedy
+    assert found(tmp_path, splits={"train": 1.0})[0] == {"train": ["0007", "0008", "0009"]}
+    exports.put(tmp_path, "splits/train.txt", "0007\n0008\n")
+    exports.put(tmp_path, "splits/val.txt", "0009\n")
+    assert found(tmp_path)[0] == {"train": ["0007", "0008"], "validation": ["0009"]}
+
+
+TRAIN_ALONE = {
+    "the title of a column": {"t.csv": "train,calib\n0007,0009\n0008,\n"},
+    "titles of 0 and 1": {"t.csv": "id,train,calib\n0007,1,0\n0008,1,0\n0009,0,1\n"},
+    "values": {"t.json": '{"0007": "train", "0008": "train", "0009": "calib"}'},
+    "words beside names": {"t.txt": "0007 train\n0008 train\n0009 calib x\n"},
+    "sections": {"t.txt": "[train]\n0007\n0008\n[calib]\n0009\n"},
+    "test among titles": {"t.csv": "train_v1,hold-out\n0007,0009\n0008,\n"},
+}
+
+
+@pytest.mark.parametrize("name", TRAIN_ALONE)
+def test_train_beside_an_unknown_word_stops_the_build_in_each_form(tmp_path, name):
+    put(tmp_path, ids=["0007", "0008", "0009"])
+    for file, text in TRAIN_ALONE[name].items():
+        exports.put(tmp_path, file, text)
+    with pytest.raises(ListError, match="in a form that is not read"):
+        found(tmp_path)
+    exports.put(tmp_path, "splits/train.txt", "0007\n0008\n")
+    exports.put(tmp_path, "splits/val.txt", "0009\n")
+    assert found(tmp_path)[0] == {"train": ["0007", "0008"], "validation": ["0009"]}
 
 
 def labels(head, row):

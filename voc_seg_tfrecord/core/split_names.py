@@ -50,12 +50,20 @@ SHORT_WORDS: Mapping[str, str] = {
 
 OTHER_WORDS: Mapping[str, str] = {
     "va": "validation",
+    "vali": "validation",
     "validate": "validation",
+    "validating": "validation",
+    "crossval": "validation",
+    "devel": "validation",
+    "development": "validation",
     "eval": "validation",
     "evaluation": "validation",
     "minival": "validation",
     "te": "test",
+    "tests": "test",
+    "minitest": "test",
     "holdout": "test",
+    "heldout": "test",
 }
 """The split of each word that may also mean something else, such as scores."""
 
@@ -105,7 +113,12 @@ _PLAIN_WORDS_ALONE = re.compile(f"(?:{_PLAIN_WORD.pattern})+")
 _SPLIT_AMONG_LETTERS = re.compile(
     f"(voc|data)?({_PLAIN_WORD.pattern}|evaluation|eval|holdout|dev)([a-z]*)"
 )
-_WORDS_OF_TWO = {("test", "dev"): "test", ("hold", "out"): "holdout"}
+_WORDS_OF_TWO = {
+    ("test", "dev"): "test",
+    ("hold", "out"): "holdout",
+    ("held", "out"): "heldout",
+    ("cross", "val"): "crossval",
+}
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 

@@ -303,3 +303,45 @@ def test_parts_in_folders_of_tests_make_splits_with_names_that_tfds_takes(tmp_pa
 def test_two_folders_whose_names_tfds_would_take_as_one_split_are_asked_about(tmp_path):
     put_folders(tmp_path, {"train": "ab", "Test 1": "cd", "Test-1": "ef"})
     refused(tmp_path, "'Test 1' and 'Test-1', which would both be the split 'Test_1'")
+
+
+@pytest.mark.parametrize(
+    "pattern", ["{split}_{id}", "{id}_{split}", "{split}set-{id}", "a_{split}_images {id}"]
+)
+@pytest.mark.parametrize(
+    "names", ["train val test", "val test", "Training Valid", "train_test val"]
+)
+def test_names_of_images_that_say_several_splits_are_asked_about(tmp_path, names, pattern):
+    for number, name in enumerate(names.split()):
+        ids = [pattern.format(split=name, id=one) for one in "abc"[number:]]
+        exports.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
+    told = refused(tmp_path, "names of images that say several splits", VocSegError)
+    assert "train.txt" in told
+    plan = plan_of(tmp_path, **said_by("--splits train=1"))
+    assert [*plan.splits] == ["train"]
+
+
+@pytest.mark.parametrize(
+    "ids", [["test_a", "test_b"], ["train_a", "bus_a"], ["train_a", "val_a", *"bcdef"]]
+)
+def test_names_of_images_with_one_split_or_few_such_names_are_all_train(tmp_path, ids):
+    exports.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
+    assert images_of(plan_of(tmp_path)) == {"train": sorted(ids)}
+
+
+@pytest.mark.parametrize("names", ["train_v1 val_unseen", "road_train sky_val", "tr_b my_test"])
+def test_folders_of_several_splits_with_other_words_are_asked_about(tmp_path, names):
+    put_folders(tmp_path, dict(zip(names.split(), ("abc", "def"), strict=True)))
+    told = refused(tmp_path, "in folders that are called as splits", VocSegError)
+    option = told.partition("take the folders with ")[2].partition(", or all")[0]
+    splits = images_of(plan_of(tmp_path, **said_by(option)))
+    assert sorted(map("".join, splits.values())) == ["abc", "def"]
+
+
+@pytest.mark.parametrize("name", ["calib", "unseen", "site_b"])
+def test_a_folder_where_folders_of_splits_lie_is_not_silently_train(tmp_path, name):
+    for scene, ids in {"rome": "abc", "bonn": "def"}.items():
+        for folder, one in zip(["train", "val", name], ids, strict=True):
+            images = f"{scene}/{folder}/images/{{}}.jpg"
+            exports.put_pairs(tmp_path, one, images, f"{scene}/{folder}/masks/{{}}.png")
+    refused(tmp_path, f"images in a folder {name}, where other images lie in", VocSegError)

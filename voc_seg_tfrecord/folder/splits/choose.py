@@ -118,14 +118,32 @@ def _check_unclear_texts(
         if not is_outside_given_lists and _stops_build(unclear, evidence, candidates):
             raise not_understood_error(evidence, unclear)
         notes.append(f"{unclear.file} is not read: it has {unclear.content}.")
+    if not candidates and not user_gave_lists:
+        _check_not_divided_by_other_names(evidence)
     return notes
+
+
+def _check_not_divided_by_other_names(evidence: SplitEvidence) -> None:
+    """Checks that no texts say train and another split of names that no image has.
+
+    Raises:
+      ListError: if some do: the names may be those of the images in another form.
+    """
+    texts = evidence.of_other_names
+    splits = {split for text in texts for split in text.splits}
+    if len(splits) > 1 and not splits.isdisjoint(TO_TRAIN_ON):
+        raise not_understood_error(evidence, texts[0])
 
 
 def _stops_build(
     unclear: UnclearText, evidence: SplitEvidence, candidates: Sequence[SplitCandidate]
 ) -> bool:
     """Says whether a text that is not understood may divide the images."""
-    if unclear.names_most or not candidates:
+    if not candidates:
+        return True
+    if unclear.is_weak:
+        return False
+    if unclear.names_most:
         return True
     without_split = _labeled_without_split(evidence, candidates)
     if unclear.has_wrong_names:

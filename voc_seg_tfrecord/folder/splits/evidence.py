@@ -27,6 +27,7 @@ class SplitEvidence:
       unclear: the texts that name images and splits, and are not understood.
       ids_by_group: the images of each group that a text may name in place of images.
       list_names_group: whether a text names such a group.
+      of_other_names: the texts that say splits of names that no image has.
     """
 
     tree: VocTree
@@ -36,6 +37,7 @@ class SplitEvidence:
     unclear: Sequence[UnclearText] = ()
     ids_by_group: IdsByGroup = dataclasses.field(default_factory=dict)
     list_names_group: bool = False
+    of_other_names: Sequence[UnclearText] = ()
 
     @classmethod
     def find(
@@ -64,6 +66,7 @@ class SplitEvidence:
             texts.unclear,
             ids_by_group=ids_by_group,
             list_names_group=texts.name_group,
+            of_other_names=texts.of_other_names,
         )
 
     @functools.cached_property

@@ -23,7 +23,13 @@ from voc_seg_tfrecord.core.split_names import (
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_text import ListText
-from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText, Use, as_unclear, judge_text
+from voc_seg_tfrecord.folder.splits.list_verdicts import (
+    UnclearText,
+    Use,
+    as_unclear,
+    as_unclear_of_other_names,
+    judge_text,
+)
 from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, rank_of
 from voc_seg_tfrecord.folder.splits.wrong_names import (
@@ -58,12 +64,14 @@ class FoundTexts:
       lists: what names images, the most usual folders first.
       notes: on texts that make no split.
       unclear: the texts that are not understood.
+      of_other_names: the texts that say splits of names that no image has.
       name_group: whether one of them names a group in place of images.
     """
 
     lists: list[SplitList]
     notes: list[str]
     unclear: list[UnclearText]
+    of_other_names: list[UnclearText]
     name_group: bool = False
 
 
@@ -82,7 +90,7 @@ def find_lists(
     if user_gave_lists:
         lists_of_user = posixpath.normpath(posixpath.join(tree.root_below_given, tree.layout.lists))
     reader = ListReader(Vocabulary(image_names))
-    texts = FoundTexts([], [], [])
+    texts = FoundTexts([], [], [], [])
     name_group = False
     for path in _paths_of_texts(tree, image_names, texts.notes):
         rank = rank_of(path, tree.root_below_given, lists_of_user)
@@ -103,7 +111,7 @@ def find_lists(
     lists = _drop_splits_of_scores(texts.lists)
     lists = _drop_splits_of_classes(lists, texts.notes)
     lists.sort(key=lambda one: (one.rank, one.file.count("/"), one.file))
-    return FoundTexts(lists, texts.notes, texts.unclear, name_group)
+    return dataclasses.replace(texts, lists=lists, name_group=name_group)
 
 
 def _add_by_verdict(text: ListText, texts: FoundTexts) -> None:
@@ -113,9 +121,12 @@ def _add_by_verdict(text: ListText, texts: FoundTexts) -> None:
         texts.lists.extend(text.as_lists())
         return
     texts.lists.extend(text.as_lists_without_splits())
-    if verdict.use is not Use.NO_SPLITS:
+    if verdict.use in (Use.UNCLEAR, Use.WRONG_NAMES):
         texts.unclear.append(as_unclear(text, verdict))
-    elif verdict.reason:
+        return
+    if verdict.use is Use.OTHER_NAMES:
+        texts.of_other_names.append(as_unclear_of_other_names(text))
+    if verdict.reason:
         texts.notes.append(f"{text.path} {verdict.reason}, so it makes no split.")
 
 

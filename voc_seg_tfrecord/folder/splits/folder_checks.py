@@ -8,11 +8,13 @@ from etils import epath
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.layout import Part
 from voc_seg_tfrecord.core.split_names import (
+    SPLIT_BY_WORD,
     is_mixed_name,
     is_plain_name,
     list_splits_in,
     parse_split_name,
     split_but_for_number,
+    words,
 )
 from voc_seg_tfrecord.folder.splits.folders import (
     SplitFolders,
@@ -25,6 +27,7 @@ from voc_seg_tfrecord.folder.splits.folders import (
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 _NOT_TO_TRAIN_ON = ("validation", "test")
+_MIN_LETTERS_OF_SPLIT = 3
 
 
 def check_masks_have_images(split_folders: SplitFolders) -> None:
@@ -116,14 +119,56 @@ def _check_name_not_mixed(name: str, path: epath.Path) -> None:
 
 
 def check_all_train(split_folders: SplitFolders) -> None:
-    """Checks that no image lies in a folder of another split, before all become train.
+    """Checks that no folder and no image is called as another split, before all become train.
 
     Raises:
-      LayoutError: if one does.
+      LayoutError: if one is.
     """
     check_not_mixed(split_folders.tree, split_folders.tree.labeled_ids)
     _check_no_part_of_other_split(split_folders)
     _check_no_folder_of_split(split_folders.tree)
+    _check_no_images_of_several_splits(split_folders.tree)
+
+
+def _check_no_images_of_several_splits(tree: VocTree) -> None:
+    """Checks that the names of images do not say several splits.
+
+    Example: `train_01.png`, `train_02.png` and `val_01.png` in one folder.
+
+    Raises:
+      LayoutError: if they do, and half of the images or more have such a name.
+    """
+    first_by_split: dict[str, str] = {}
+    count = 0
+    for image_id in tree.labeled_ids:
+        splits = _splits_in_name_of_image(posixpath.basename(image_id))
+        count += bool(splits)
+        for split in splits:
+            first_by_split.setdefault(split, image_id)
+    are_many = 2 * count >= len(tree.labeled_ids)
+    if len(first_by_split) < 2 or not are_many:
+        return
+    examples = [tree.images[image_id] for image_id in first_by_split.values()]
+    raise LayoutError(
+        tree.root / tree.layout.images,
+        found=f"names of images that say several splits, such as {', '.join(examples)}",
+        expected="images in folders of splits, or lists",
+        remedy="write the names into a list for each split, such as train.txt and val.txt; or put "
+        "all images into train with --splits train=1",
+        kind="names of images that say splits",
+    )
+
+
+def _splits_in_name_of_image(name: str) -> set[str]:
+    """Returns the splits that words of three letters and more say: two of `train_test_3`.
+
+    Shorter words, as in `tr_3`, may be anything.
+    """
+    return {
+        SPLIT_BY_WORD[word]
+        for word in words(name)
+        if len(word) >= _MIN_LETTERS_OF_SPLIT and word in SPLIT_BY_WORD
+    }
 
 
 def _check_no_part_of_other_split(split_folders: SplitFolders) -> None:
@@ -159,9 +204,21 @@ def _check_no_folder_of_split(tree: VocTree) -> None:
     depth = max((len(path) for path in paths), default=0)
     for level in range(depth):
         names = {path[level] for path in paths if len(path) > level}
-        called_as_splits = sorted(name for name in names if _is_called_as_split(name))
+        called_as_splits = _choose_called_as_splits(names)
         if called_as_splits:
             raise _folders_beside_others_error(tree, called_as_splits, level)
+
+
+def _choose_called_as_splits(folders: Iterable[str]) -> list[str]:
+    """Returns the folders that are called as splits, also with other words if they say several.
+
+    Example: `train_a` and `val_b`; but none of `train_a` and `extra`.
+    """
+    split_by_folder = {name: parse_split_name(name).split for name in folders}
+    with_split = sorted(name for name, split in split_by_folder.items() if split)
+    if len({split_by_folder[name] for name in with_split}) > 1:
+        return with_split
+    return [name for name in with_split if _is_called_as_split(name)]
 
 
 def _is_called_as_split(folder: str) -> bool:

@@ -16,6 +16,7 @@ from voc_seg_tfrecord.core.split_names import (
     only_split_in,
     parse_split_name,
     split_of,
+    words,
 )
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
@@ -103,11 +104,15 @@ class SplitFolders:
         """Finds the parts of the set whose folders say splits: `train/imgs`, `test1/imgs/CVC`.
 
         Parts whose folders say none belong to train, as in `aug/imgs` beside these.
+
+        Raises:
+          LayoutError: if such a part lies where parts of splits lie, and is not called augmented.
         """
         parts_by_folder = self._parts_by_folder_of_split()
         folders_by_split = _group_by_named_split(parts_by_folder)
         if "train" not in folders_by_split or len(folders_by_split) == 1:
             return {}
+        self._check_no_part_in_place_of_split()
         parts_by_split: dict[str, Sequence[str]] = {}
         for split, folders in self._with_literal_splits_beside_train(folders_by_split).items():
             parts = list[str]()
@@ -115,6 +120,37 @@ class SplitFolders:
                 parts += parts_by_folder[folder]
             parts_by_split[split] = parts
         return parts_by_split
+
+    def _check_no_part_in_place_of_split(self) -> None:
+        """Checks that no part lies where parts of splits lie, in a folder that says no split.
+
+        Example: `rome/calib/images` beside `rome/train/images` and `rome/val/images`.
+
+        Raises:
+          LayoutError: if one does, and its folder is not called augmented.
+        """
+        places = set[str]()
+        parts_without_split = []
+        for part in self.labeled_parts():
+            folder = first_folder_of_split(part.images)
+            if folder:
+                places.add(_with_placeholder(part.images, folder))
+            else:
+                parts_without_split.append(part)
+        for part in parts_without_split:
+            for folder in part.images.split("/"):
+                is_augmented = any(word.startswith("aug") for word in words(folder))
+                if _with_placeholder(part.images, folder) in places and not is_augmented:
+                    raise self._part_in_place_of_split_error(part, folder)
+
+    def _part_in_place_of_split_error(self, part: Part, folder: str) -> LayoutError:
+        return LayoutError(
+            self.tree.root / part.images,
+            found=f"images in a folder {folder}, where other images lie in folders of splits",
+            expected="folders whose names say a split, such as train, val or test",
+            remedy="rename the folder, or say which folders are which splits with --images and "
+            "--masks, such as --images train=a/images,test=b/images",
+        )
 
     def _with_literal_splits_beside_train(
         self, folders_by_split: Mapping[str, Sequence[str]]
@@ -158,6 +194,11 @@ class SplitFolders:
                 labeled_folders.add(folder)
                 folder = posixpath.dirname(folder)
         return [part for part in self.tree.layout.parts if part.name in labeled_folders]
+
+
+def _with_placeholder(path: str, folder: str) -> str:
+    """Returns a path with `*` in place of a folder: `rome/*/images` for `rome/train/images`."""
+    return "/".join("*" if name == folder else name for name in path.split("/"))
 
 
 def _divide_images(folders: Sequence[str]) -> bool:

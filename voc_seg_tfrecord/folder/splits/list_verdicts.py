@@ -3,16 +3,23 @@
 A text that names images and splits in a form that is not read is unclear, and so is one whose ids
 have lost their zeros. Unless something else divides the images, it stops the build. `_JUDGES` is
 the table of what is looked at.
+
+Texts whose names are those of no image stop the build too, if nothing divides the images and these
+texts say train and another split: the names may be those of the images in another form.
 """
 
 from collections.abc import Callable, Sequence
 import dataclasses
 import enum
+import re
 
+from voc_seg_tfrecord.core.names import VOC_CLASSES
 from voc_seg_tfrecord.core.split_names import (
     SPLIT_BY_WORD,
+    TO_TRAIN_ON,
     begins_with_name_of_set,
     is_mixed_name,
+    list_splits_in,
     split_but_for_number,
 )
 from voc_seg_tfrecord.folder.files.paths import stem
@@ -21,7 +28,9 @@ from voc_seg_tfrecord.folder.splits.split_lists import ListRank
 from voc_seg_tfrecord.folder.splits.wrong_names import describe_wrong_names
 from voc_seg_tfrecord.formats.list_files import (
     DOCUMENT_ENDINGS,
+    LIST_ENDINGS,
     OTHER_ENDINGS,
+    TABLE_ENDINGS,
     YAML_ENDINGS,
     words_of,
 )
@@ -31,6 +40,15 @@ from voc_seg_tfrecord.formats.listed_images import ListedImages
 # voctest and datatest.
 _FIRST_LETTERS_OF_SPLITS = {word[:2] for word in SPLIT_BY_WORD} | {"vo", "da"}
 _SIGNS_BEFORE_A_WORD = "\ufeff \t\"'[({#-"
+
+_CLASSES_BESIDE_TRAIN = {*VOC_CLASSES} - {"train", "background"}
+"""Classes, in lower case, beside which `train` is one too."""
+
+_VALUE = re.compile(r"""[:,]\s*["']?([\w-]+)["']?\s*(?=[,}\r\n]|$)""")
+"""A word that is the value of a key in JSON or YAML."""
+
+_SPLITS_OF_ANY_DIVISION = frozenset({"train", "test"})
+"""What a text says that is called `split`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +62,8 @@ class UnclearText:
       image_ids: the images that it names.
       names_most: whether it names more than half of the images.
       has_wrong_names: whether its form is read, but its names are not quite those of images.
+      is_weak: whether it stops a build only if nothing else divides the images.
+      splits: the splits that it says; empty if its names are those of images.
     """
 
     file: str
@@ -52,6 +72,8 @@ class UnclearText:
     image_ids: frozenset[str]
     names_most: bool
     has_wrong_names: bool = False
+    is_weak: bool = False
+    splits: frozenset[str] = frozenset()
 
 
 class Use(enum.Enum):
@@ -61,6 +83,7 @@ class Use(enum.Enum):
     NO_SPLITS = "it makes no split"
     UNCLEAR = "it says splits, and is not understood"
     WRONG_NAMES = "it says splits, of names that are not quite those of images"
+    OTHER_NAMES = "it says splits, of names that no image has"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,10 +94,12 @@ class TextVerdict:
       use: what it is good for.
       reason: why it makes no split, in words that go on after the name of the text; or what is in
         it that is not understood. Empty if nobody has to know.
+      is_weak: see `UnclearText`.
     """
 
     use: Use
     reason: str = ""
+    is_weak: bool = False
 
 
 _MAKES_SPLITS = TextVerdict(Use.SPLITS)
@@ -102,7 +127,35 @@ def as_unclear(text: ListText, verdict: TextVerdict) -> UnclearText:
         image_ids=frozenset(image_ids),
         names_most=2 * len(image_ids) > len(image_names),
         has_wrong_names=verdict.use is Use.WRONG_NAMES,
+        is_weak=verdict.is_weak,
     )
+
+
+def as_unclear_of_other_names(text: ListText) -> UnclearText:
+    """Returns a text that says splits of names that no image has."""
+    content = "splits of names that no image has"
+    if text.missing_names:
+        content += f", such as {text.missing_names[0]!r}"
+    return UnclearText(
+        text.path,
+        text.rank,
+        content,
+        image_ids=frozenset(),
+        names_most=False,
+        has_wrong_names=True,
+        is_weak=True,
+        splits=_named_splits(text),
+    )
+
+
+def _named_splits(text: ListText) -> frozenset[str]:
+    """Returns the splits that the keys of a text say, or its values, or its name."""
+    splits = {split_but_for_number(entry.key.rpartition("/")[2]) for entry in text.listed}
+    splits |= {*_count_splits_as_values(text)}
+    splits -= {""}
+    if splits:
+        return frozenset(splits)
+    return frozenset(list_splits_in(stem(text.path))) or _SPLITS_OF_ANY_DIVISION
 
 
 def _judge_unreadable_text(text: ListText) -> TextVerdict | None:
@@ -116,6 +169,9 @@ def _judge_unreadable_text(text: ListText) -> TextVerdict | None:
     lines = [line for line in text.beginning.splitlines() if line.strip()]
     lines_with_images = sum(1 for line in lines if text.reader.names_image(line))
     if not lines_with_images:
+        of_other_names = _judge_documents_of_other_names(text)
+        if of_other_names is not None:
+            return of_other_names
         if text.is_called_as_split:
             return TextVerdict(Use.NO_SPLITS, f"is called as a split, but has {error.found}")
         return _OF_NO_INTEREST
@@ -140,6 +196,8 @@ def _judge_images_of_several_lists(text: ListText) -> TextVerdict | None:
     for lists_of_splits in _lists_of_splits_by_outer_key(text).values():
         if not _have_common_ids(lists_of_splits):
             continue
+        if not text.image_count:
+            return TextVerdict(Use.OTHER_NAMES, "says splits, but of other images")
         different_contents = {frozenset(entry.ids) for entry in lists_of_splits}
         if len(different_contents) == 1:
             return TextVerdict(Use.NO_SPLITS, "names the same images for several splits")
@@ -188,13 +246,13 @@ def _judge_names_of_other_images(text: ListText) -> TextVerdict | None:
     if text.has_enough_images:
         return None
     if any(entry.says_split and not entry.image_count for entry in text.listed):
-        return TextVerdict(Use.NO_SPLITS, "says splits, but of other images")
+        return TextVerdict(Use.OTHER_NAMES, "says splits, but of other images")
     if not text.is_called_as_split or not text.ids or text.names_images_in_unread_form:
         return None
     first_missing = next(name for name in text.ids if name not in text.image_names)
     count = f"only {text.image_count}" if text.image_count else "none"
     return TextVerdict(
-        Use.NO_SPLITS,
+        Use.OTHER_NAMES,
         f"is called as a split, but {count} of its {len(text.ids)} names was found, "
         f"not {first_missing!r}",
     )
@@ -238,13 +296,15 @@ def _judge_unclear_column(text: ListText) -> TextVerdict | None:
 
 
 def _judge_mixed_name(text: ListText) -> TextVerdict | None:
-    """Finds texts that are called as test and another split.
+    """Finds texts that are called as test and another split, or lie in such a folder.
 
-    Example: `train_test.txt`.
+    Examples: `train_test.txt` and `train_test/ids.txt`.
     """
-    name = stem(text.path)
-    if text.image_count and is_mixed_name(name):
-        return _unclear_by_mixed_name(name)
+    if not text.image_count:
+        return None
+    for name in (stem(text.path), *text.path.split("/")[:-1]):
+        if is_mixed_name(name):
+            return _unclear_by_mixed_name(name)
     return None
 
 
@@ -266,7 +326,40 @@ def _judge_words_for_splits(text: ListText) -> TextVerdict | None:
     return TextVerdict(
         Use.UNCLEAR,
         f"names of images and of splits ({', '.join(split_words)}) in a form that is not read",
+        is_weak=_is_weak(split_words, text),
     )
+
+
+def _judge_documents_of_other_names(text: ListText) -> TextVerdict | None:
+    """Finds documents that say a split for each of about as many names as there are images.
+
+    The names are those of no image. A document that is called as a split may be a list of names.
+
+    Example: `{"1": "train", "2": "train", "3": "val"}` of the images 0001, 0002 and 0003.
+    """
+    if text.image_count or not text.has_ending(DOCUMENT_ENDINGS):
+        return None
+    is_list = text.beginning.lstrip("\ufeff \r\n").startswith(("[", "- "))
+    is_empty = not any(words_of(text.beginning))
+    if text.is_called_as_split and is_list and not is_empty:
+        return TextVerdict(Use.OTHER_NAMES, "is called as a split, but names no image")
+    count_by_split = _count_splits_as_values(text)
+    divides = "train" in count_by_split and len(count_by_split) > 1
+    if divides and 2 * sum(count_by_split.values()) >= len(text.image_names):
+        return TextVerdict(Use.OTHER_NAMES, "says splits, but of other images")
+    return None
+
+
+def _count_splits_as_values(text: ListText) -> dict[str, int]:
+    """Returns how many values of keys in JSON or YAML are the name of each split."""
+    if not text.has_ending(DOCUMENT_ENDINGS):
+        return {}
+    count_by_split: dict[str, int] = {}
+    for word in _VALUE.findall(text.beginning):
+        split = split_but_for_number(word)
+        if split:
+            count_by_split[split] = count_by_split.get(split, 0) + 1
+    return count_by_split
 
 
 def _find_split_words(text: ListText) -> Sequence[str]:
@@ -286,16 +379,41 @@ def _find_split_words(text: ListText) -> Sequence[str]:
 
 
 def _divide_images(split_words: Sequence[str], text: ListText) -> bool:
-    """Says whether words divide the images: for several splits, or one for validation or test.
+    """Says whether words divide the images: for several splits, or for one.
 
-    One alone has to begin a line, as the title of a column does: in a sentence it may mean
-    something else. A label may be valid, too.
+    One alone has to be a title, or begin a line: in a sentence it may mean something else. A label
+    may be valid, too. If it is train, what stands for the other splits is not known: then it may
+    also be the value of several images, as long as nothing tells that it is a class.
     """
     if len(split_words) != 1:
         return len(split_words) > 1
     (word,) = split_words
-    if word.lower() == "valid" or split_but_for_number(word) in ("train", "trainval"):
+    if word.lower() == "valid":
         return False
+    is_title = word in words_of(text.beginning.partition("\n")[0])
+    has_place = is_title or _begins_line(word, text)
+    if not _is_for_training(word):
+        return has_place
+    words = [*words_of(text.beginning)]
+    is_class = any(
+        other.lower() in _CLASSES_BESIDE_TRAIN and other not in text.image_names for other in words
+    )
+    return not is_class and (has_place or words.count(word) > 1)
+
+
+def _is_weak(split_words: Sequence[str], text: ListText) -> bool:
+    """Says whether words may well mean something else than splits; see `UnclearText`."""
+    if len(split_words) > 1:
+        return False
+    (word,) = split_words
+    return _is_for_training(word) or not _begins_line(word, text)
+
+
+def _is_for_training(word: str) -> bool:
+    return split_but_for_number(word) in TO_TRAIN_ON
+
+
+def _begins_line(word: str, text: ListText) -> bool:
     lines = text.beginning.splitlines()
     return any(line.lstrip(_SIGNS_BEFORE_A_WORD).startswith(word) for line in lines)
 
@@ -308,7 +426,8 @@ def _judge_names_in_unread_form(text: ListText) -> TextVerdict | None:
     if text.image_count:
         may_name_images = text.has_ending(OTHER_ENDINGS)
     else:
-        may_name_images = text.reader.names_image(text.beginning, or_number=False)
+        is_list = text.is_called_as_split and text.has_ending((*LIST_ENDINGS, *TABLE_ENDINGS))
+        may_name_images = text.reader.names_image(text.beginning, or_number=is_list)
     if not may_name_images:
         return None
     if text.is_called_as_split:
@@ -328,6 +447,7 @@ _JUDGES: Sequence[Callable[[ListText], TextVerdict | None]] = (
     _judge_unclear_column,
     _judge_mixed_name,
     _judge_words_for_splits,
+    _judge_documents_of_other_names,
     _judge_names_in_unread_form,
 )
 """The first one that returns a verdict decides."""
