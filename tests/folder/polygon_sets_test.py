@@ -468,11 +468,16 @@ def test_the_page_of_a_check_is_written(street, tmp_path):
 FORMS_OF_PATHS = ["{}", "..\\imgs\\{}", "C:\\d\\{}", "/home/x/{}", "../imgs/{}", "file:///d/{}"]
 
 
-@pytest.mark.parametrize("name", ["street_2.png", "street_2.JPG", "Street_2.jpg", " street_2.jpg "])
+OTHER_SPELLINGS = ["street_2.png", "street_2.JPG", "Street_2.jpg", " street_2.jpg "]
+OTHER_SPELLINGS += ["C:street_2.jpg", "file:street_2.jpg", "file:///D:/x/street%5f2.jpg"]
+OTHER_SPELLINGS += ["imgs/street%5F2.jpg", "\u200bstreet_2.jpg", "street_2\\", "street_2.png.jpg"]
+
+
+@pytest.mark.parametrize("name", OTHER_SPELLINGS)
 def test_a_file_that_names_another_image_by_another_ending_or_spelling_is_an_error(street, name):
     root = street("labelme")
     change(root / "street_1.json", imagePath=name)
-    refused(root, r"street_1\.json: the shapes of .*treet_2\.", MaskError)
+    refused(root, r"street_1\.json: the shapes of .*treet(_|%5[fF])2", MaskError)
 
 
 @pytest.mark.parametrize("apart", [False, True], ids=["beside", "in a folder"])

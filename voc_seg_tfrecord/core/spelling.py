@@ -31,6 +31,8 @@ def visible_form(name: str) -> str:
     blanks, in characters without width, or in their Unicode form alone. For example `road`,
     `road ` and `ro\u200bad`; `caf\u00e9` and `cafe\u0301`. But `m2` and `m\u00b2` are two names.
     """
+    if name.isascii():
+        return " ".join(name.split())
     text = "".join(map(_usual_form, name.replace(_EMPTY_BRAILLE_CELL, " ")))
     visible = [character for character in text if unicodedata.category(character) != "Cf"]
     without_fillers = _INVISIBLE.sub("", "".join(visible))

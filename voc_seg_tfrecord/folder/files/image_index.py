@@ -4,13 +4,18 @@ import collections
 from collections.abc import Sequence
 import functools
 import posixpath
+import re
 import unicodedata
+import urllib.parse
 
 from voc_seg_tfrecord.core.layout import IMAGE_OR_ARRAY_ENDINGS
+from voc_seg_tfrecord.core.spelling import visible_form
 from voc_seg_tfrecord.folder.files.paths import stem
 
 compose = functools.partial(unicodedata.normalize, "NFC")
 """Composes the letters of a name with their marks, which macOS writes apart."""
+
+_BEFORE_A_PATH = re.compile("(?i)^(?:file|[a-z]):")
 
 
 class ImageIndex:
@@ -65,8 +70,15 @@ class ImageIndex:
 
 
 def loosen_stem(path: str) -> str:
-    """Returns what is the same of names that differ in ending, capitals or blanks alone."""
-    return compose(stem(path.strip())).casefold().strip()
+    """Returns what is the same of names that differ in capitals, blanks or how they are written.
+
+    Endings do not matter, nor does how a program writes a path: `C:b.png`, `file:a%20b.png`.
+    """
+    plain_path = urllib.parse.unquote(_BEFORE_A_PATH.sub("", path.strip()).rstrip("/"))
+    name = visible_form(stem(plain_path)).casefold()
+    while posixpath.splitext(name)[1] in IMAGE_OR_ARRAY_ENDINGS:
+        name = posixpath.splitext(name)[0]
+    return name
 
 
 def _rank_of_ending(path: str) -> int:
