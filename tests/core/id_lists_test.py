@@ -75,6 +75,7 @@ def test_a_name_in_latin_1_is_found():
         ("a\n/z\n../../z\n", "line 2: '/z', .* It is the first of 2 such lines"),
         *((f"a\n{line}\n", "line 2: .* names no file") for line in (".", "./.", "a/.", "a//b")),
         ("a\x07b\n", r"line 1: 'a\\x07b', which has a control character"),
+        (f"a\n{'b' * 5000}\n", "line 2: 'b{200}', which has 5,000 characters"),
         ("a\nb\n".encode("utf-32"), "UTF-32"),
         ("a\nb\n".encode("utf-32-le"), "zero byte"),
         (b"a\0b\n", "zero byte"),

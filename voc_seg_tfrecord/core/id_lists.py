@@ -30,6 +30,9 @@ _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _MAX_PATHS_CHARACTERS = 8192
 """A longer line is not tried as paths."""
 
+_MAX_ID_CHARACTERS = 4096
+"""The length of a path on Linux."""
+
 _MAX_LISTED_REPEATS = 3
 """How many repeated ids an error lists, and how many lines of each."""
 
@@ -357,6 +360,8 @@ def _text_error(where: object, found: str) -> ListError:
 
 def id_fault(image_id: str, *, may_leave_tree: bool = False) -> str:
     """Returns what is wrong with an id; empty if nothing is."""
+    if len(image_id) > _MAX_ID_CHARACTERS:
+        return f"has {len(image_id):,} characters, and paths have at most {_MAX_ID_CHARACTERS:,}"
     if not may_leave_tree:
         fault = path_fault(image_id.replace("\\", "/"), "tree")
         if fault:
