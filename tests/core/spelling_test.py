@@ -16,6 +16,8 @@ from voc_seg_tfrecord.core.spelling import find_same_name, group_by_case
         ("\u00b5m", "\u03bcm"),
         ("a b", "a\u00a0b"),
         ("car", "\uff43\uff41\uff52"),
+        ("semi-trailer", "semi\u2011trailer"),
+        ("a b", "a\u2800b"),
     ],
 )
 def test_names_that_look_the_same_are_one_name(name, other):

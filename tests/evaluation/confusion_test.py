@@ -103,6 +103,8 @@ def test_what_counts_otherwise_cannot_be_merged(other):
     ("names", "boundary", "message"),
     [
         ((), None, "class_names"),
+        (("a", "b", "a"), None, "class_names: the name 'a' twice"),
+        (("a", "a\u200b"), None, "class_names: the names 'a' and 'a.u200b', which look the same"),
         *((NAMES, n, "share of the image's diagonal") for n in (0, -1, 1.5)),
     ],
 )

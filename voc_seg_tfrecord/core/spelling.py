@@ -18,7 +18,12 @@ from voc_seg_tfrecord.core.names import plain
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-_EMPTY_BRAILLE_CELL = "\u2800"  # looks like a blank
+_LOOKS_LIKE = {
+    "\u2800": " ",  # an empty cell of Braille
+    "\u2010": "-",  # a hyphen
+    "\u2011": "-",  # a hyphen at which no line breaks
+}
+"""The usual character for each that looks like it, and that Unicode does not tell."""
 
 _VISIBLE_DIFFERENCES = ("<super>", "<sub>", "<fraction>", "<circle>")
 """How Unicode marks a character that is a form of others, and looks different: `\u2082` is a 2."""
@@ -33,7 +38,8 @@ def visible_form(name: str) -> str:
     """
     if name.isascii():
         return " ".join(name.split())
-    text = "".join(map(_usual_form, name.replace(_EMPTY_BRAILLE_CELL, " ")))
+    usual = "".join(_LOOKS_LIKE.get(character, character) for character in name)
+    text = "".join(map(_usual_form, usual))
     visible = [character for character in text if unicodedata.category(character) != "Cf"]
     without_fillers = _INVISIBLE.sub("", "".join(visible))
     # At the end, as an invisible character may stand between a letter and its accent.

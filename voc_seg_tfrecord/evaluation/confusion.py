@@ -12,6 +12,7 @@ import numpy.typing as npt
 from voc_seg_tfrecord.core import display
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError, counted, several
 from voc_seg_tfrecord.core.names import VOID, background_index
+from voc_seg_tfrecord.core.spelling import describe_same_name, find_same_name
 from voc_seg_tfrecord.evaluation.result import Result
 from voc_seg_tfrecord.formats.value_counts import count_pairs
 
@@ -44,6 +45,13 @@ class Confusion:
         if not 0 < len(class_names) <= VOID:
             raise ConfigError(
                 "class_names", found=f"{len(class_names)} names", expected=f"1 to {VOID} names"
+            )
+        same = find_same_name(class_names)
+        if same is not None:
+            raise ConfigError(
+                "class_names",
+                found=describe_same_name(class_names[same.first], class_names[same.second]),
+                expected="a name of its own for each class, as scores are stated by name",
             )
         if boundary is not None and not 0 < boundary <= 1:
             raise ConfigError(
