@@ -98,10 +98,10 @@ def test_a_rotated_ellipse_lies_below_a_later_box():
     [
         ('<polygon label="bus" points="1,1;2,2;3,1"/>', "the label 'bus'"),
         ('<polygon label="car" points="1,1;2,2"/>', "4 coordinates"),
-        ('<polygon label="car" points="1,1;2,2;x,1"/>', "could not convert string"),
+        ('<polygon label="car" points="1,1;2,2;x,1"/>', "'x', which is no number"),
         ('<polygon label="car" points="1,1;2,2;nan,1"/>', "the coordinate nan"),
         ('<polygon label="car"/>', "no 'points'"),
-        ('<polygon label="car" points="1,1;2,2;3,1" z_order="x"/>', "invalid literal"),
+        ('<polygon label="car" points="1,1;2,2;3,1" z_order="x"/>', "'x', which is no whole numb"),
         ('<box label="car" xtl="1" ytl="1" xbr="9"/>', "no 'ybr'"),
         ('<box label="car" xtl="1" ytl="1" xbr="9" ybr="inf"/>', "inf"),
         ('<ellipse label="car" cx="9" cy="9" rx="2"/>', "no 'ry'"),

@@ -126,7 +126,7 @@ def test_points_and_lines_have_no_area_and_are_counted():
         (bitmap(base64.b64encode(zlib.compress(b"no PNG")).decode()), "an unreadable bitmap"),
         (bitmap(packed(Image.new("RGB", (4, 4)))), "a PNG of the mode RGB"),
         (bitmap(packed(Image.new("L", (400, 400)))), "larger than the image"),
-        (bitmap(in_palette(BLOTS), ("a", 1)), "invalid literal"),
+        (bitmap(in_palette(BLOTS), ("a", 1)), "which is no whole number"),
         ({"geometryType": "bitmap"}, "no 'classTitle'"),
     ],
 )

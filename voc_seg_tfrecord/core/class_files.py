@@ -14,6 +14,7 @@ from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.names import VOID, Color, describe_color, unprintable
+from voc_seg_tfrecord.core.python_errors import plain_reason
 from voc_seg_tfrecord.core.spelling import describe_same_name, find_same_name
 
 _MAX_BYTES = 1 << 20  # 255 names are far below
@@ -165,7 +166,7 @@ def _describe_images(text: str, image_ids: Container[str]) -> str:
 
 
 def _unreadable(path: epath.Path, file_format: ClassFileFormat, error: Exception) -> LayoutError:
-    reason = str(error)[:200] or type(error).__name__
+    reason = plain_reason(error)[:200]
     return _not_a_class_file(path, file_format, f"not readable as a class file: {reason}")
 
 

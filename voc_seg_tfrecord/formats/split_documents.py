@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from voc_seg_tfrecord.core.python_errors import plain_reason
 from voc_seg_tfrecord.core.split_names import only_split_in
 from voc_seg_tfrecord.formats.listed_images import IMAGE_COLUMNS, ListedImages, Vocabulary
 from voc_seg_tfrecord.formats.split_tables import read_table
@@ -44,7 +45,7 @@ def load_json(text: str) -> Any:
     except DocumentError:
         raise
     except (ValueError, RecursionError) as error:
-        raise DocumentError(f"no JSON: {error}") from None
+        raise DocumentError(f"no JSON: {plain_reason(error)}") from None
 
 
 def load_json_lines(text: str) -> Any:
@@ -69,7 +70,7 @@ def load_yaml(text: str) -> Any:
     except EndlessYamlError as error:
         raise DocumentError(str(error)) from None
     except (yaml.YAMLError, RecursionError) as error:
-        raise DocumentError(f"no YAML: {' '.join(str(error).split())}") from None
+        raise DocumentError(f"no YAML: {plain_reason(error)}") from None
 
 
 def _plain_value(node: yaml.Node) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError, from_json
 from voc_seg_tfrecord.core.file import MAX_SIDE, File
+from voc_seg_tfrecord.core.python_errors import plain_reason
 
 _MAX_SHOWN_LABEL_LENGTH = 40
 """Characters of a label that errors show."""
@@ -182,8 +183,8 @@ def as_written(where: str, expected: str) -> Iterator[None]:
     except _ERRORS_OF_OTHER_STRUCTURES as error:
         if isinstance(error, VocSegError):
             raise
-        text = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise wrong(where, text[:200] or type(error).__name__, expected) from None
+        text = f"no {error}" if isinstance(error, KeyError) else plain_reason(error)
+        raise wrong(where, text[:200], expected) from None
 
 
 _MAX_OBJECTS = 4_000_000  # lists and objects in a file, each of which takes up to 90 bytes
