@@ -155,7 +155,7 @@ def test_a_full_folder_for_temporary_files_is_not_taken_for_damage(
 def test_more_shards_than_examples_are_a_wrong_call(build, tmp_path):
     status, error = build(tmp_path, "--num_shards=61")
     assert status == 2
-    assert error.startswith("num_shards 61: a split of 60 examples")
+    assert error.startswith("num_shards 61: 60 examples in the split")
     assert version_folders(tmp_path) == []
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from tensorflow_datasets.core import hashing
 from tensorflow_datasets.core.utils import shard_utils
 
-from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError, counted
 
 HASH_BYTES = 16
 
@@ -48,16 +48,16 @@ def check_shard_count(split: str, examples: int, shards: int) -> None:
     if not examples:
         raise ConfigError(
             f"split {split}",
-            found=f"a split of 0 examples: {split}",
-            expected="at least one example for each shard of every split",
+            found="no example",
+            expected="at least one example in every split",
             remedy="leave the split out",
         )
     if examples < shards:
         raise ConfigError(
             f"num_shards {shards}",
-            found=f"a split of {examples} examples: {split}",
+            found=f"{counted(examples, 'example')} in the split {split}",
             expected="at least one example for each shard of every split",
-            remedy=f"give at most {examples} shards (--num_shards)",
+            remedy=f"give at most {counted(examples, 'shard')} (--num_shards)",
         )
 
 
