@@ -10,7 +10,7 @@ from PIL import Image
 import pytest
 from support import exports
 from support.command_line import run_command
-from support.folders import plan_of, refused, write
+from support.folders import plan_of, refused, said_by, write
 from support.tfds_build import tfds_build
 
 from voc_seg_tfrecord import VocSegConfig
@@ -490,6 +490,26 @@ def test_a_proposed_rule_keeps_the_copies_of_roboflow_together(name, propose):
     assert len({(photos[i], group) for i, group in groups.items()}) == len({*photos.values()})
 
 
+def test_the_rule_that_a_build_proposes_puts_copies_of_roboflow_into_one_split(tmp_path):
+    some = np.random.default_rng(0)
+    photos = {}
+    for image_id in COPIED["short names beside long ones"]:
+        name = image_id.partition(".rf.")[0]
+        photo = photos.setdefault(name.rpartition("_")[0] or name, scene(some))
+        exports.put_mask(tmp_path, f"masks/{image_id}.png", np.ones((48, 64), np.uint8))
+        path = tmp_path / f"images/{image_id}.jpg"
+        path.parent.mkdir(exist_ok=True)
+        Image.fromarray(photo.astype(np.uint8)).convert("RGB").save(path)
+    told = refused(tmp_path, "are named in 18 groups", splits=HALVES)
+    options = told.partition("in one split with ")[2].partition(" (in a config")[0]
+    for seed in range(5):
+        answer = {**said_by(options), "splits": HALVES, "seed": seed}
+        splits = plan_of(tmp_path, **answer).splits
+        for photo in ("cat", "dog_jpg"):
+            copies_in_splits = [{*copies(photo)} & {*ids} for ids in splits.values()]
+            assert {*copies(photo)} in copies_in_splits
+
+
 def ids_of(form, groups, numbers):
     return [form.format(group, number) for group in range(groups) for number in numbers]
 
@@ -508,6 +528,7 @@ GROUPS = {
     "kilometers": ids_of("dop20_3251{}_{}_1", 8, range(5320, 5328)),
     "degrees": ids_of("tile_48.1{}_11.{:02}", 8, range(8)),
     "some without a group": [*ids_of("v{}_{}", 5, range(30)), "cat", "0007"],
+    "copies": [*itertools.chain(*map(copies, WORDS)), "owl", "cow"],
 }
 
 

@@ -153,10 +153,10 @@ LOST = {
         "splits by ImageSets/Main/train.txt lost to ImageSets/Segmentation: its lists are those of "
         "another task",
     ),
-    "lists in VOC's place": (
+    "lists in VOC's folder": (
         lambda root: lists(root, "ImageSets/Segmentation/{}.txt"),
         "splits by splits.json lost to ImageSets/Segmentation: it agrees with the lists in their "
-        "usual place",
+        "usual folder",
     ),
     "train divided by lists": (
         lambda root: lists(root, "a/{}.txt", splits={"train": IDS[:16], "test": IDS[16:]}),

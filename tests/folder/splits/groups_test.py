@@ -86,6 +86,7 @@ GROUPED = {
         [i for i in tiles("img{}_{}_{}", range(3)) if not i.endswith("_1_1")],
         4,
     ),
+    "Roboflow's copies": ([f"{word}_jpg.rf.{n}f" for word in "abcdef" for n in range(3)], 6),
     "folders": (frames("seq{}/{:04}"), 5),
     "words and folders without numbers": ([f"seq{n}/{k}" for n in range(9) for k in "abcdef"], 9),
     "left and right of a patient": (

@@ -26,7 +26,7 @@ from voc_seg_tfrecord.core.ratios import assign
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.splits.alike import LooksComparer
-from voc_seg_tfrecord.folder.splits.group_proposals import GroupProposal
+from voc_seg_tfrecord.folder.splits.group_proposals import GroupKind, GroupProposal
 from voc_seg_tfrecord.folder.splits.groups_by_ids import propose_by_ids
 from voc_seg_tfrecord.folder.splits.groups_by_looks import propose_by_looks
 from voc_seg_tfrecord.folder.splits.stratified import stratify
@@ -66,11 +66,10 @@ def check_groups(
     proposal = _choose_proposal(by_ids, by_looks)
     if proposal is None:
         return
-    is_by_ids = proposal is by_ids
     neighbors_look_alike = ", and neighbors look alike" if by_looks is not None else ""
     raise LayoutError(
         where,
-        found=f"{_describe_groups(proposal, len(ids), is_by_ids=is_by_ids)}{neighbors_look_alike}. "
+        found=f"{_describe_groups(proposal, len(ids))}{neighbors_look_alike}. "
         f"{'Ratios' if config.folds is None else 'Folds'} would divide them",
         expected="images that are almost the same in one split; otherwise the scores on the other "
         "splits say nothing",
@@ -101,7 +100,7 @@ def _keeps_whole(proposal: GroupProposal, finer: GroupProposal) -> bool:
     return True
 
 
-def _describe_groups(proposal: GroupProposal, id_count: int, *, is_by_ids: bool) -> str:
+def _describe_groups(proposal: GroupProposal, id_count: int) -> str:
     """Returns how many ids are in groups, and the first group, in words."""
     count = sum(len(members) for members in proposal.members)
     groups = counted(len(proposal.members), "group")
@@ -109,9 +108,9 @@ def _describe_groups(proposal: GroupProposal, id_count: int, *, is_by_ids: bool)
     example = (
         f"such as {first_group[0]} to {first_group[-1]} ({counted(len(first_group), 'image')})"
     )
-    if proposal.in_a_row:
+    if proposal.kind is GroupKind.IN_A_ROW:
         return f"{count} of {id_count} ids are numbered in a row, {example}"
-    if is_by_ids:
+    if proposal.kind is GroupKind.NUMBERED:
         return f"{count} of {id_count} ids are numbered in {groups}, {example}"
     return f"{count} of {id_count} ids are named in {groups}, {example}"
 
@@ -134,7 +133,7 @@ def _advice(proposal: GroupProposal, config: VocSegConfig, ratios: Mapping[str, 
     share_of_largest = max(sizes.values()) / len(proposal.groups)
     if share_of_largest > max(ratios.values()):
         note_on_largest = f"; the largest group has {share_of_largest:.0%} of the images"
-    unit = "blocks of them" if proposal.in_a_row else "each group"
+    unit = "blocks of them" if proposal.kind is GroupKind.IN_A_ROW else "each group"
     return (
         f"keep {unit} in one split with {_option_and_field(fields)}{note_on_hash}"
         f"{note_on_largest}; {divide_anyway}"

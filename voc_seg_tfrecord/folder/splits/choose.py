@@ -24,7 +24,7 @@ from voc_seg_tfrecord.folder.splits.find_candidates import find_candidates
 from voc_seg_tfrecord.folder.splits.folder_checks import check_all_train, check_not_mixed
 from voc_seg_tfrecord.folder.splits.join_candidates import divide_further, join_if_compatible
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText
-from voc_seg_tfrecord.folder.splits.rules import LISTS_IN_PLACE, LISTS_OVER_FOLDERS, RULES
+from voc_seg_tfrecord.folder.splits.rules import LISTS_IN_VOC_FOLDER, LISTS_OVER_FOLDERS, RULES
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank
 
 
@@ -263,12 +263,12 @@ def _notes_on_lost(lost: Mapping[SplitCandidate, Reason[SplitCandidate]]) -> lis
     for candidate, reason in lost.items():
         if candidate.is_part_of(reason.winner):
             continue
-        if reason.rule == LISTS_IN_PLACE.name and candidate.kind == BY_LISTS:
+        if reason.rule == LISTS_IN_VOC_FOLDER.name and candidate.kind == BY_LISTS:
             notes.append(
-                f"The lists in their usual place win over {', '.join(candidate.files)}, which "
+                f"The lists in their usual folder win over {', '.join(candidate.files)}, which "
                 "agree with them."
             )
-        lost_to_lists = reason.rule in (LISTS_IN_PLACE.name, LISTS_OVER_FOLDERS.name)
+        lost_to_lists = reason.rule in (LISTS_IN_VOC_FOLDER.name, LISTS_OVER_FOLDERS.name)
         if lost_to_lists and candidate.kind == BY_FOLDERS:
             names = ", ".join(source.words.rstrip("/") for source in candidate.sources)
             notes.append(

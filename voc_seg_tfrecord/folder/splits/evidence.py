@@ -22,7 +22,7 @@ class SplitEvidence:
     Attributes:
       tree: the images and labels.
       image_names: the id of an image by any name that a text may have for it.
-      lists: the texts that name images, those in the most usual places first.
+      lists: the texts that name images, those in the most usual folders first.
       notes: what a user should know about texts that look like lists of splits and are none.
       unclear: the texts that name images and splits, and are not understood.
       ids_by_group: the images of each group that a text may name in place of images.

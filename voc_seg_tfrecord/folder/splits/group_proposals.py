@@ -7,19 +7,21 @@ of `--group_by`, and judge the groups that each rule makes. So what is proposed 
 import collections
 from collections.abc import Collection, Iterable, Mapping, Sequence
 import dataclasses
+import enum
 import re
 import unicodedata
 
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.grouping import Grouping, first_rule
-
-HASH_OF_ROBOFLOW = r"\.rf\.\w+"
-"""A pattern of what Roboflow appends to the name of each copy of a photo: `cat_jpg.rf.0a1b`."""
+from voc_seg_tfrecord.folder.splits.roboflow_names import (
+    HASH_OF_ROBOFLOW,
+    has_roboflow_hash,
+    without_roboflow_hash,
+)
 
 PLAIN_RULES = ("folder", "prefix:_")
 """Rules that are easy to read."""
 
-_HASH_AT_END = re.compile(f"{HASH_OF_ROBOFLOW}$")
 _NUMBERS = re.compile(r"(\d+)")
 
 
@@ -103,6 +105,14 @@ def _in_order_of_numbers(image_id: str) -> list[str | int]:
     return [*parts, image_id]
 
 
+class GroupKind(enum.Enum):
+    """How the ids of a group are named."""
+
+    NUMBERED = "they are numbered: frames of a film, patients"
+    NAMED = "they have parts of their names in common"
+    IN_A_ROW = "they are a block of successive numbers"
+
+
 @dataclasses.dataclass(frozen=True)
 class GroupProposal:
     """A rule that keeps together what belongs together.
@@ -111,18 +121,19 @@ class GroupProposal:
       rule: what `--group_by` is to be.
       groups: the group that the rule gives each id.
       members: the ids of each group that belong together, in their order.
-      in_a_row: whether the groups are blocks of ids that are numbered in a row.
+      kind: how the ids of a group are named.
     """
 
     rule: str
     groups: Mapping[str, str]
     members: Sequence[Sequence[str]]
-    in_a_row: bool = False
+    kind: GroupKind
 
 
 def propose(
     groups: RuleGroups,
     members: Sequence[Sequence[str]],
+    kind: GroupKind,
     plain_rules: Iterable[str] = PLAIN_RULES,
 ) -> GroupProposal:
     """Returns a proposal of groups, by the first plain rule that makes the same ones.
@@ -130,26 +141,17 @@ def propose(
     Args:
       groups: the groups.
       members: the ids of each group that belong together.
+      kind: how the ids of a group are named.
       plain_rules: rules that are easier to read than that of `groups`.
     """
     plain_rule = first_rule(plain_rules, groups.group_by_id)
     if plain_rule is None:
-        return GroupProposal(groups.rule, groups.group_by_id, members)
+        return GroupProposal(groups.rule, groups.group_by_id, members, kind)
     # A hash of the group's name decides about its split, so it has to be the name by the rule.
     group_by_id = Grouping.parse(plain_rule).groups(groups.group_by_id)
-    return GroupProposal(plain_rule, group_by_id, members)
+    return GroupProposal(plain_rule, group_by_id, members, kind)
 
 
 def as_nfc(image_id: str) -> str:
     """Returns an id in the one form of its characters that rules read."""
     return unicodedata.normalize("NFC", image_id)
-
-
-def without_roboflow_hash(name: str) -> str:
-    """Returns the name of the photo that Roboflow made a copy of; other names as they are."""
-    return _HASH_AT_END.sub("", name)
-
-
-def has_roboflow_hash(name: str) -> bool:
-    """Says whether a name is that of a copy that Roboflow made."""
-    return _HASH_AT_END.search(name) is not None

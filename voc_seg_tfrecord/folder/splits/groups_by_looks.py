@@ -26,14 +26,17 @@ import numpy as np
 
 from voc_seg_tfrecord.folder.splits.alike import MIN_PAIRS, ComparedPair
 from voc_seg_tfrecord.folder.splits.group_proposals import (
-    HASH_OF_ROBOFLOW,
+    GroupKind,
     GroupProposal,
     RuleGroups,
     as_nfc,
     group_by_rule,
-    has_roboflow_hash,
     ids_by_group,
     propose,
+)
+from voc_seg_tfrecord.folder.splits.roboflow_names import (
+    HASH_OF_ROBOFLOW,
+    has_roboflow_hash,
     without_roboflow_hash,
 )
 
@@ -98,7 +101,7 @@ def propose_by_looks(
     best = max(holding, key=lambda candidate: (candidate.ids_with_company, -candidate.count))
     if best.ids_with_company < _MIN_SHARE_IN_GROUPS * len(ids):
         return None
-    return propose(best, best.list_several(), _PLAIN_RULES)
+    return propose(best, best.list_several(), GroupKind.NAMED, _PLAIN_RULES)
 
 
 def _lists_of_rules(ids: Sequence[str]) -> Iterator[list[str]]:
@@ -259,7 +262,7 @@ def _propose_blocks_of_a_film(
     groups = group_by_rule(rule, ids)
     if groups is None or groups.ids_with_company == 0:
         return None
-    return GroupProposal(rule, groups.group_by_id, groups.list_several(), in_a_row=True)
+    return GroupProposal(rule, groups.group_by_id, groups.list_several(), GroupKind.IN_A_ROW)
 
 
 @dataclasses.dataclass(frozen=True)

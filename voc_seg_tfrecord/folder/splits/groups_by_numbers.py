@@ -16,14 +16,14 @@ import os
 import re
 
 from voc_seg_tfrecord.folder.splits.group_proposals import (
-    HASH_OF_ROBOFLOW,
+    GroupKind,
     GroupProposal,
     RuleGroups,
     as_nfc,
     group_by_pattern,
-    has_roboflow_hash,
     propose,
 )
+from voc_seg_tfrecord.folder.splits.roboflow_names import HASH_OF_ROBOFLOW, has_roboflow_hash
 from voc_seg_tfrecord.folder.splits.tile_names import TileName, are_on_a_map, are_tiles
 from voc_seg_tfrecord.folder.splits.words_before_numbers import (
     ends_with_date,
@@ -128,7 +128,7 @@ def _propose_columns_of_map(
     groups = group_by_pattern(rf"^(.*\d){around.between}\d+{around.end}", names)
     if groups is None or groups.ids_with_company == 0:
         return None
-    return propose(groups, groups.list_several())
+    return propose(groups, groups.list_several(), GroupKind.NUMBERED)
 
 
 def _propose_films(names: Mapping[str, str], around: _AroundNumbers) -> GroupProposal | None:
@@ -161,7 +161,7 @@ def _propose_most(groups: RuleGroups, members: Sequence[Sequence[str]]) -> Group
     ids_in_members = sum(len(ids) for ids in members)
     if len(members) < 2 or 2 * ids_in_members <= len(groups.group_by_id):
         return None
-    return propose(groups, members)
+    return propose(groups, members, GroupKind.NUMBERED)
 
 
 def _is_number_of_whole_or_day(front: str) -> bool:

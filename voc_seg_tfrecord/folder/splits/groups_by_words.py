@@ -4,6 +4,7 @@ from collections.abc import Collection
 import re
 
 from voc_seg_tfrecord.folder.splits.group_proposals import (
+    GroupKind,
     GroupProposal,
     as_nfc,
     group_by_pattern,
@@ -67,4 +68,4 @@ def _propose_by_pattern(pattern: str, ids: Collection[str]) -> GroupProposal | N
     groups = group_by_pattern(pattern, ids)
     if groups is None or 2 * groups.ids_with_company <= len(ids):
         return None
-    return propose(groups, groups.list_several())
+    return propose(groups, groups.list_several(), GroupKind.NUMBERED)

@@ -54,7 +54,7 @@ def are_for_another_task(
     return None
 
 
-def agree_with_lists_in_their_place(
+def agree_with_lists_in_voc_folder(
     candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
 ) -> str | None:
     """Lists where VOC's layout has them win over splits that agree with them.
@@ -72,7 +72,7 @@ def agree_with_lists_in_their_place(
     is_of_other_images = candidate.are_disjoint_lists(other)
     if is_of_other_images and candidate.has_other_splits_than(other):
         return None
-    return "it agrees with the lists in their usual place"
+    return "it agrees with the lists in their usual folder"
 
 
 def have_train_divided_by_lists(
@@ -131,14 +131,14 @@ def are_part_of_others(
     return "it says the same of fewer images"
 
 
-LISTS_IN_PLACE = Rule("lists in VOC's place", agree_with_lists_in_their_place)
+LISTS_IN_VOC_FOLDER = Rule("lists in VOC's folder", agree_with_lists_in_voc_folder)
 LISTS_OVER_FOLDERS = Rule("lists over folders", are_folders_with_lists)
 
 RULES = (
     Rule("lists among results", lie_among_results),
     Rule("lists of train and more", hold_train_and_more),
     Rule("lists for another task", are_for_another_task),
-    LISTS_IN_PLACE,
+    LISTS_IN_VOC_FOLDER,
     Rule("train divided by lists", have_train_divided_by_lists),
     LISTS_OVER_FOLDERS,
     Rule("the same or less", are_part_of_others),
