@@ -110,6 +110,7 @@ GROUPED = {
         [f"upscan2_scan{n}_{side}" for n in range(1, 8) for side in "abcde"],
         7,
     ),
+    "an id that begins as others do": ([*frames("cat{}-{}"), "cat", "a/b", "0007"], 8),
     "another form of some characters": (frames("e\u0301t\u00e9{}_{:03}"), 5),
     "three ids that have no number": ([*frames("v{}_{}"), "cat", "a/b", "0007"], 8),
 }

@@ -20,7 +20,7 @@ BY_FOLDERS = "folders"
 BY_LABEL_FILES = "labels"
 BY_NOTHING = "all"
 
-_MAX_SHOWN_SOURCES = 3
+_MAX_SHOWN_NAMES = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,9 +102,9 @@ class SplitCandidate:
         lie_in_one_named_folder = len(folders) == 1 and folders[0] != ""
         if len(names) > 1 and lie_in_one_named_folder and not self.says_more:
             return folders[0]
-        shown = ", ".join(names[:_MAX_SHOWN_SOURCES])
-        if len(names) > _MAX_SHOWN_SOURCES:
-            shown += f" and {len(names) - _MAX_SHOWN_SOURCES} more"
+        shown = ", ".join(names[:_MAX_SHOWN_NAMES])
+        if len(names) > _MAX_SHOWN_NAMES:
+            shown += f" and {len(names) - _MAX_SHOWN_NAMES} more"
         return shown
 
     @property

@@ -39,7 +39,7 @@ from voc_seg_tfrecord.folder.splits.split_lists import (
 )
 from voc_seg_tfrecord.folder.splits.wrong_names import read_given_list
 
-_MAX_SHOWN_SOURCES = 8
+_MAX_SHOWN_CHOICES = 8
 
 
 def candidate_as_given(evidence: SplitEvidence, options: Mapping[str, str]) -> SplitCandidate:
@@ -257,7 +257,7 @@ def _several_parts_error(
     choices = [evidence.option_for(part) for part in parts]
     return ConfigError(
         "option splits",
-        found=f"{split}={option}, which may be {several(choices, _MAX_SHOWN_SOURCES)}",
+        found=f"{split}={option}, which may be {several(choices, _MAX_SHOWN_CHOICES)}",
         expected=f"one part of the text for {split}",
         remedy=f"name the part, such as {split}={choices[0]}",
     )
@@ -271,7 +271,7 @@ def _no_source_error(evidence: SplitEvidence, split: str, option: str, part: str
     else:
         kind = "list"
         choices = [evidence.option_for(split_list) for split_list in evidence.lists]
-    expected = f"one of the {kind}s {several(choices, _MAX_SHOWN_SOURCES)}"
+    expected = f"one of the {kind}s {several(choices, _MAX_SHOWN_CHOICES)}"
     if not choices:
         expected = "ratios"
     missing = f"no such {kind}" if part == option else f"no {kind} {part}"

@@ -38,22 +38,22 @@ class RuleGroups:
     group_by_id: Mapping[str, str]
 
     @property
-    def count(self) -> int:
+    def group_count(self) -> int:
         """How many groups there are."""
         return len({*self.group_by_id.values()})
 
     @property
-    def ids_with_company(self) -> int:
+    def grouped_id_count(self) -> int:
         """How many ids are in a group with another id."""
         sizes = collections.Counter(self.group_by_id.values())
         return sum(size for size in sizes.values() if size > 1)
 
-    def list_several(self) -> list[list[str]]:
+    def list_groups_of_several(self) -> list[list[str]]:
         """Returns the ids of each group that has several, in the order of their numbers."""
         ids = sorted(self.group_by_id, key=_in_order_of_numbers)
         return [group for group in ids_by_group(ids, self.group_by_id).values() if len(group) > 1]
 
-    def part_copies(self) -> bool:
+    def divide_copies(self) -> bool:
         """Says whether copies that Roboflow made of one photo are in different groups."""
         group_by_photo: dict[str, str] = {}
         for image_id, group in self.group_by_id.items():
@@ -84,7 +84,7 @@ def group_by_pattern(pattern: str, ids: Collection[str]) -> RuleGroups | None:
         have_hashes = any(has_roboflow_hash(image_id) for image_id in ids)
         alone = f"^(.+?)(?:{HASH_OF_ROBOFLOW})?$" if have_hashes else "^(.+)$"
         groups = group_by_rule(f"regex:{pattern}|{alone}", ids)
-    if groups is None or groups.count < 2 or groups.part_copies():
+    if groups is None or groups.group_count < 2 or groups.divide_copies():
         return None
     return groups
 
@@ -97,12 +97,12 @@ def ids_by_group(ids: Iterable[str], group_by_id: Mapping[str, str]) -> dict[str
     return ids_of_groups
 
 
-def _in_order_of_numbers(image_id: str) -> list[str | int]:
+def _in_order_of_numbers(image_id: str) -> tuple[list[str | int], str]:
     """Sort key by which `frame_2` comes before `frame_10`."""
+    # Every second part has digits, so that numbers are compared with numbers.
     parts: list[str | int] = [*_NUMBERS.split(image_id)]
-    # The parts are letters and digits in turn.
     parts[1::2] = [int(digits) for digits in parts[1::2]]
-    return [*parts, image_id]
+    return parts, image_id
 
 
 class GroupKind(enum.Enum):

@@ -46,9 +46,9 @@ def _propose_copies(ids: Collection[str]) -> GroupProposal | None:
     if not any(has_roboflow_hash(image_id) for image_id in ids):
         return None
     groups = group_by_pattern(f"^(.+){HASH_OF_ROBOFLOW}$", ids)
-    if groups is None or groups.ids_with_company == 0:
+    if groups is None or groups.grouped_id_count == 0:
         return None
-    return propose(groups, groups.list_several(), GroupKind.NAMED)
+    return propose(groups, groups.list_groups_of_several(), GroupKind.NAMED)
 
 
 def _count_groups(proposal: GroupProposal) -> int:

@@ -98,10 +98,10 @@ def propose_by_looks(
     if not holding:
         return _propose_blocks_of_a_film(ids, split_count, are_alike)
     # Of two that have the same ids in groups, the coarser one.
-    best = max(holding, key=lambda candidate: (candidate.ids_with_company, -candidate.count))
-    if best.ids_with_company < _MIN_SHARE_IN_GROUPS * len(ids):
+    best = max(holding, key=lambda candidate: (candidate.grouped_id_count, -candidate.group_count))
+    if best.grouped_id_count < _MIN_SHARE_IN_GROUPS * len(ids):
         return None
-    return propose(best, best.list_several(), GroupKind.NAMED, _PLAIN_RULES)
+    return propose(best, best.list_groups_of_several(), GroupKind.NAMED, _PLAIN_RULES)
 
 
 def _lists_of_rules(ids: Sequence[str]) -> Iterator[list[str]]:
@@ -166,11 +166,11 @@ def _candidates_of_rules(rules: Sequence[str], ids: Sequence[str]) -> list[RuleG
     count_before = len(ids)
     for rule in rules:
         candidate = group_by_rule(rule, ids)
-        if candidate is None or candidate.part_copies():
+        if candidate is None or candidate.divide_copies():
             continue
-        if 1 < candidate.count < count_before:
+        if 1 < candidate.group_count < count_before:
             candidates.append(candidate)
-            count_before = candidate.count
+            count_before = candidate.group_count
     return candidates
 
 
@@ -260,9 +260,11 @@ def _propose_blocks_of_a_film(
     # For 2 digits: regex:^(frame_\d*?)\d{0,2}(?!\d), by which frame_1234 is in frame_12.
     rule = rf"regex:^({re.escape(film.name)}{digits_of_group})\d{{0,{digits}}}(?!\d)"
     groups = group_by_rule(rule, ids)
-    if groups is None or groups.ids_with_company == 0:
+    if groups is None or groups.grouped_id_count == 0:
         return None
-    return GroupProposal(rule, groups.group_by_id, groups.list_several(), GroupKind.IN_A_ROW)
+    return GroupProposal(
+        rule, groups.group_by_id, groups.list_groups_of_several(), GroupKind.IN_A_ROW
+    )
 
 
 @dataclasses.dataclass(frozen=True)

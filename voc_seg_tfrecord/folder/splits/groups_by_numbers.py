@@ -106,7 +106,7 @@ def _propose_scenes(
     if groups is None:
         return None
     scenes = []
-    for ids in groups.list_several():
+    for ids in groups.list_groups_of_several():
         tiles_of_scene = [tiles[image_id] for image_id in ids if image_id in tiles]
         if _are_of_one_scene(tiles_of_scene):
             scenes.append(ids)
@@ -126,9 +126,9 @@ def _propose_columns_of_map(
 ) -> GroupProposal | None:
     """Proposes the tiles with the same first coordinate as a group, if one has several."""
     groups = group_by_pattern(rf"^(.*\d){around.between}\d+{around.end}", names)
-    if groups is None or groups.ids_with_company == 0:
+    if groups is None or groups.grouped_id_count == 0:
         return None
-    return propose(groups, groups.list_several(), GroupKind.NUMBERED)
+    return propose(groups, groups.list_groups_of_several(), GroupKind.NUMBERED)
 
 
 def _propose_films(names: Mapping[str, str], around: _AroundNumbers) -> GroupProposal | None:
@@ -138,7 +138,7 @@ def _propose_films(names: Mapping[str, str], around: _AroundNumbers) -> GroupPro
         return None
     frame = re.compile(rf"(?s)^(?P<front>.*\D)(?P<number>\d+){around.end}")
     films = []
-    for ids in groups.list_several():
+    for ids in groups.list_groups_of_several():
         matches = [frame.search(names[image_id]) for image_id in ids]
         if _are_of_one_film([match for match in matches if match]):
             films.append(ids)

@@ -66,6 +66,6 @@ def _words_in_ids(words: str, ids: Collection[str]) -> str | None:
 def _propose_by_pattern(pattern: str, ids: Collection[str]) -> GroupProposal | None:
     """Proposes the groups of a regular expression, if most ids are in one with others."""
     groups = group_by_pattern(pattern, ids)
-    if groups is None or 2 * groups.ids_with_company <= len(ids):
+    if groups is None or 2 * groups.grouped_id_count <= len(ids):
         return None
-    return propose(groups, groups.list_several(), GroupKind.NUMBERED)
+    return propose(groups, groups.list_groups_of_several(), GroupKind.NUMBERED)

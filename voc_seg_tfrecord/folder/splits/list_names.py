@@ -102,44 +102,41 @@ def _find_by_words(names: _NamesAround) -> _NamedSplit | None:
     Examples: `train_fold0.txt` and `fold0/train.txt` make the split train. Of VOC's lists for
     another task, those of one class, such as `cat_train`, make none.
     """
-    innermost, *names_in_text = (*reversed(names.keys), names.stem)
-    words_of_name = parse_split_name(innermost).rest
-    is_for_one_class = names.rank == ListRank.OTHER_TASK and words_of_name != ""
+    names_in_text = (*reversed(names.keys), names.stem)
+    words_of_innermost = parse_split_name(names_in_text[0]).rest
+    is_for_one_class = names.rank == ListRank.OTHER_TASK and words_of_innermost != ""
     if is_for_one_class:
         return None
-    named = _find_by_word_in_text(innermost, names_in_text, names.folders_inside_out)
+    named = _find_by_word_in_text(names_in_text, names.folders_inside_out)
     if named is None:
         named = _find_by_word_in_folder(names_in_text, names.folders_inside_out)
     if named is None:
         return None
-    series = dataclasses.replace(named.series, words_of_name=words_of_name, ending=names.ending)
+    series = dataclasses.replace(
+        named.series, words_of_name=words_of_innermost, ending=names.ending
+    )
     return dataclasses.replace(named, series=series)
 
 
 def _find_by_word_in_text(
-    innermost: str, names_in_text: Sequence[str], folders: Sequence[str]
+    names_in_text: Sequence[str], folders: Sequence[str]
 ) -> _NamedSplit | None:
     """Finds the innermost of the keys and the name of a text that says a split.
 
-    The outer names of the series are the others, without that name and its split.
+    The names around it are outer names of the series, and so are the words beside its split.
 
     Args:
-      innermost: the last key, or the name of a text without keys.
-      names_in_text: the other keys and the name of the text, the innermost first.
+      names_in_text: the keys and the name of the text, the innermost first.
       folders: the folders of the text, the innermost first.
     """
-    split = parse_split_name(innermost).split
-    outer_names = list[str]()
-    for name in names_in_text:
+    for position, name in enumerate(names_in_text):
+        split = parse_split_name(name).split
         if split:
-            outer_names.append(name)
-            continue
-        parsed = parse_split_name(name)
-        split = parsed.split
-        outer_names.append(parsed.rest)
-    if not split:
-        return None
-    return _NamedSplit(split, Series(outer_names=(*outer_names, *folders)))
+            words_up_to_it = _words_beside_splits(names_in_text[1 : position + 1])
+            names_around_it = names_in_text[position + 1 :]
+            outer_names = (*words_up_to_it, *names_around_it, *folders)
+            return _NamedSplit(split, Series(outer_names=outer_names))
+    return None
 
 
 def _find_by_word_in_folder(
@@ -148,17 +145,21 @@ def _find_by_word_in_folder(
     """Finds the innermost folder that says a split, and nothing else.
 
     Args:
-      names_in_text: the outer keys and the name of the text, the innermost first; none says a
-        split.
+      names_in_text: the keys and the name of the text, the innermost first; none says a split.
       folders: the folders of the text, the innermost first.
     """
     for position, folder in enumerate(folders):
         split = only_split_in(folder)
         if split:
-            words_in_text = [parse_split_name(name).rest for name in names_in_text]
+            words_in_text = _words_beside_splits(names_in_text[1:])
             other_folders = (*folders[:position], "", *folders[position + 1 :])
             return _NamedSplit(split, Series(outer_names=(*words_in_text, *other_folders)))
     return None
+
+
+def _words_beside_splits(names: Sequence[str]) -> list[str]:
+    """Returns what each name says beside a split: `fold 0` of `train_fold0`."""
+    return [parse_split_name(name).rest for name in names]
 
 
 def _find_by_folder_of_lists(names: _NamesAround) -> _NamedSplit | None:
