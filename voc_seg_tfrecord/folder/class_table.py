@@ -67,10 +67,10 @@ def write_table(opened: OpenFolder) -> WrittenTable:
     namings = _list_namings(opened)
     if not namings:
         return _table_to_fill_in(survey, [])
-    decision = weigh_candidates(survey, namings)
-    if decision.taken:
-        return _table_of_candidate(survey, decision.taken)
-    return _table_to_fill_in(survey, decision.alternatives)
+    weighed = weigh_candidates(survey, namings)
+    if weighed.taken:
+        return _table_of_candidate(survey, weighed.taken)
+    return _table_to_fill_in(survey, weighed.in_question)
 
 
 def _raise_fault_of_mask(tree: VocTree, image_id: str) -> None:

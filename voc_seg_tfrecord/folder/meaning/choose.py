@@ -97,7 +97,7 @@ def _meaning_of_decision(
     check_rows_fit(survey, table)
     taken = _take_candidate(decision, evidence, table)
     if taken is None:
-        raise ask_what_pixels_mean(survey, _list_left(decision), remedy)
+        raise ask_what_pixels_mean(survey, _list_in_question(decision), remedy)
     notes: list[str] = []
     if table.star_takes_pixels:
         check_number_of_keys(survey)
@@ -166,30 +166,30 @@ def choose_naming(survey: Survey, namings: Sequence[ClassNaming], remedy: str) -
 
 
 @dataclasses.dataclass(frozen=True)
-class CandidatesLeft:
-    """What the rules leave of the candidates.
+class WeighedCandidates:
+    """The candidate that a build takes, or those about which it asks.
 
     Attributes:
-      taken: the candidate that a build takes; None if the user is asked.
-      alternatives: the candidates that the user is asked about: several, or one that a doubt holds
-        against; none if one is taken.
+      taken: the candidate that a build takes; None if it asks.
+      in_question: the candidates about which it asks: several that no rule beats, or one against
+        which a doubt holds; none if it takes one.
     """
 
     taken: MeaningCandidate | None = None
-    alternatives: Sequence[MeaningCandidate] = ()
+    in_question: Sequence[MeaningCandidate] = ()
 
 
-def weigh_candidates(survey: Survey, namings: Sequence[ClassNaming]) -> CandidatesLeft:
+def weigh_candidates(survey: Survey, namings: Sequence[ClassNaming]) -> WeighedCandidates:
     """Returns the candidate that a build takes, or those about which the user is asked."""
     evidence, decision = _decide(survey, namings)
     try:
         meaning = _meaning_of_decision(decision, evidence, namings[0].table, remedy="")
     except MaskError:
-        return CandidatesLeft(alternatives=_list_left(decision))
-    return CandidatesLeft(taken=meaning.candidate)
+        return WeighedCandidates(in_question=_list_in_question(decision))
+    return WeighedCandidates(taken=meaning.candidate)
 
 
-def _list_left(decision: Decision[MeaningCandidate]) -> Sequence[MeaningCandidate]:
+def _list_in_question(decision: Decision[MeaningCandidate]) -> Sequence[MeaningCandidate]:
     """Returns the one candidate that no rule beats, or all of them."""
     return decision.alternatives if decision.taken is None else [decision.taken]
 

@@ -229,10 +229,10 @@ def _propose_void(survey: Survey, naming: ClassNaming) -> list[str]:
 
 def _propose_alternatives(survey: Survey, naming: ClassNaming) -> list[str]:
     """Returns how to choose one of several meanings; none if there are not several."""
-    alternatives = weigh_candidates(survey, [naming]).alternatives
-    if len(alternatives) < 2:
+    in_question = weigh_candidates(survey, [naming]).in_question
+    if len(in_question) < 2:
         return []
-    return _propose_candidates(survey, alternatives)
+    return _propose_candidates(survey, in_question)
 
 
 def _propose_other_rows(survey: Survey, naming: ClassNaming) -> list[str]:
@@ -245,10 +245,10 @@ def _propose_other_rows(survey: Survey, naming: ClassNaming) -> list[str]:
 
 def _propose_missing_classes(survey: Survey, naming: ClassNaming) -> list[str]:
     """Returns how to name what has no class by a class file; none without a file."""
-    alternatives = weigh_candidates(survey, [naming]).alternatives
-    if naming.file is None or not alternatives:
+    in_question = weigh_candidates(survey, [naming]).in_question
+    if naming.file is None or not in_question:
         return []
-    option = _option_of_missing_classes(survey, alternatives[0])
+    option = _option_of_missing_classes(survey, in_question[0])
     return [f"name what is missing with {option}"] if option else []
 
 
