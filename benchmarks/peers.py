@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 import contextlib
 import dataclasses
 import io
+import itertools
 import json
 import os
 import pathlib
@@ -273,17 +274,44 @@ class Placed:
 
     def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         from PIL import Image
-        import torch
 
         image_path, mask_path = self._files[index]
-        image, mask = self._decode(image_path), np.array(Image.open(mask_path))
-        height, width = mask.shape
-        rng = np.random.default_rng(torch.randint(1 << 31, (2,)).tolist())
-        top, left = rng.integers(0, [SIZE - height, SIZE - width], endpoint=True)
-        placed = np.zeros((SIZE, SIZE, 3), np.uint8), np.full((SIZE, SIZE), 255, np.uint8)
-        for canvas, part in zip(placed, (image, mask), strict=True):
-            canvas[top : top + height, left : left + width] = part
-        return placed
+        return _place(self._decode(image_path), np.array(Image.open(mask_path)), _rng_of_worker())
+
+
+def _rng_of_worker() -> np.random.Generator:
+    """Returns a random generator, by the numbers of PyTorch, which differ by worker and epoch."""
+    import torch
+
+    return np.random.default_rng(torch.randint(1 << 31, (2,)).tolist())
+
+
+def _place(
+    image: np.ndarray, mask: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Puts an image and its mask at a random place of a larger one."""
+    height, width = mask.shape
+    top, left = rng.integers(0, [SIZE - height, SIZE - width], endpoint=True)
+    placed = np.zeros((SIZE, SIZE, 3), np.uint8), np.full((SIZE, SIZE), 255, np.uint8)
+    for canvas, part in zip(placed, (image, mask), strict=True):
+        canvas[top : top + height, left : left + width] = part
+    return placed
+
+
+def _place_files(image: bytes, mask: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Decodes the bytes of two files by Pillow, and places them."""
+    from PIL import Image
+
+    pixels = np.array(Image.open(io.BytesIO(image)).convert("RGB"))
+    return _place(pixels, np.array(Image.open(io.BytesIO(mask))), _rng_of_worker())
+
+
+def _stack(examples: list[tuple[np.ndarray, np.ndarray]]) -> tuple[Any, Any]:
+    """Returns a batch of tensors."""
+    import torch
+
+    images, masks = zip(*examples, strict=True)
+    return torch.from_numpy(np.stack(images)), torch.from_numpy(np.stack(masks))
 
 
 def _decode_by_torchvision(path: str) -> np.ndarray:
@@ -316,6 +344,82 @@ def _files_in_loader(dataset: Placed) -> Iterable:
     )
 
 
+def web_dataset_batches(source: Source) -> Iterable:
+    """WebDataset on tar files; its buffer holds all that a worker has, for a random order."""
+    import webdataset
+
+    tars = sorted(map(str, (source.folder / "tars").iterdir()))
+    count = len(source.files())
+    dataset = (
+        webdataset.WebDataset(tars, shardshuffle=10, workersplitter=webdataset.split_by_worker)
+        .to_tuple("jpg", "png")
+        .shuffle(count, initial=count)
+        .map(lambda files: _place_files(*files))
+        .batched(BATCH, collation_fn=_stack)
+    )
+    return webdataset.WebLoader(
+        dataset, batch_size=None, num_workers=WORKERS, persistent_workers=True
+    )
+
+
+def _read_pair(paths: tuple[str, str]) -> dict[str, bytes]:
+    image, mask = paths
+    return {"image": pathlib.Path(image).read_bytes(), "mask": pathlib.Path(mask).read_bytes()}
+
+
+def _place_row(row: dict[str, bytes]) -> tuple[np.ndarray, np.ndarray]:
+    return _place_files(row["image"], row["mask"])
+
+
+def litdata_batches(source: Source) -> Iterable:
+    """LitData, on chunks that it makes of the files."""
+    import litdata
+
+    folder = source.folder / "litdata"
+    if not folder.exists():
+        with contextlib.redirect_stdout(sys.stderr):
+            litdata.optimize(
+                fn=_read_pair,
+                inputs=source.files(),
+                output_dir=str(folder),
+                chunk_bytes="64MB",
+                num_workers=1,
+            )
+
+    return litdata.StreamingDataLoader(
+        litdata.StreamingDataset(str(folder), shuffle=True, transform=_place_row),
+        batch_size=BATCH,
+        num_workers=WORKERS,
+        collate_fn=_stack,
+        persistent_workers=True,
+    )
+
+
+def grain_batches(source: Source) -> Iterable:
+    """Grain with two threads, on ArrayRecord, with this package's decoder of JPEGs."""
+    import grain
+    import simplejpeg
+    import tensorflow_datasets as tfds
+
+    builder = tfds.builder_from_directory(source.dataset("array_record"))
+    skip = {name: tfds.decode.SkipDecoding() for name in ("image", "segmentation_mask")}
+    parts = [builder.as_data_source(name, decoders=skip) for name in ("train", "validation")]
+    both = grain.MapDataset.concatenate([grain.MapDataset.source(part) for part in parts])
+
+    def placed(example: dict[str, Any], rng: np.random.Generator) -> tuple[Any, Any]:
+        from PIL import Image
+
+        mask = np.array(Image.open(io.BytesIO(example["segmentation_mask"])))
+        return _place(simplejpeg.decode_jpeg(example["image"]), mask, rng)
+
+    def epoch(number: int) -> Iterable:
+        shuffled = both.seed(number).shuffle().random_map(placed).batch(BATCH)
+        return shuffled.to_iter_dataset(grain.ReadOptions(num_threads=2, prefetch_buffer_size=4))
+
+    numbers = itertools.count()
+    return Epochs(lambda: epoch(next(numbers)))
+
+
 TORCH_LOADERS: dict[str, Callable[[Source], Iterable]] = {
     "`torch.loader`, 2 workers": loader_with_workers,
     "`torch.loader`, threads": loader_with_threads,
@@ -325,6 +429,9 @@ TORCH_LOADERS: dict[str, Callable[[Source], Iterable]] = {
 TORCH_PEERS: dict[str, Callable[[Source], Iterable]] = {
     "PyTorch's loader, files, torchvision `decode_image`, 2 workers": files_by_torchvision,
     "PyTorch's loader, files, Pillow, 2 workers": files_by_pillow,
+    "LitData, Pillow, 2 workers": litdata_batches,
+    "WebDataset, Pillow, 2 workers": web_dataset_batches,
+    "Grain, ArrayRecord, simplejpeg, 2 threads": grain_batches,
 }
 """The same batches of images as they are, at a random place of 512 x 512."""
 
@@ -332,10 +439,17 @@ EVERY_PEER = PEERS | TORCH_LOADERS | TORCH_PEERS
 
 
 def seen(pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
-    """Returns how many pairs there are, and the pixels of their images and of each class."""
+    """Returns how many pairs there are, and the pixels of their images and of each class.
+
+    Args:
+      pairs: images and masks, or batches of them.
+    """
     count, pixels, values = 0, 0, np.zeros(256, np.int64)
     for image, mask in pairs:
-        count, pixels = count + 1, pixels + np.asarray(image).size
+        array = np.asarray(image)
+        is_batch = array.ndim == 4
+        count += len(array) if is_batch else 1
+        pixels += array.size
         values += np.bincount(np.asarray(mask, np.uint8).ravel(), minlength=256)
     return {"count": count, "pixels": pixels, "values": values.tolist()}
 

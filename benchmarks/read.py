@@ -31,6 +31,7 @@ AUTOTUNE = tf.data.AUTOTUNE
 SPLIT, NO_CACHE = "train+validation", tfds.ReadConfig(try_autocache=False)
 EXAMPLES, LOOP = "read: decoded examples", "read: arrays in a Python loop"
 BATCHES, CROPS = "read: 384 x 384, batches of 16", "read: DeepLab's crops of 513 x 513"
+PLACED = "read: 512 x 512, not scaled"
 TORCH = "read: 512 x 512 for PyTorch, batches of 16"
 ONE_STAGE = "`pipeline.read(decoded=True)`"
 
@@ -118,6 +119,34 @@ def random_crops(builder: tfds.core.DatasetBuilder, pairs: int) -> list[Way]:
     return [
         Way(CROPS, by_hand, drained(plain), pairs),
         Way(CROPS, "`training_batches`", drained(ours), pairs, [by_hand]),
+    ]
+
+
+def random_places(builder: tfds.core.DatasetBuilder, pairs: int) -> list[Way]:
+    """Images as they are at a random place of 512 x 512, in batches."""
+    skip = {name: tfds.decode.SkipDecoding() for name in ("image", "segmentation_mask")}
+
+    def placed(example: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
+        image = tf.io.decode_jpeg(example["image"], channels=3)
+        mask = tf.io.decode_png(example["segmentation_mask"], channels=1)
+        height, width = tf.shape(image)[0], tf.shape(image)[1]
+        top = tf.random.uniform([], 0, 512 - height + 1, tf.int32)
+        left = tf.random.uniform([], 0, 512 - width + 1, tf.int32)
+        around = [[top, 512 - height - top], [left, 512 - width - left], [0, 0]]
+        image = tf.pad(image, around)
+        mask = tf.pad(mask, around, constant_values=tf.constant(255, tf.uint8))
+        return tf.ensure_shape(image, [512, 512, 3]), tf.ensure_shape(mask, [512, 512, 1])
+
+    plain = builder.as_dataset(split=SPLIT, decoders=skip, read_config=NO_CACHE)
+    plain = plain.shuffle(pairs).map(placed, num_parallel_calls=AUTOTUNE)
+    plain = plain.batch(16, drop_remainder=True).prefetch(AUTOTUNE)
+    ours = pipeline.training_batches(
+        builder, SPLIT, size=512, batch_size=16, scales=(1, 1), flip=False, epochs=1
+    )
+    by_hand = "`tfds.load`, pad, batch"
+    return [
+        Way(PLACED, by_hand, drained(plain), pairs),
+        Way(PLACED, "`training_batches`", drained(ours), pairs, [by_hand]),
     ]
 
 
@@ -209,6 +238,7 @@ def measure(folder: pathlib.Path, *, pairs: int, repeats: int) -> list[Way]:
         ways = single_examples(builder, pairs)
         ways += fixed_batches(builder, raw, pairs)
         ways += random_crops(builder, pairs)
+        ways += random_places(builder, pairs)
         source = peers.Source(root, folder)
         ways += python_loops(stack, builder, source)
         ways += torch_batches(stack, source, pairs)
