@@ -27,6 +27,7 @@ _INSTALL_BANDS = "pip install tifffile imagecodecs"  # the extra `bands`; both a
 
 _PACKAGES = {
     "apache_beam": _Package("Apache Beam", "pip install 'apache-beam>=2.69'"),
+    "cv2": _Package("OpenCV", "pip install opencv-python-headless"),  # the extra `leaks`
     "gcsfs": _Package("gcsfs", "pip install gcsfs"),
     "imagecodecs": _Package("imagecodecs", _INSTALL_BANDS),
     "keras": _Package("Keras", "pip install keras"),

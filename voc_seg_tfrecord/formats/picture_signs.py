@@ -19,6 +19,7 @@ import dataclasses
 
 import numpy as np
 
+from voc_seg_tfrecord.formats.dct import make_cosines
 from voc_seg_tfrecord.formats.stills import Still
 
 SIGN_BYTES = 32
@@ -35,6 +36,7 @@ A JPEG that is decoded to less has other signs: 7 to 32 of them at an eighth of 
 
 _SQUEEZED_SIDE_PX = 64
 _FREQUENCIES = 16  # in each direction
+_COSINES = make_cosines(_SQUEEZED_SIDE_PX, _FREQUENCIES)
 _MIN_COEFFICIENT = 1.0  # three times the error of rounding to whole levels, of 256
 _MIN_CLEAR_COEFFICIENTS = 160
 """Coefficients that are larger than rounding, below which an image has no signs.
@@ -145,16 +147,3 @@ def pack_signs(bits: np.ndarray) -> np.ndarray:
 def unpack_signs(signs: np.ndarray) -> np.ndarray:
     """Returns uint8 `[..., 32]` as bits, uint8 `[..., 256]`."""
     return np.unpackbits(signs, axis=-1)
-
-
-def _make_cosines() -> np.ndarray:
-    """Returns the matrix of the orthonormal DCT's lowest frequencies, float64 `[16, 64]`."""
-    frequency = np.arange(_FREQUENCIES)[:, np.newaxis]
-    position = np.arange(_SQUEEZED_SIDE_PX) + 0.5
-    cosines = np.cos(np.pi * frequency * position / _SQUEEZED_SIDE_PX)
-    cosines *= np.sqrt(2 / _SQUEEZED_SIDE_PX)
-    cosines[0] /= np.sqrt(2)
-    return cosines
-
-
-_COSINES = _make_cosines()
