@@ -1,10 +1,9 @@
 """Which images are found to share a part, from drawn scenes with known crops."""
 
-import io
-
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image
 import pytest
+from support.pictures import SCENE_SIZE, draw_scene, encode_again
 
 from voc_seg_tfrecord.quality import keypoints, pixel_confirmation, shared_parts
 from voc_seg_tfrecord.quality.similarity import Similarity
@@ -12,23 +11,6 @@ from voc_seg_tfrecord.quality.similarity import Similarity
 pytest.importorskip("cv2", reason="keypoints need OpenCV, of the extra leaks")
 
 SCENES = 12
-SIZE = (360, 480)  # height, width
-
-
-def draw_scene(seed):
-    """Returns a drawn scene of shapes in many sizes on uneven ground, uint8 `[H, W]`."""
-    rng = np.random.default_rng(seed)
-    height, width = SIZE
-    ground = Image.fromarray(rng.integers(90, 160, (6, 8), np.uint8))
-    image = ground.resize((width, height), Image.Resampling.BICUBIC)
-    pen = ImageDraw.Draw(image)
-    for _ in range(60):
-        side = int(rng.integers(10, 70))
-        left, top = rng.integers(0, width - 20), rng.integers(0, height - 20)
-        box = [left, top, left + side, top + int(side * rng.uniform(0.4, 1.4))]
-        draw_shape = pen.ellipse if rng.random() < 0.5 else pen.rectangle
-        draw_shape(box, fill=int(rng.integers(0, 256)))
-    return np.asarray(image)
 
 
 def crop(pixels, top, left, height, width):
@@ -40,12 +22,6 @@ def turn_by_10_degrees(pixels):
     return crop(np.asarray(turned), 60, 80, 240, 320)
 
 
-def encode_again(pixels, quality=85):
-    buffer = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, "JPEG", quality=quality)
-    return np.asarray(Image.open(io.BytesIO(buffer.getvalue())))
-
-
 CHANGES = {
     "80 % of the area": lambda pixels: crop(pixels, 10, 40, 320, 430),
     "60 % of the area": lambda pixels: crop(pixels, 60, 90, 280, 370),
@@ -53,14 +29,14 @@ CHANGES = {
     "60 % of the area, turned by 90 degrees": lambda pixels: np.rot90(
         crop(pixels, 60, 90, 280, 370)
     ),
-    "the left half": lambda pixels: pixels[:, : SIZE[1] // 2],
+    "the left half": lambda pixels: pixels[:, : SCENE_SIZE[1] // 2],
     "turned by 10 degrees": turn_by_10_degrees,
 }
 
 
 @pytest.fixture(scope="module")
 def scenes():
-    return [draw_scene(seed) for seed in range(SCENES)]
+    return [draw_scene(seed)[..., 0] for seed in range(SCENES)]
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +46,7 @@ def packed(scenes):
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_changed_part_is_found_in_its_image_alone_and_confirmed(name, scenes, packed):
-    parts = [encode_again(CHANGES[name](scene)) for scene in scenes]
+    parts = [encode_again(CHANGES[name](scene), 85) for scene in scenes]
     packed_parts = np.stack([keypoints.describe(part) for part in parts])
     confirmed = []
     for pair in shared_parts.find_between(packed, packed_parts):
@@ -177,7 +153,7 @@ def test_pixels_of_another_scene_are_not_confirmed(scenes):
 
 
 def test_images_without_contrast_or_overlap_are_not_confirmed(scenes):
-    plain = np.full(SIZE, 128, np.uint8)
+    plain = np.full(SCENE_SIZE, 128, np.uint8)
     whole = Similarity(False, 1, 0, 0, 0)
     beside = Similarity(False, 1, 0, 5, 5)
     assert not pixel_confirmation.confirm(plain, plain, whole).is_confirmed

@@ -40,6 +40,26 @@ def draw_texture(seed: int, size: tuple[int, int] = (240, 320)) -> np.ndarray:
     return np.repeat((gray // 2 + 80).astype(np.uint8)[..., np.newaxis], 3, 2)
 
 
+SCENE_SIZE = (360, 480)
+"""Height and width of `draw_scene`."""
+
+
+def draw_scene(seed: int) -> np.ndarray:
+    """Returns shapes of many sizes on uneven ground, whose parts differ, uint8 `[360, 480, 3]`."""
+    rng = np.random.default_rng(seed)
+    height, width = SCENE_SIZE
+    ground = Image.fromarray(rng.integers(90, 160, (6, 8), np.uint8))
+    image = ground.resize((width, height), Image.Resampling.BICUBIC)
+    pen = ImageDraw.Draw(image)
+    for _ in range(60):
+        side = int(rng.integers(10, 70))
+        left, top = int(rng.integers(0, width - 20)), int(rng.integers(0, height - 20))
+        box = [left, top, left + side, top + int(side * rng.uniform(0.4, 1.4))]
+        draw_shape = pen.ellipse if rng.random() < 0.5 else pen.rectangle
+        draw_shape(box, fill=int(rng.integers(0, 256)))
+    return np.repeat(np.asarray(image)[..., np.newaxis], 3, 2)
+
+
 def draw_images_without_structure() -> Mapping[str, np.ndarray]:
     """Returns images of one color, with smooth changes or with hardly any, by their names."""
     rng = np.random.default_rng(0)
@@ -70,7 +90,7 @@ def draw_images_without_structure() -> Mapping[str, np.ndarray]:
 def encode_again(pixels: np.ndarray, quality: int = 60) -> np.ndarray:
     """Returns the pixels after a JPEG."""
     buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "JPEG", quality=quality)
+    Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, "JPEG", quality=quality)
     return np.asarray(Image.open(io.BytesIO(buffer.getvalue())))
 
 

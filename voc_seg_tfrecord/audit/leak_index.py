@@ -6,6 +6,8 @@ how entries were computed. Each further line is the entry of one image:
     {"side":0,"id":"2007_000032","sha256":"...","signs":"..."}
     {"side":0,"id":"blank","sha256":"...","left_out":"too little structure"}
 
+With `--parts` each entry has the image's "keypoints", too (`quality.keypoints`).
+
 The same dataset gives the same bytes. An index holds the names of images, hashes that tell whether
 somebody has a file, and a coarse likeness of each image (`formats.picture_signs`). It is not
 private.
@@ -25,6 +27,7 @@ from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.storage import PathLike, real_path
 from voc_seg_tfrecord.formats import picture_signs
+from voc_seg_tfrecord.quality.keypoints import BYTES_PER_KEYPOINT, KEYPOINTS_PER_IMAGE
 
 SUFFIX = ".jsonl"
 """The ending of an index file's name."""
@@ -32,6 +35,8 @@ SUFFIX = ".jsonl"
 _FORMAT = "voc_seg_tfrecord leak index 1"
 _HEX_DIGITS_OF_SHA256 = re.compile("[0-9a-f]{64}")
 _HEX_DIGITS_OF_SIGNS = re.compile("[0-9a-f]{64}")  # of 32 bytes too
+_HEX_DIGITS_OF_KEYPOINTS = re.compile("[0-9a-f]{432}")  # of 24 times 9 bytes
+_KEYPOINTS = (KEYPOINTS_PER_IMAGE, BYTES_PER_KEYPOINT)
 
 
 def make_index(sides: Sequence[Side]) -> bytes:
@@ -58,6 +63,8 @@ def _entry_of(side: Side, number: int, image_id: str) -> dict[str, Any]:
         entry["signs"] = side.signs_by_id[image_id].tobytes().hex()
     else:
         entry["left_out"] = side.left_out_by_id[image_id]
+    if image_id in side.keypoints_by_id:
+        entry["keypoints"] = side.keypoints_by_id[image_id].tobytes().hex()
     return entry
 
 
@@ -102,6 +109,7 @@ class _EmptySide:
     sha256_by_id: dict[str, str] = dataclasses.field(default_factory=dict)
     signs_by_id: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     left_out_by_id: dict[str, str] = dataclasses.field(default_factory=dict)
+    keypoints_by_id: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def from_header(cls, values: Mapping[str, Any]) -> "_EmptySide":
@@ -122,6 +130,9 @@ class _EmptySide:
             self.signs_by_id[image_id] = np.frombuffer(signs, np.uint8)
         else:
             self.left_out_by_id[image_id] = _as_text(entry["left_out"])
+        if "keypoints" in entry:
+            packed = bytes.fromhex(_as_hex(entry["keypoints"], _HEX_DIGITS_OF_KEYPOINTS))
+            self.keypoints_by_id[image_id] = np.frombuffer(packed, np.uint8).reshape(_KEYPOINTS)
 
     def as_side(self, source: str) -> Side:
         """Returns the side with all its images."""
@@ -132,6 +143,7 @@ class _EmptySide:
             self.signs_by_id,
             source=source,
             left_out_by_id=self.left_out_by_id,
+            keypoints_by_id=self.keypoints_by_id,
         )
 
 
@@ -160,7 +172,7 @@ def _as_number(value: object, count: int) -> int:
 def _as_hex(value: object, pattern: re.Pattern[str]) -> str:
     text = _as_text(value)
     if not pattern.fullmatch(text):
-        raise ValueError(f"{text[:80]!r}, which is not of 64 hexadecimal digits")
+        raise ValueError(f"{text[:80]!r}, which does not match {pattern.pattern}")
     return text
 
 

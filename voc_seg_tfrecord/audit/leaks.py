@@ -30,8 +30,9 @@ from voc_seg_tfrecord.core.id_lists import parse_ids
 from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE
 from voc_seg_tfrecord.core.storage import PathLike, real_path
+from voc_seg_tfrecord.formats import images, picture_signs
 from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS, SIGN_BYTES
-from voc_seg_tfrecord.quality import near_duplicates
+from voc_seg_tfrecord.quality import keypoints, near_duplicates
 from voc_seg_tfrecord.quality.evidence import examine
 from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.metadata import check_features
@@ -69,6 +70,8 @@ class Side:
       left_out_by_id: why each image without signs is not compared.
       read_files: yields ids with their image files, for some of the ids; None if the images are not
         at hand.
+      keypoints_by_id: the packed keypoints of each image, uint8 `[24, 9]`; empty unless shared
+        parts are sought. See `quality.keypoints`.
     """
 
     name: str
@@ -82,6 +85,9 @@ class Side:
         default_factory=dict, repr=False, compare=False
     )
     read_files: ReadFiles | None = dataclasses.field(default=None, repr=False, compare=False)
+    keypoints_by_id: Mapping[str, np.ndarray] = dataclasses.field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @property
     def signs(self) -> np.ndarray:
@@ -115,6 +121,25 @@ class SimilarPair:
 
 
 @dataclasses.dataclass(frozen=True)
+class PartPair:
+    """Two images, one of each side, that share a part, such as an image and a crop of it.
+
+    Attributes:
+      first_id: the image of the first side.
+      second_id: the image of the second side.
+      agreements: how many keypoints agree on what was done; see `quality.shared_parts`.
+      transformation: how the part was turned, as in `SimilarPair`.
+      is_confirmed: whether the pixels of the part agree; None if the images are not at hand.
+    """
+
+    first_id: str
+    second_id: str
+    agreements: int
+    transformation: str
+    is_confirmed: bool | None
+
+
+@dataclasses.dataclass(frozen=True)
 class Overlap:
     """The ids and images that two sides share.
 
@@ -128,6 +153,8 @@ class Overlap:
         of this module; ids in VOC2012's form, ascending.
       similar_pairs: each image of either side with the image of the other that is nearest to it,
         if these show the same picture or neighbors, though their files differ; the nearest first.
+      part_pairs: images that share a part, and are none of the pairs above; only if they were
+        sought by `leak_parts`. Those of most agreements come first.
     """
 
     first: Side
@@ -137,6 +164,7 @@ class Overlap:
     differing_ids: tuple[str, ...]
     example_ids: tuple[str, ...]
     similar_pairs: tuple[SimilarPair, ...] = ()
+    part_pairs: tuple[PartPair, ...] = ()
 
     def __repr__(self) -> str:
         examples = counted(self.example_count, "example")
@@ -206,9 +234,23 @@ def read_list_file(path: PathLike, name: str = "", role: str = "") -> Side:
 
 
 def read_splits(
-    builder: tfds.core.DatasetBuilder, splits: Iterable[str], *, progress: bool = False
+    builder: tfds.core.DatasetBuilder,
+    splits: Iterable[str],
+    *,
+    progress: bool = False,
+    parts: bool = False,
 ) -> list[Side]:
-    """Returns one side per split of a built dataset; reads all their records once."""
+    """Returns one side per split of a built dataset; reads all their records once.
+
+    Args:
+      builder: of the dataset.
+      splits: names of its splits.
+      progress: whether to show a progress bar.
+      parts: whether to describe the parts of images, too; see `leak_parts`.
+
+    Raises:
+      MissingPackageError: if `parts` is given and OpenCV is not installed.
+    """
     check_features(builder, (IMAGE, FILENAME))
     source = real_path(builder.data_path)
     sides = []
@@ -216,12 +258,16 @@ def read_splits(
         sha256_by_id = {}
         signs_by_id = {}
         left_out_by_id = {}
-        for image in records.scan(builder, split, _read_image, progress=progress):
+        keypoints_by_id = {}
+        read_image = functools.partial(_read_image, parts=parts)
+        for image in records.scan(builder, split, read_image, progress=progress):
             sha256_by_id[image.id] = image.sha256
             if image.signs is not None:
                 signs_by_id[image.id] = image.signs
             else:
                 left_out_by_id[image.id] = image.left_out
+            if image.keypoints is not None:
+                keypoints_by_id[image.id] = image.keypoints
         name = f"{builder.info.full_name}@{split}"
         sides.append(
             Side(
@@ -232,6 +278,7 @@ def read_splits(
                 source,
                 left_out_by_id,
                 functools.partial(_read_files, builder, split),
+                keypoints_by_id,
             )
         )
     return sides
@@ -261,22 +308,28 @@ class _ReadImage:
       sha256: of the image file's bytes.
       signs: of the image, uint8 `[32]`; None if it is left out.
       left_out: why it is left out; empty if it has signs.
+      keypoints: of the image, uint8 `[24, 9]`; None if they are not sought, or it is not decoded.
     """
 
     id: str
     sha256: str
     signs: np.ndarray | None
     left_out: str
+    keypoints: np.ndarray | None = None
 
 
-def _read_image(record: Record) -> _ReadImage:
+def _read_image(record: Record, *, parts: bool) -> _ReadImage:
     image = File(record.file(IMAGE).data, record.id)
     try:
-        evidence = examine(image, None, image_id=record.id, split="", measure_fit=False)
+        still = images.decode(image, side=picture_signs.MIN_SIDE_PX)
+        evidence = examine(
+            image, None, image_id=record.id, split="", measure_fit=False, decoded=still
+        )
+        packed = keypoints.describe(still.gray(still.height, still.width)) if parts else None
     except ImageError:  # `verify` names what is wrong with it
         return _ReadImage(record.id, hashlib.sha256(image.data).hexdigest(), None, NOT_DECODED)
     left_out = TOO_LITTLE_STRUCTURE if evidence.signs is None else ""
-    return _ReadImage(evidence.id, evidence.image_sha256, evidence.signs, left_out)
+    return _ReadImage(evidence.id, evidence.image_sha256, evidence.signs, left_out, packed)
 
 
 def find_overlap(first: Side, second: Side) -> Overlap:

@@ -29,7 +29,7 @@ from voc_seg_tfrecord.reading.dataset import open_splits
 from voc_seg_tfrecord.sources import sbd
 
 if TYPE_CHECKING:
-    from voc_seg_tfrecord.audit.leaks import Overlap, Side
+    from voc_seg_tfrecord.audit.leaks import Overlap, PartPair, Side
 
 SUMMARY = "find the images that two datasets, splits or named lists share"
 EXAMPLE = "voc-seg-tfrecord leaks trainaug voc2012_val"
@@ -56,6 +56,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add(parser, "data_dir")
     parser.add_argument(
         "--sbd", metavar="FOLDER", help="SBD's folder `dataset`; needed for sbd_train and sbd_val"
+    )
+    parser.add_argument(
+        "--parts",
+        action="store_true",
+        help="also find images that share a part: crops, overlapping tiles, mirrored parts; needs "
+        "OpenCV",
     )
     parser.add_argument(
         "--write_index",
@@ -103,6 +109,14 @@ def _check_options(args: argparse.Namespace) -> None:
             expected="one at a time",
             remedy="call leaks once for each",
         )
+    for option in ("certificate", "verify_certificate"):
+        if args.parts and getattr(args, option):
+            raise ConfigError(
+                f"--parts --{option}",
+                found="shared parts and a certificate",
+                expected="one of them; a certificate is about whole pictures",
+                remedy=f"leave one of --parts and --{option} out",
+            )
     if args.write_index and args.b:
         raise ConfigError(
             "--write_index",
@@ -121,14 +135,20 @@ def _check_options(args: argparse.Namespace) -> None:
 
 def _compare(args: argparse.Namespace) -> int:
     """Compares A and B, and prints what they share."""
-    from voc_seg_tfrecord.audit import leaks
+    from voc_seg_tfrecord.audit import leak_parts, leaks
 
     # SBD's lists do not come with the package, so what was published about them is quoted.
     published = None if args.sbd else _published_leak(args.a, args.b)
     compared: list[Overlap] = []
     if published is None:
-        compared = leaks.compare(_sides(args.a, args), _sides(args.b, args))
+        firsts, seconds = _sides(args.a, args), _sides(args.b, args)
+        if args.parts:
+            leak_parts.check_has_keypoints(firsts, args.a)
+            leak_parts.check_has_keypoints(seconds, args.b)
+        compared = leaks.compare(firsts, seconds)
         _check_compared(compared, args)
+        if args.parts:
+            compared = [leak_parts.add_shared_parts(overlap) for overlap in compared]
     is_leak = published is not None or any(overlap.is_leak for overlap in compared)
     if args.json:
         document = {
@@ -302,7 +322,9 @@ def _sides(name: str, args: argparse.Namespace) -> "list[Side]":
             + ", ".join(_list_names()),
             remedy=error.remedy,
         ) from None
-    return leaks.read_splits(builder, splits or builder.info.splits, progress=True)
+    return leaks.read_splits(
+        builder, splits or builder.info.splits, progress=True, parts=args.parts
+    )
 
 
 def _sbd_side(name: str, sbd_folder: str | None) -> "Side":
@@ -339,6 +361,7 @@ def _as_dict(overlap: "Overlap") -> dict[str, Any]:
         "images": [list(pair) for pair in overlap.same_file_pairs],
         "unlike": list(overlap.differing_ids),
         "pictures": [dataclasses.asdict(pair) for pair in overlap.similar_pairs],
+        "parts": [dataclasses.asdict(pair) for pair in overlap.part_pairs],
     }
 
 
@@ -353,34 +376,59 @@ def _side_as_dict(side: "Side") -> dict[str, Any]:
 
 def _print(overlap: "Overlap") -> None:
     print(f"{_titles(overlap)}:")
-    if not overlap.shared_ids and not overlap.same_file_pairs and not overlap.similar_pairs:
+    has_pairs = bool(overlap.same_file_pairs or overlap.similar_pairs or overlap.part_pairs)
+    if not overlap.shared_ids and not has_pairs:
         print("  nothing in common")
         return
     _print_items("ids in common", overlap.shared_ids)
     same_files = [a if a == b else f"{a} = {b}" for a, b in overlap.same_file_pairs]
     _print_items("images in common, byte for byte", same_files)
     _print_items("of these ids with other bytes", overlap.differing_ids)
-    _print_pairs("of the same picture, in other bytes", overlap, near_duplicates.SAME_PICTURE)
-    _print_pairs(
+    _print_similar_pairs(
+        "of the same picture, in other bytes", overlap, near_duplicates.SAME_PICTURE
+    )
+    _print_similar_pairs(
         "of the same picture or neighbors", overlap, near_duplicates.SAME_PICTURE_OR_NEIGHBOR
     )
+    _print_pairs("that share a part", [_describe_part(pair) for pair in overlap.part_pairs])
     verdict = "  <- LEAK" if overlap.is_leak else ""
     print(f"  {overlap.example_count} examples of the second are in the first{verdict}")
 
 
-def _print_pairs(title: str, overlap: "Overlap", level: str) -> None:
-    """Prints how many pairs of a level there are, and the nearest, each with what was done."""
-    pairs = [pair for pair in overlap.similar_pairs if pair.level == level]
-    if not pairs:
+def _print_similar_pairs(title: str, overlap: "Overlap", level: str) -> None:
+    """Prints the pairs of a level, each with what was done."""
+    lines = []
+    for pair in overlap.similar_pairs:
+        if pair.level == level:
+            lines.append(_describe_pair(pair.first_id, pair.second_id, pair.transformation))
+    _print_pairs(title, lines)
+
+
+def _describe_part(pair: "PartPair") -> str:
+    text = _describe_pair(pair.first_id, pair.second_id, pair.transformation)
+    if pair.is_confirmed is None:
+        return f"{text}, {pair.agreements} keypoints agree"
+    if pair.is_confirmed:
+        return f"{text}, confirmed by pixels"
+    return f"{text}, {pair.agreements} keypoints agree, pixels differ"
+
+
+def _describe_pair(first_id: str, second_id: str, transformation: str) -> str:
+    """Returns both ids, and what was done if it is more than to encode or scale."""
+    if transformation == ORIENTATIONS[0].name:
+        return f"{first_id} ~ {second_id}"
+    return f"{first_id} ~ {second_id}, {transformation}"
+
+
+def _print_pairs(title: str, lines: Sequence[str]) -> None:
+    """Prints how many pairs there are, and the first of them; nothing if there are none."""
+    if not lines:
         return
-    print(f"  {counted(len(pairs), 'pair')} {title}:")
-    for pair in pairs[:_MAX_LISTED]:
-        text = f"{pair.first_id} ~ {pair.second_id}"
-        if pair.transformation != ORIENTATIONS[0].name:
-            text += f", {pair.transformation}"
-        print(f"    {text}")
-    if len(pairs) > _MAX_LISTED:
-        print(f"    and {len(pairs) - _MAX_LISTED} more, all of them with --json")
+    print(f"  {counted(len(lines), 'pair')} {title}:")
+    for line in lines[:_MAX_LISTED]:
+        print(f"    {line}")
+    if len(lines) > _MAX_LISTED:
+        print(f"    and {len(lines) - _MAX_LISTED} more, all of them with --json")
 
 
 def _titles(overlap: "Overlap") -> str:

@@ -1,0 +1,100 @@
+"""Shared parts that `leaks --parts` finds in datasets and indexes of drawn scenes."""
+
+import json
+import sys
+
+import pytest
+from support import shared_pictures
+from support.pictures import draw_scene, encode_again
+
+from voc_seg_tfrecord.commands import cli
+
+pytest.importorskip("cv2", reason="keypoints need OpenCV, of the extra leaks")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Two datasets: `theirs` has a mirrored crop, a half and a whole of scenes of `ours`."""
+    root = tmp_path_factory.mktemp("parts")
+    scenes = {f"scene_{seed}": draw_scene(seed) for seed in range(6)}
+    ours = shared_pictures.build(
+        root, "ours", scenes, {"scene_20": draw_scene(20), "scene_21": draw_scene(21)}
+    )
+    theirs = shared_pictures.build(
+        root,
+        "theirs",
+        {"scene_30": draw_scene(30), "scene_31": draw_scene(31)},
+        {
+            "cropped": encode_again(scenes["scene_1"][60:340, 90:460][:, ::-1], 85),
+            "left": encode_again(scenes["scene_2"][:, :300], 85),
+            "whole": encode_again(scenes["scene_3"], 85),
+            "scene_32": draw_scene(32),
+        },
+    )
+    return str(ours.data_path), str(theirs.data_path)
+
+
+def find(capsys, *args):
+    """Returns the pairs of parts of the first splits that share some."""
+    capsys.readouterr()
+    cli.main(["leaks", *args, "--parts", "--json"])
+    document = json.loads(capsys.readouterr().out)
+    return [
+        (row["first_id"], row["second_id"], row["transformation"], row["is_confirmed"])
+        for overlap in document["compared"]
+        for row in overlap["parts"]
+    ]
+
+
+def test_crops_are_found_and_confirmed_and_whole_pictures_are_not_repeated(built, capsys):
+    found = find(capsys, *built)
+    assert sorted(found) == [
+        ("scene_1", "cropped", "mirrored", True),
+        ("scene_2", "left", "upright", True),
+    ]
+
+
+def test_an_is_index_finds_them_and_confirms_nothing(built, tmp_path, capsys):
+    ours, theirs = built
+    index = str(tmp_path / "ours.jsonl")
+    assert cli.main(["leaks", ours, "--write_index", index, "--parts"]) == 0
+    assert sorted(find(capsys, index, theirs)) == [
+        ("scene_1", "cropped", "mirrored", None),
+        ("scene_2", "left", "upright", None),
+    ]
+
+
+def test_the_lines_say_what_was_found(built, capsys):
+    ours, theirs = built
+    cli.main(["leaks", f"{ours}@train", f"{theirs}@validation", "--parts"])
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("  2 pairs that share a part:")
+    assert sorted(lines[start + 1 : start + 3]) == [
+        "    scene_1 ~ cropped, mirrored, confirmed by pixels",
+        "    scene_2 ~ left, confirmed by pixels",
+    ]
+
+
+@pytest.mark.parametrize("is_index", [False, True])
+def test_images_without_keypoints_are_refused(is_index, built, tmp_path, capsys):
+    ours, theirs = built
+    other = "voc2012_val"
+    if is_index:
+        other = str(tmp_path / "ours.jsonl")
+        cli.main(["leaks", ours, "--write_index", other])
+    assert cli.main(["leaks", theirs, other, "--parts"]) == 2
+    error = capsys.readouterr().err
+    assert f"no keypoints of the images in {other}" in error
+    assert "write the index again with --parts" in error
+
+
+def test_parts_and_a_certificate_are_refused_together(built, tmp_path, capsys):
+    certificate = str(tmp_path / "leaks.json")
+    assert cli.main(["leaks", *built, "--parts", "--certificate", certificate]) == 2
+    assert "a certificate is about whole pictures" in capsys.readouterr().err
+
+
+def test_without_opencv_one_line_says_how_to_get_it(built, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    assert cli.main(["leaks", *built, "--parts"]) == 2
+    assert "pip install opencv-python-headless" in capsys.readouterr().err

@@ -1,0 +1,97 @@
+"""Finds images of two sides that share a part: crops, overlapping tiles, mirrored parts.
+
+The keypoints of `quality.shared_parts` propose pairs. Where both images are at hand, their pixels
+confirm or contradict each. Four keypoints that agree are reported in any case, three only if the
+pixels confirm them. No pair that is the same file or the same picture is reported again.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+import dataclasses
+
+import numpy as np
+
+from voc_seg_tfrecord.audit.leaks import Overlap, PartPair, Side
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.formats import images
+from voc_seg_tfrecord.quality import pixel_confirmation, shared_parts
+from voc_seg_tfrecord.quality.keypoints import BYTES_PER_KEYPOINT, KEYPOINTS_PER_IMAGE
+from voc_seg_tfrecord.quality.shared_parts import SharedPart
+
+
+def check_has_keypoints(sides: Sequence[Side], name: str) -> None:
+    """Checks that the images of a dataset, an index or a list are described by keypoints.
+
+    Raises:
+      ConfigError: if they are not.
+    """
+    for side in sides:
+        decoded_count = len(side.sha256_by_id) - len(side.left_out_by_id)
+        if len(side.keypoints_by_id) < max(1, decoded_count):
+            raise ConfigError(
+                "--parts",
+                found=f"no keypoints of the images in {name}",
+                expected="a built dataset, or an index that was written with --parts",
+                remedy="name the dataset, write the index again with --parts, or leave --parts out",
+            )
+
+
+def add_shared_parts(overlap: Overlap) -> Overlap:
+    """Returns what two sides share, with the pairs of images that share a part."""
+    first, second = overlap.first, overlap.second
+    known_pairs = {*overlap.same_file_pairs}
+    known_pairs.update((pair.first_id, pair.second_id) for pair in overlap.similar_pairs)
+    first_ids = list(first.keypoints_by_id)
+    second_ids = list(second.keypoints_by_id)
+    proposed: dict[tuple[str, str], SharedPart] = {}
+    for part in shared_parts.find_between(_stack_keypoints(first), _stack_keypoints(second)):
+        ids = (first_ids[part.first], second_ids[part.second])
+        if ids not in known_pairs:
+            proposed[ids] = part
+    pairs = _confirm(first, second, proposed)
+    pairs.sort(key=lambda pair: (-pair.agreements, pair.first_id, pair.second_id))
+    return dataclasses.replace(overlap, part_pairs=tuple(pairs))
+
+
+def _stack_keypoints(side: Side) -> np.ndarray:
+    """Returns the packed keypoints of a side's images, uint8 `[N, 24, 9]`."""
+    packed = np.array([*side.keypoints_by_id.values()], np.uint8)
+    return packed.reshape(-1, KEYPOINTS_PER_IMAGE, BYTES_PER_KEYPOINT)
+
+
+def _confirm(
+    first: Side, second: Side, proposed: Mapping[tuple[str, str], SharedPart]
+) -> list[PartPair]:
+    """Returns the pairs that are reported, confirmed by pixels where both images are at hand."""
+    first_grays = _read_grays(first, {first_id for first_id, _ in proposed})
+    second_grays = _read_grays(second, {second_id for _, second_id in proposed})
+    pairs = []
+    for (first_id, second_id), part in proposed.items():
+        is_confirmed = None
+        if first_id in first_grays and second_id in second_grays:
+            confirmation = pixel_confirmation.confirm(
+                first_grays[first_id], second_grays[second_id], part.similarity
+            )
+            is_confirmed = confirmation.is_confirmed
+        if is_confirmed or part.agreements >= shared_parts.MIN_AGREEMENTS:
+            transformation = part.similarity.describe()
+            pairs.append(
+                PartPair(first_id, second_id, part.agreements, transformation, is_confirmed)
+            )
+    return pairs
+
+
+def _read_grays(side: Side, ids: Collection[str]) -> dict[str, np.ndarray]:
+    """Returns the brightness of some images at hand, uint8 `[H, W]`, with a long side of 256."""
+    if side.read_files is None or not ids:
+        return {}
+    return dict(_decode_grays(side.read_files(ids)))
+
+
+def _decode_grays(files: Iterator[tuple[str, File]]) -> Iterator[tuple[str, np.ndarray]]:
+    for image_id, file in files:
+        still = images.decode(file, side=pixel_confirmation.SIDE_PX)
+        factor = pixel_confirmation.SIDE_PX / max(still.height, still.width)
+        height = max(1, round(still.height * factor))
+        width = max(1, round(still.width * factor))
+        yield image_id, still.gray(height, width)
