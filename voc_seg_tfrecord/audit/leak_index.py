@@ -33,9 +33,9 @@ SUFFIX = ".jsonl"
 """The ending of an index file's name."""
 
 _FORMAT = "voc_seg_tfrecord leak index 1"
-_HEX_DIGITS_OF_SHA256 = re.compile("[0-9a-f]{64}")
-_HEX_DIGITS_OF_SIGNS = re.compile("[0-9a-f]{64}")  # of 32 bytes too
-_HEX_DIGITS_OF_KEYPOINTS = re.compile("[0-9a-f]{432}")  # of 24 times 9 bytes
+_HEX_DIGITS_OF_SHA256 = 64
+_HEX_DIGITS_OF_SIGNS = 2 * picture_signs.SIGN_BYTES
+_HEX_DIGITS_OF_KEYPOINTS = 2 * KEYPOINTS_PER_IMAGE * BYTES_PER_KEYPOINT
 _KEYPOINTS = (KEYPOINTS_PER_IMAGE, BYTES_PER_KEYPOINT)
 
 
@@ -169,10 +169,11 @@ def _as_number(value: object, count: int) -> int:
     return value
 
 
-def _as_hex(value: object, pattern: re.Pattern[str]) -> str:
+def _as_hex(value: object, digits: int) -> str:
+    """Returns a text of so many hexadecimal digits."""
     text = _as_text(value)
-    if not pattern.fullmatch(text):
-        raise ValueError(f"{text[:80]!r}, which does not match {pattern.pattern}")
+    if not re.fullmatch(f"[0-9a-f]{{{digits}}}", text):
+        raise ValueError(f"{text[:80]!r}, which is not of {digits} hexadecimal digits")
     return text
 
 
