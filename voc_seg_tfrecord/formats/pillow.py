@@ -105,6 +105,12 @@ def shrink(pixels: np.ndarray, side: int) -> np.ndarray:
     return np.asarray(image)
 
 
+def resize_gray(pixels: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Returns uint8 `[H, W]` as uint8 `[height, width]`, averaged where it becomes smaller."""
+    image = Image.fromarray(pixels)
+    return np.asarray(image.resize((width, height), Image.Resampling.BILINEAR, reducing_gap=3))
+
+
 def thinned(pixels: np.ndarray, side: int) -> np.ndarray:
     """Returns every n-th row and column of a large image, which is to be shrunk to this side.
 

@@ -12,8 +12,8 @@ References:
 import dataclasses
 
 import numpy as np
-from PIL import Image
 
+from voc_seg_tfrecord.formats.pillow import resize_gray
 from voc_seg_tfrecord.quality.similarity import Similarity
 
 SIDE_PX = 256
@@ -99,9 +99,8 @@ def _scale(gray: np.ndarray, side: int) -> np.ndarray:
     """Returns the image scaled to this long side, float32 `[H, W]`."""
     height, width = gray.shape
     factor = side / max(height, width)
-    size = (max(2, round(width * factor)), max(2, round(height * factor)))
-    scaled = Image.fromarray(gray).resize(size, Image.Resampling.BILINEAR, reducing_gap=3)
-    return np.asarray(scaled, np.float32)
+    scaled = resize_gray(gray, max(2, round(height * factor)), max(2, round(width * factor)))
+    return scaled.astype(np.float32)
 
 
 def _pixel_centers(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
