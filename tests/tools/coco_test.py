@@ -133,7 +133,7 @@ def test_polygons_of_a_file_of_keypoints_are_read(keypoints):
         ({"size": [40, 50], "counts": "0" + "ooooooooooooO1" * 40}, "the run "),
         ({"size": [40, 50], "counts": "00" + "ooooooooooo?" * 40}, "annotation 11 (car): "),
         ({"size": [40, 50]}, "no 'counts'"),
-        ("polygon", "string indices must be integers"),
+        ("polygon", "a list or text, not an object"),
     ],
 )
 def test_what_is_wrong_with_a_shape_is_the_error_of_its_image(outline, found):
@@ -172,7 +172,7 @@ def test_an_image_without_a_size_is_an_error():
         ({"categories": [{"id": 3, "name": None}]}, "the category 3 without a name"),
         ({"categories": None}, "no list categories"),
         ({"categories": [], "annotations": []}, "no category, so no class"),
-        ({"images": [3]}, "'int' object is not subscriptable"),
+        ({"images": [3]}, "a single value, not a list or object"),
     ],
 )
 def test_a_file_of_another_kind_is_an_error(fields, found):

@@ -84,7 +84,7 @@ def test_four_joints_of_a_line_are_no_box(shape_type, boxes):
         ({"label": " ", "points": [[1, 1]] * 3}, "the label ' '"),
         ({"label": 3, "points": [[1, 1]] * 3}, "the label '3'"),
         ({"points": [[1, 1]] * 3}, "no 'label'"),
-        (None, "'NoneType' object is not subscriptable"),
+        (None, "a single value, not a list or object"),
     ],
 )
 def test_a_shape_that_labelme_would_not_draw_is_an_error_with_its_place(shape, found):

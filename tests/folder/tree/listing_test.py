@@ -79,6 +79,13 @@ def test_folders_of_the_system_are_left_out_and_named_though_nobody_may_list_the
     assert found.system_folders == [name]
 
 
+def test_files_of_a_dataset_that_was_built_into_the_folder_are_left_out(tmp_path):
+    put(tmp_path, "a.jpg", "data/x/1.0.0/dataset_info.json", "data/x/1.0.0/features.json")
+    put(tmp_path, "data/x/1.0.0/metadata.json", "notes/dataset_info.json")
+    listing = Listing.of(epath.Path(tmp_path))
+    assert sorted(listing.below()) == ["a.jpg", "notes/dataset_info.json"]
+
+
 @pytest.mark.parametrize("name", [b"a\nb.jpg", b"caf\xe9.jpg", b"a\\b.jpg"])
 def test_a_name_that_cannot_be_an_id_or_no_export_may_have_is_refused(tmp_path, name):
     folder = put(tmp_path, os.fsdecode(name), "z\x01.jpg")

@@ -51,9 +51,18 @@ SYSTEM_FOLDERS = frozenset(
 what lies in them is deleted, or thumbnails."""
 
 
+_FILES_OF_BUILT_DATASET = frozenset({"dataset_info.json", "features.json"})
+"""A folder with both is a dataset that TFDS built, and its files are no source of another one.
+
+Its metadata name splits and classes, as a list or a class file does.
+"""
+
+
 @dataclasses.dataclass(frozen=True)
 class Listing:
     """All files at and below a folder, without hidden ones and those in folders of the system.
+
+    Files of datasets that TFDS built below the folder are left out too.
 
     Attributes:
       root: the folder.
@@ -270,6 +279,8 @@ class _Walk:
             else:
                 self._seen_real_paths.add(real_path)
                 new_folders.append(_Folder(path, real_path))
+        if folder.path and _FILES_OF_BUILT_DATASET.issubset(files):
+            files = []
         self._count_files(folder.path, len(files))
         self.files_by_folder[folder.path] = sorted(files)
         return sorted(new_folders, key=lambda new: new.path)
