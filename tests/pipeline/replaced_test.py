@@ -1,5 +1,7 @@
 """A dataset that a build replaces while somebody has it open is not read under old class names."""
 
+import dataclasses
+import functools
 import itertools
 import pickle
 
@@ -23,15 +25,16 @@ LISTED = [f"{n:08}" for n in range(0, COUNT, 2)]
 UNCACHED = tfds.ReadConfig(try_autocache=False)  # TFDS keeps the examples of small datasets
 
 
+def build_into(data_dir, masks, names):
+    """Builds the same pixels with classes in a given order."""
+    options = {"name": "x", "data_dir": data_dir, "overwrite": True}
+    return from_arrays(IMAGES, masks, class_names=names, **options)
+
+
 @pytest.fixture
 def build(tmp_path):
-    """Builds the same pixels with classes in a given order."""
-
-    def building(masks, names):
-        options = {"name": "x", "data_dir": tmp_path, "overwrite": True}
-        return from_arrays(IMAGES, masks, class_names=names, **options)
-
-    return building
+    """Builds into a folder of the test."""
+    return functools.partial(build_into, tmp_path)
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:Classes have other numbers")
@@ -57,22 +60,58 @@ SCANS = {
 }
 
 
+@dataclasses.dataclass(frozen=True)
+class Replaced:
+    """What had a dataset open when a build replaced it.
+
+    Attributes:
+      builder: the builder that built it.
+      opened_by_name: another builder of it.
+      examples: by reader, what it returned.
+      examples_read: by reader, how many of these were read before.
+      endless: by `shuffle`, an iterator over training batches without end.
+      endless_read: by `shuffle`, how many of these examples were read before.
+    """
+
+    builder: tfds.core.DatasetBuilder
+    opened_by_name: tfds.core.DatasetBuilder
+    examples: dict
+    examples_read: dict
+    endless: dict
+    endless_read: dict
+
+
+@pytest.fixture(scope="module")
+def replaced(tmp_path_factory):
+    """A dataset that each reader has read, and that a build then replaced."""
+    data_dir = tmp_path_factory.mktemp("replaced")
+    builder = build_into(data_dir, MASKS, NAMES)
+    opened_by_name = tfds.builder("voc_seg_tfrecord/x", data_dir=data_dir)
+    examples = {name: reader(builder) for name, reader in READERS.items()}
+    examples_read = {name: check_pairs(read) for name, read in examples.items()}
+    for scan in SCANS.values():
+        scan(builder)
+    endless, endless_read = {}, {}
+    for shuffle in (True, False, 20):
+        batches = pipeline.training_batches(
+            builder, "train", size=8, batch_size=2, scales=(1, 1), shuffle=shuffle
+        )
+        endless[shuffle] = iter(batches)
+        endless_read[shuffle] = check_pairs(itertools.islice(endless[shuffle], 5))
+    build_into(data_dir, SWAPPED, SWAPPED_NAMES)
+    return Replaced(builder, opened_by_name, examples, examples_read, endless, endless_read)
+
+
 @pytest.mark.parametrize("reader", {**READERS, **SCANS})
-def test_a_reader_of_a_replaced_dataset_refuses_it(build, reader):
-    builder = build(MASKS, NAMES)
-    {**READERS, **SCANS}[reader](builder)
-    build(SWAPPED, SWAPPED_NAMES)
+def test_a_reader_of_a_replaced_dataset_refuses_it(replaced, reader):
     with pytest.raises(RecordError, match="a build has replaced it"):
-        {**READERS, **SCANS}[reader](builder)
+        {**READERS, **SCANS}[reader](replaced.builder)
 
 
 @pytest.mark.parametrize("reader", ["pipeline.read", "training_batches", "evaluation_batches"])
-def test_a_builder_that_was_opened_by_its_name_refuses_it_too(build, tmp_path, reader):
-    build(MASKS, NAMES)
-    builder = tfds.builder("voc_seg_tfrecord/x", data_dir=tmp_path)
-    build(SWAPPED, SWAPPED_NAMES)
+def test_a_builder_that_was_opened_by_its_name_refuses_it_too(replaced, reader):
     with pytest.raises(RecordError, match="open it again"):
-        READERS[reader](builder)
+        READERS[reader](replaced.opened_by_name)
 
 
 def check_pairs(examples):
@@ -87,25 +126,17 @@ def check_pairs(examples):
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_a_pipeline_that_is_read_again_refuses_what_was_built_meanwhile(build, reader):
-    examples = READERS[reader](build(MASKS, NAMES))
-    assert check_pairs(examples) == (COUNT // 2 if "list" in reader else COUNT)
-    build(SWAPPED, SWAPPED_NAMES)
+def test_a_pipeline_that_is_read_again_refuses_what_was_built_meanwhile(replaced, reader):
+    assert replaced.examples_read[reader] == (COUNT // 2 if "list" in reader else COUNT)
     with pytest.raises(tf.errors.InvalidArgumentError, match="a build has replaced it; open it"):
-        check_pairs(examples)
+        check_pairs(replaced.examples[reader])
 
 
 @pytest.mark.parametrize("shuffle", [True, False, 20])
-def test_a_run_without_end_never_gives_a_record_of_the_new_dataset(build, shuffle):
-    batches = iter(
-        pipeline.training_batches(
-            build(MASKS, NAMES), "train", size=8, batch_size=2, scales=(1, 1), shuffle=shuffle
-        )
-    )
-    assert check_pairs(itertools.islice(batches, 5)) == 10  # within the first epoch
-    build(SWAPPED, SWAPPED_NAMES)
+def test_a_run_without_end_never_gives_a_record_of_the_new_dataset(replaced, shuffle):
+    assert replaced.endless_read[shuffle] == 10  # within the first epoch
     with pytest.raises(tf.errors.InvalidArgumentError, match="a build has replaced it"):
-        check_pairs(itertools.islice(batches, 10 * COUNT))
+        check_pairs(itertools.islice(replaced.endless[shuffle], 10 * COUNT))
 
 
 def test_without_sha256sums_the_descriptions_are_compared(build):

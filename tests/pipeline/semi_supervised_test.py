@@ -17,8 +17,14 @@ def ids(batches):
     return [name.decode()[:3] for b in batches for name in b["image/filename"].numpy()]
 
 
-def test_labeled_and_unlabeled_examples_come_side_by_side_at_the_ratio(small):
-    found = pairs(small, epochs=1)
+@pytest.fixture(scope="module")
+def three_epochs(small):
+    """Nine pairs of batches."""
+    return pairs(small, epochs=3)
+
+
+def test_labeled_and_unlabeled_examples_come_side_by_side_at_the_ratio(three_epochs):
+    found = three_epochs[:3]  # of the first epoch
     assert [(len(a["image"]), len(b["image"])) for a, b in found] == [(2, 3)] * 3
     assert "segmentation_mask" in found[0][0]
     # Those of unlabeled images do not show what is in them.
@@ -32,19 +38,25 @@ def test_labeled_and_unlabeled_examples_come_side_by_side_at_the_ratio(small):
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_pairs_and_another_one_others(small):
     first, again, other = (pairs(small, epochs=1, seed=seed) for seed in (5, 5, 6))
-    for pair, same in zip(first, again, strict=True):
-        for one, two in zip(pair, same, strict=True):
-            assert_same(one, two)
+    assert_same_pairs(first, again)
     assert ids(b for _, b in first) != ids(b for _, b in other)
 
 
-@pytest.mark.parametrize("batch_size", [2, pytest.param(4, marks=pytest.mark.slow)])
-def test_a_run_that_starts_anew_at_an_epoch_goes_on_with_both_parts(small, batch_size):
-    whole = pairs(small, epochs=3, batch_size=batch_size)
-    resumed = pairs(small, epochs=2, batch_size=batch_size, first_epoch=1)
-    for pair, same in zip(whole[len(whole) // 3 :], resumed, strict=True):
-        for one, two in zip(pair, same, strict=True):
+def assert_same_pairs(pairs, others):
+    for pair, other in zip(pairs, others, strict=True):
+        for one, two in zip(pair, other, strict=True):
             assert_same(one, two)
+
+
+def test_a_run_that_starts_anew_at_an_epoch_goes_on_with_both_parts(small, three_epochs):
+    assert_same_pairs(three_epochs[3:], pairs(small, epochs=2, first_epoch=1))
+
+
+@pytest.mark.slow
+def test_a_run_that_starts_anew_goes_on_with_batches_larger_than_the_labeled_part(small):
+    whole = pairs(small, epochs=3, batch_size=4)
+    resumed = pairs(small, epochs=2, batch_size=4, first_epoch=1)
+    assert_same_pairs(whole[len(whole) // 3 :], resumed)
 
 
 def test_a_dataset_that_is_iterated_again_goes_on_with_both_parts(small):
@@ -53,9 +65,7 @@ def test_a_dataset_that_is_iterated_again_goes_on_with_both_parts(small):
     passes = [pair for _ in range(3) for pair in again]
     in_one_pass = list(pipeline.labeled_unlabeled_batches(small, epochs=3, **arguments))
     assert len(in_one_pass) == 6
-    for pair, same in zip(passes, in_one_pass, strict=True):
-        for one, two in zip(pair, same, strict=True):
-            assert_same(one, two)
+    assert_same_pairs(passes, in_one_pass)
     # Two labeled images per pass: each of the three is seen twice in three passes.
     assert sorted(ids(labeled for labeled, _ in passes)) == sorted(LABELED * 2)
 

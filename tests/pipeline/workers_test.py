@@ -34,15 +34,15 @@ def test_two_workers_have_each_example_once(small, call):
     """As MultiWorkerMirroredStrategy divides a dataset by its default policy, AUTO."""
     from tensorflow.python.data.experimental.ops.distribute import _AutoShardDataset
 
-    dataset = DATASETS[call](small)
-    assert dataset.options().experimental_distribute.auto_shard_policy in (
-        tf.data.experimental.AutoShardPolicy.AUTO,
-        tf.data.experimental.AutoShardPolicy.DATA,
-    )
     names = collections.Counter()
     for worker in (0, 1):
+        dataset = DATASETS[call](small)
+        assert dataset.options().experimental_distribute.auto_shard_policy in (
+            tf.data.experimental.AutoShardPolicy.AUTO,
+            tf.data.experimental.AutoShardPolicy.DATA,
+        )
         part = []
-        for batch in _AutoShardDataset(DATASETS[call](small), 2, worker):
+        for batch in _AutoShardDataset(dataset, 2, worker):
             part += batch["image/filename"].numpy().tolist()
         assert part
         names.update(part)
