@@ -30,6 +30,16 @@ def test_a_wrong_or_missing_option_is_named(records, tmp_path, capsys, words, op
     assert not list(tmp_path.glob("data/*"))
 
 
+@pytest.mark.parametrize(
+    ("ratios", "expected"),
+    [("train=0.6,train=0.4", "each name once"), ("train=most", "ratios such as 0.8")],
+)
+def test_what_is_wrong_with_ratios_is_told(records, capsys, ratios, expected):
+    words = ["--name", "old", "--class_names", "voc", "--splits", ratios]
+    assert cli.main(["import", str(records), *words]) == 2
+    assert expected in capsys.readouterr().err
+
+
 def test_an_empty_name_is_refused_because_the_later_names_would_move(records, tmp_path, capsys):
     names = ",".join(["c0", "c1", "", *(f"c{number}" for number in range(3, 21))])
     words = ["--name", "old", "--class_names", names, "--data_dir", str(tmp_path / "data")]

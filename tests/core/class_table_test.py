@@ -124,6 +124,7 @@ def test_a_file_has_rows_of_values_and_colors_and_columns_for_people():
         ("value,class\nx,a\n", "in line 2"),
         ("value,class\n,a\n", "no key in line 2"),
         ("value,class\n0,a\n0,b\n", "0 for 'b', after 'a' in line 3"),
+        ('value,name,class\n0,"a\nb",a\n1,,b\n1,,c\n', "1 for 'c', after 'b' in line 5"),
         ("color,class\n1 2 300,a\n", "the color '1 2 300'"),
         ("color,class\nred,a\n", "the color 'red'"),
         ("value,class,pixels\n0,sky, blue,7\n", "more cells than columns.*in line 2"),

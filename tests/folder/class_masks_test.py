@@ -83,6 +83,7 @@ LAYOUTS = {
     "folders": ("images/{}.jpg", "masks_disc/{}.png", "masks_cup/{}.png"),
     "folders below one": ("images/{}.jpg", "labels/disc/{}.png", "labels/cup/{}.png"),
     "folders and names": ("images/{}.jpg", "gt_disc/{}_disc.png", "gt_cup/{}_cup.png"),
+    "an ending in capitals": ("images/{}.jpg", "masks/{}_disc.PNG", "masks/{}_cup.png"),
 }
 
 

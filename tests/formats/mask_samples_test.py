@@ -255,6 +255,19 @@ def test_a_bmp_of_two_colors_has_its_values_as_stored(bits):
     assert (pillow.decode(File(data, "a.bmp"), MaskError).rgb()[..., 1] == values * 255).all()
 
 
+@pytest.mark.parametrize("bits", [1, 4, 8])
+def test_a_bmp_of_two_colors_with_the_header_of_os_2_is_read(bits):
+    values = RNG.integers(0, 2, (5, 7), np.uint8)
+    rows = bits_of(values[::-1], bits)
+    rows = np.pad(rows, ((0, 0), (0, -rows.shape[1] % 4)))
+    header = struct.pack("<IHHHH", 12, 7, 5, 1, bits)
+    colors = bytes(3) + b"\xff\xff\xff" + bytes(3 * (2**bits - 2))
+    start = 26 + len(colors)
+    data = b"BM" + struct.pack("<III", start + rows.size, 0, start) + header + colors
+    image = pillow.decode(File(data + rows.tobytes(), "a.bmp"), MaskError).rgb()
+    assert (image[..., 1] == values * 255).all()
+
+
 def test_a_text_that_pillow_refuses_does_no_harm_to_a_mask():
     values = RNG.integers(0, 16, (5, 7))
     text = chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(3_000_000)))

@@ -80,6 +80,8 @@ def test_the_number_of_pairs_is_known_before_they_are_read(small, epochs):
     ("arguments", "message"),
     [
         ({"ratio": 0.3}, "ratio: 0.3 times 2 labeled examples"),
+        ({"ratio": float("nan")}, "ratio: nan times 2 labeled examples"),
+        ({"ratio": float("inf")}, "ratio: inf times 2 labeled examples"),
         ({"batch_size": 8}, "12 unlabeled examples per batch, of 11 in all"),
         ({"labeled": ["001", "x"]}, "split 'train': 1 of the 2 ids of the list"),
         ({"labeled": [f"{n:03}" for n in range(14)]}, "unlabeled part: no examples"),

@@ -113,8 +113,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _parse_ratios(text: str) -> dict[str, float]:
+    text_by_split = arguments.parse_named_values("--splits", text)
     try:
-        text_by_split = arguments.parse_named_values("--splits", text)
         return {split: float(ratio) for split, ratio in text_by_split.items()}
     except ValueError:
         raise ConfigError("--splits", found=repr(text), expected="ratios such as 0.8") from None

@@ -39,7 +39,8 @@ class _TableLine:
     """A line of a table below its head line.
 
     Attributes:
-      number: its number in the file; the head line is 1.
+      number: its number in the file; the head line is 1. A line that goes on in others, as a name
+        in quotes may, has the number of the last one.
       text: the cells, with commas between them.
       cells: the cell of each column.
       extra_cells: the cells beyond the last column.
@@ -78,8 +79,19 @@ def is_table(text: str) -> bool:
 
 
 def _read_rows(text: str) -> Iterator[list[str]]:
-    """Yields the cells of each line of a CSV file, in which blanks may stand before a quote."""
-    return csv.reader(io.StringIO(text, newline=None), skipinitialspace=True)
+    """Yields the cells of each row of a CSV file, in which blanks may stand before a quote."""
+    for _, cells in _read_numbered_rows(text):
+        yield cells
+
+
+def _read_numbered_rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yields the number of the last line of each row of a CSV file, and the cells of the row.
+
+    A row has several lines if a cell in quotes has them.
+    """
+    reader = csv.reader(io.StringIO(text, newline=None), skipinitialspace=True)
+    for cells in reader:
+        yield reader.line_num, cells
 
 
 def _read_head(head: Iterable[str]) -> list[str]:
@@ -158,9 +170,9 @@ def _find_repeated_column(text: str) -> str:
 
 def _read_lines(text: str) -> Iterator[_TableLine]:
     """Yields each line of a table that is not empty."""
-    head, *rows = _read_rows(text)
+    (_, head), *rows = _read_numbered_rows(text)
     columns = _read_head(head)
-    for number, row in enumerate(rows, start=2):
+    for number, row in rows:
         cells = [cell.strip() for cell in row]
         if any(cells):
             cell_of_column = dict(zip(columns, cells, strict=False))

@@ -8,8 +8,17 @@ from PIL import ImagePalette
 from voc_seg_tfrecord.core.file import File, Kind
 from voc_seg_tfrecord.formats.tiff import Tag
 
+_BMP_HEADER_SIZE_OFFSET = 14
+"""The byte of a BMP with the size of its header; the largest header has 124 bytes."""
+
+_OS2_HEADER_BYTES = 12
+"""The size of the header that OS/2 writes. All other headers are longer."""
+
 _BMP_BITS_OFFSET = 28
 """The byte of a BMP with the number of bits per pixel."""
+
+_OS2_BITS_OFFSET = 24
+"""The same byte, if the header is that of OS/2."""
 
 
 def correct(image: Any, file: File) -> None:
@@ -23,7 +32,14 @@ def correct(image: Any, file: File) -> None:
         _correct_palette_of_8_bits(image)
         _correct_byte_order(image)
     if file.kind is Kind.BMP:
-        _correct_black_and_white_bmp(image, bits=file.data[_BMP_BITS_OFFSET])
+        _correct_black_and_white_bmp(image, bits=_read_bits_of_bmp(file.data))
+
+
+def _read_bits_of_bmp(data: bytes) -> int:
+    """Returns how many bits a pixel of a BMP has."""
+    if data[_BMP_HEADER_SIZE_OFFSET] == _OS2_HEADER_BYTES:
+        return data[_OS2_BITS_OFFSET]
+    return data[_BMP_BITS_OFFSET]
 
 
 def _correct_palette_of_8_bits(image: Any) -> None:

@@ -1,6 +1,7 @@
 """Pairs of a labeled and an unlabeled batch, for semi-supervised training."""
 
 from collections.abc import Sequence
+import math
 
 import tensorflow as tf
 
@@ -134,7 +135,7 @@ _MAX_ROUNDING_ERROR = 1e-6
 
 def _count_unlabeled(batch_size: int, ratio: float) -> int:
     """Returns how many unlabeled examples there are for a labeled batch."""
-    count = round(batch_size * ratio)
+    count = round(batch_size * ratio) if math.isfinite(ratio) else 0
     if count < 1 or abs(count - batch_size * ratio) > _MAX_ROUNDING_ERROR:
         raise ConfigError(
             "ratio",

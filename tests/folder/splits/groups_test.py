@@ -104,6 +104,10 @@ GROUPED = {
         4,
     ),
     "tracks of a drive": (frames("drive_{}_track{}", 4, range(6)), 4),
+    "a number behind some words": (
+        [f"patient_{n:03}_{visit}" for n in range(8) for visit in ("pre", "pre2", "post")],
+        8,
+    ),
     "crops of photos": ([f"{w}_crop{n}" for w in ("oak", "elm", "fir") for n in (1, 2)], 3),
     "scenes": ([f"scene_{y}_{x}" for y in range(4) for x in range(4)], 4),
     "a word that ends as another does": (

@@ -173,7 +173,7 @@ class _AroundIds:
     masks: Affix
 
     def may_be_same_ids(self) -> bool:
-        """Says whether numbers around the ids are evidence of other ids.
+        """Says whether ids may be the same: no number around them is evidence of other ids.
 
         Examples for the id 1:
 

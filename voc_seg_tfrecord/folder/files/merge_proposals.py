@@ -219,10 +219,9 @@ def _may_name_class(word: str) -> bool:
 
 def _words_of(value: str) -> list[str]:
     """Returns the words of a folder or a pattern, without the id and the ending."""
-    text = value.replace(ID, " ")
-    for ending in IMAGE_OR_MASK_ENDINGS:
-        text = text.removesuffix(ending)
-    return _WORD.findall(text)
+    stem, ending = posixpath.splitext(value)
+    text = stem if ending.lower() in IMAGE_OR_MASK_ENDINGS else value
+    return _WORD.findall(text.replace(ID, " "))
 
 
 def _measure(listing: Listing, masks: Sequence[str]) -> float | None:

@@ -121,8 +121,8 @@ def _advice(proposal: GroupProposal, config: VocSegConfig, ratios: Mapping[str, 
     sizes = collections.Counter(proposal.groups.values())
     if len(sizes) < len(ratios):
         return (
-            f"write lists or folders of splits, as there are only {len(sizes)} groups for "
-            f"{len(ratios)} splits; {divide_anyway}"
+            f"write lists or folders of splits, as with only {counted(len(sizes), 'group')} for "
+            f"{len(ratios)} splits one would be empty; {divide_anyway}"
         )
     fields = {"group_by": proposal.rule}
     note_on_hash = ""

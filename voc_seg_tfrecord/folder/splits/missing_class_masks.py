@@ -10,6 +10,12 @@ from voc_seg_tfrecord.core.errors import LayoutError, counted
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
+_MIN_STRAYS_PER_MISSING_MASK = 0.5
+"""Masks of no image, for each image that lacks one, from which on they may be its mask."""
+
+_WORDS_FOR_ALL_CLASSES = "any class"
+"""What an error names in place of a class, if images have a mask of none."""
+
 
 @dataclasses.dataclass(frozen=True)
 class MissingClassMasks:
@@ -42,15 +48,19 @@ class MissingClassMasks:
           unmasked_ids: the images without a mask of any class.
 
         Raises:
-          LayoutError: if they may not, or if as many masks of the class belong to no image, so that
-            they may be those that are missing.
+          LayoutError: if they may not, or if at least half as many masks of the class belong to no
+            image, so that they may be those that are missing.
         """
         is_merged = bool(self.tree.layout.options_of_classes)
         if is_merged and missing_mask == "error" and unmasked_ids:
-            raise self._missing_error("any class", sorted(unmasked_ids), (), missing_mask)
+            raise self._missing_error(
+                _WORDS_FOR_ALL_CLASSES, sorted(unmasked_ids), (), missing_mask
+            )
         for name, ids in self.ids_by_class.items():
             strays = self._find_strays(name)
-            if missing_mask == "error" or 2 * len(strays) >= len(ids):
+            if missing_mask == "error":
+                raise self._missing_error(name, ids, strays, missing_mask)
+            if len(strays) >= _MIN_STRAYS_PER_MISSING_MASK * len(ids):
                 raise self._missing_error(name, ids, strays, missing_mask)
 
     def _find_strays(self, name: str) -> list[str]:

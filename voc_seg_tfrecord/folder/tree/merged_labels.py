@@ -230,7 +230,10 @@ class MergedLabels(MadeLabels[MergedMask]):
         return File(encode_mask(merged.mask), str(self.folder / self.names[image_id]))
 
     def shapes_of(self, image_id: str) -> str:
-        """Returns the name, the class and the bytes of each file as text; bytes by their digest."""
+        """Returns a line for each file: the value of its class, and a digest of its bytes.
+
+        The text differs if one of the files changed, or is of another class.
+        """
         lines = []
         for layer in self._layers_of(image_id):
             try:
