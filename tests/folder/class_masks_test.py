@@ -302,6 +302,15 @@ def test_an_image_without_the_mask_of_a_class_is_what_the_user_says(tmp_path):
     assert without_image.left_out == {"train": ["pool"]}
 
 
+def test_two_masks_of_a_class_that_differ_in_unicode_form_alone_are_refused(tmp_path):
+    put_set(tmp_path)
+    exports.put_image(tmp_path, "images/caf\u00e9.jpg")
+    for name in ("masks_disc/caf\u00e9", "masks_disc/cafe\u0301", "masks_cup/caf\u00e9"):
+        put(tmp_path, f"{name}.png", disc_of("hall"))
+    with pytest.raises(LayoutError, match=r"2 masks of disc for caf"):
+        read(tmp_path, images="images", masks="disc=masks_disc,cup=masks_cup")
+
+
 def test_a_mask_of_a_class_that_is_not_named_is_no_image(tmp_path):
     put_set(tmp_path, "{}.jpg", "{}_disc.png", "{}_cup.png")
     for image_id in IDS:

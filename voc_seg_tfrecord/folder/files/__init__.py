@@ -12,7 +12,8 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 - `layouts`: the layout of the tree, or `named_parts` if the user named its parts. `file_questions`
   asks where several candidates are left, and `merge_proposals` and `object_proposals` propose to
   merge them.
-- `class_mask_sets`: the masks of single classes, if the user named these.
+- `class_mask_sets`: the masks of single classes, if the user named these. They are found by
+  `class_folders` or `class_patterns`, as `class_mask_files`, and `class_mask_checks` checks them.
 - `image_channels`, `object_masks`, `mask_contents`, `no_masks`: what else a folder may hold, and
   what to do then.
 - `polygon_sets`: the shapes of labeling tools. `sheets` reads the files, `polygon_tool` chooses the
