@@ -12,7 +12,7 @@ import itertools
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, pinned_facts
-from voc_seg_tfrecord.audit.record import Standard, examine, make_standard
+from voc_seg_tfrecord.audit.record import RecordReport, Standard, examine, make_standard
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.audit.source_records import find_originals as find_originals
 from voc_seg_tfrecord.audit.tile_places import TilePlace, find_tile_faults
@@ -168,12 +168,13 @@ def verify(
     for fault in _faults_across_splits(builder, read_splits):
         faults_by_split[fault.split].append(fault)
     claim = pinned_facts.claim_of(builder)
-    reports = {}
-    for split, read in read_splits.items():
-        reports[split] = _report(claim, split, read, [*faults_by_split[split], *read.faults])
-    fingerprints = {split: report.fingerprint for split, report in reports.items()}
+    split_reports = {}
+    for split, records_of_split in read_splits.items():
+        faults = [*faults_by_split[split], *records_of_split.faults]
+        split_reports[split] = _make_split_report(claim, split, records_of_split, faults)
+    fingerprints = {split: report.fingerprint for split, report in split_reports.items()}
     return VerificationReport(
-        reports,
+        split_reports,
         fingerprint.of_dataset(fingerprints),
         tuple((builder.info.metadata or {}).get("archives", ())),
         has_sums=bool(sums),
@@ -197,6 +198,24 @@ class _ReadSplit:
     records: int = 0
     faults: list[Fault] = dataclasses.field(default_factory=list)
 
+    def add(self, split: str, record_report: RecordReport) -> None:
+        """Adds a record, and what is wrong with it.
+
+        Args:
+          split: the split.
+          record_report: what `examine` returns for the record.
+        """
+        record_id = record_report.id
+        if record_id in self.digests:
+            message = "duplicate: more than one record has this id"
+            self.faults.append(Fault(split, record_id, message))
+        for problem in record_report.problems:
+            self.faults.append(Fault(split, record_id, problem))
+        self.digests[record_id] = record_report.digests
+        self.records += 1
+        if record_report.place is not None:
+            self.places[record_id] = record_report.place
+
     @property
     def ids_sha256(self) -> str:
         """The digest of the ids of the images."""
@@ -208,50 +227,44 @@ def _read_split(
     builder: tfds.core.DatasetBuilder, split: str, standard: Standard, progress: bool
 ) -> _ReadSplit:
     """Reads a split once and checks each record, then all of them together."""
-    read = _ReadSplit()
+    records_of_split = _ReadSplit()
     examine_record = functools.partial(examine, standard, split)
     try:
-        for report in records.scan(
+        for record_report in records.scan(
             builder, split, examine_record, progress=progress, complete=False
         ):
-            if report.id in read.digests:
-                message = "duplicate: more than one record has this id"
-                read.faults.append(Fault(split, report.id, message))
-            for problem in report.problems:
-                read.faults.append(Fault(split, report.id, problem))
-            read.digests[report.id] = report.digests
-            read.records += 1
-            if report.place is not None:
-                read.places[report.id] = report.place
+            records_of_split.add(split, record_report)
     except VocSegError as error:
-        read.faults.append(Fault(split, "", f"reading stopped: {error}"))
-    read.faults += _split_faults(builder, split, read, standard)
-    return read
+        records_of_split.faults.append(Fault(split, "", f"reading stopped: {error}"))
+    records_of_split.faults += _split_faults(builder, split, records_of_split, standard)
+    return records_of_split
 
 
 def _split_faults(
     builder: tfds.core.DatasetBuilder,
     split: str,
-    read: _ReadSplit,
+    records_of_split: _ReadSplit,
     standard: Standard,
 ) -> Iterator[Fault]:
     """Yields what the records of a split show together."""
     expected = builder.info.splits[split].num_examples
     if not expected:
         yield Fault(split, "", "no records, which tfds.load cannot read")
-    if read.records != expected:
-        message = f"{read.records} records, the dataset's info says {expected}"
+    if records_of_split.records != expected:
+        message = f"{records_of_split.records} records, the dataset's info says {expected}"
         yield Fault(split, "", message)
     else:
         stated = metadata.ids_sha256(builder).get(split)
-        if stated is not None and stated != read.ids_sha256:
-            message = f"ids: sha256 {read.ids_sha256}, the dataset's metadata says {stated}"
+        sha256 = records_of_split.ids_sha256
+        if stated is not None and stated != sha256:
+            message = f"ids: sha256 {sha256}, the dataset's metadata says {stated}"
             yield Fault(split, "", message)
-    for fault in find_tile_faults(read.places, standard.tiling):
+    for fault in find_tile_faults(records_of_split.places, standard.tiling):
         yield Fault(split, fault.id, fault.problem, fault.is_missing)
     if standard.source is not None:
         message = "missing: the source lists it, no record has it"
-        for record_id in sorted(standard.source.expected_ids(split) - set(read.digests)):
+        expected_ids = standard.source.expected_ids(split)
+        for record_id in sorted(expected_ids - set(records_of_split.digests)):
             yield Fault(split, record_id, message, is_missing=True)
 
 
@@ -262,14 +275,17 @@ def _faults_across_splits(
     config = metadata.config_of(builder)
     if config.get("overlap"):
         return
-    image_ids = {}
-    record_ids = {}
-    for split, read in read_splits.items():
-        image_ids[split] = {place.image_id for place in read.places.values()}
-        if config:
-            record_ids[split] = set(read.digests)
+    image_ids = {
+        split: {place.image_id for place in records_of_split.places.values()}
+        for split, records_of_split in read_splits.items()
+    }
     yield from _shared_ids(image_ids, "tiles of this image are")
-    yield from _shared_ids(record_ids, "a record with this id is")
+    is_own_dataset = bool(config)
+    if is_own_dataset:
+        record_ids = {
+            split: set(records_of_split.digests) for split, records_of_split in read_splits.items()
+        }
+        yield from _shared_ids(record_ids, "a record with this id is")
 
 
 def _shared_ids(ids: Mapping[str, set[str]], words: str) -> Iterator[Fault]:
@@ -279,17 +295,24 @@ def _shared_ids(ids: Mapping[str, set[str]], words: str) -> Iterator[Fault]:
             yield Fault(second, image_id, f"{words} in the split {first} too")
 
 
-def _report(
-    claim: pinned_facts.Claim, split: str, read: _ReadSplit, faults: Iterable[Fault]
+def _make_split_report(
+    claim: pinned_facts.Claim, split: str, records_of_split: _ReadSplit, faults: Iterable[Fault]
 ) -> SplitReport:
-    """Returns the report of a split, whose faults were all found but those by pinned facts."""
-    total = fingerprint.of_split(read.digests)
-    pinned = pinned_facts.compare_with_pinned(claim, split, total, read.digests)
+    """Returns the report of a split.
+
+    Args:
+      claim: what the dataset claims to be.
+      split: the split.
+      records_of_split: its records.
+      faults: all faults except those against pinned facts, which are added here.
+    """
+    total = fingerprint.of_split(records_of_split.digests)
+    pinned = pinned_facts.compare_with_pinned(claim, split, total, records_of_split.digests)
     in_order = sorted(_drop_repeats(faults), key=lambda fault: fault.id)
     in_order += [Fault(split, "", message) for message in pinned.faults]
     return SplitReport(
         fingerprint=total,
-        ids_sha256=read.ids_sha256,
+        ids_sha256=records_of_split.ids_sha256,
         faults=tuple(in_order),
         facts=pinned.checked,
         published_as=pinned.published_as,

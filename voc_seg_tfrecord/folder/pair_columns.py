@@ -132,9 +132,10 @@ class _TextColumn:
 
     @functools.cached_property
     def _kinds(self) -> set[str]:
-        """What its cells name: `IMAGE`, `MASK`, `FILE`; several, if names may be either.
+        """What its cells name, as `NamedFiles.kinds_of` does; several, if names may be either.
 
-        If a cell may be an image and may be a mask, the name of the column decides.
+        If a cell may be an image and may be a mask, the name of the column decides. A column that
+        is called drawings names nothing.
         """
         if self._role == "drawn":
             return set()
@@ -145,10 +146,18 @@ class _TextColumn:
         kinds = {kind for kind, count in counts.items() if count >= min_count}
         if not {IMAGE, MASK} <= kinds:
             return kinds
-        kinds_by_role = {"images": {IMAGE}, "masks": {MASK}}
-        return kinds_by_role.get(self._role, kinds)
+        kinds_if_called_so = {"images": {IMAGE}, "masks": {MASK}}
+        return kinds_if_called_so.get(self._role, kinds)
 
     def _kinds_of_cell(self, cell: str) -> set[str]:
+        """Returns what one cell names.
+
+        | the cell | the column | it may name |
+        | --- | --- | --- |
+        | a name with an ending | any | an image, a mask, another file |
+        | a word | may have words for masks; see `_may_words_be_masks` | the same |
+        | a word | any other | an image alone |
+        """
         if names_file(cell) or self._may_words_be_masks:
             return self._files.kinds_of(cell, self._role)
         return {IMAGE} if self._files.is_name_of_image(cell) else set()

@@ -89,14 +89,14 @@ class MergedMask:
         background, 255 of void; None if it was not asked for.
       contested: how many pixels are on in the files of several classes.
       shared: how many pixels are on in several files of one class.
-      facts: what the files add, by class and value.
+      layers: what the files add, by class and value.
     """
 
     mask: np.ndarray
     objects: np.ndarray | None
     contested: int
     shared: int
-    facts: Sequence[ClassFacts]
+    layers: Sequence[ClassFacts]
 
 
 def merge_masks(layers: Sequence[MaskLayer], *, objects: bool = False) -> MergedMask:
@@ -132,7 +132,7 @@ def merge_masks(layers: Sequence[MaskLayer], *, objects: bool = False) -> Merged
         _number_objects(layers, binary_masks) if objects else None,
         contested=int(np.count_nonzero(is_contested)),
         shared=int(np.count_nonzero(is_shared)),
-        facts=_list_facts(layers, binary_masks, top_class),
+        layers=_list_facts(layers, binary_masks, top_class),
     )
 
 

@@ -250,6 +250,7 @@ def _read_by_class(
     display: BandDisplay | None,
 ) -> list[ExampleGroup]:
     """Reads examples of each class: of the first, or by a seed of others, those with most of it."""
+    # Without masks no share of a class is known, so nothing is gained by reading more.
     max_read = num * _READ_PER_SHOWN_EXAMPLE if MASK in builder.info.features else num
     candidates = _find_records_of_classes(builder, split)
     for label, numbers in candidates.items():

@@ -4,7 +4,7 @@ First the images of each set of masks are chosen, then the masks of each set of 
 left is compared: any two candidates.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import dataclasses
 
 from voc_seg_tfrecord.core.role_words import EXTRA_WORDS
@@ -117,14 +117,21 @@ def _list_images_called_masks(
         masks_by_folder.setdefault(pairing.masks.folder, []).append(pairing.masks)
     with_images_called_masks: list[Pairing] = []
     for pairing in pairings:
-        is_image_called_mask = evidence.image_role(pairing) == "masks"
-        is_mask_called_image = evidence.mask_role(pairing) == "images"
-        if not pairing.is_flat or not is_image_called_mask or is_mask_called_image:
+        if not pairing.is_flat or evidence.image_role(pairing) != "masks":
             continue
-        masks_of_others = masks_by_folder.get(pairing.images.folder, ())
-        if not any(masks.has_first_of(pairing.images) for masks in masks_of_others):
+        if evidence.mask_role(pairing) == "images":
+            continue
+        if not _are_masks_of_others(pairing.images, masks_by_folder):
             with_images_called_masks.append(pairing)
     return with_images_called_masks
+
+
+def _are_masks_of_others(
+    images: FileSet, masks_by_folder: Mapping[str, Collection[FileSet]]
+) -> bool:
+    """Says whether images are the masks of other images in their folder."""
+    masks_in_folder = masks_by_folder.get(images.folder, ())
+    return any(masks.has_first_of(images) for masks in masks_in_folder)
 
 
 # Which candidates are not beaten.
@@ -135,7 +142,7 @@ class _BestCandidates:
     """The outcome of one table of rules.
 
     Attributes:
-      best: the candidates that no rule beats, in their order.
+      best: the candidates that no rule beats, group by group.
       reason_by_loser: why each other one lost.
     """
 
@@ -146,7 +153,10 @@ class _BestCandidates:
 def _choose_images(
     candidates: Sequence[PairingCandidate], evidence: FileEvidence
 ) -> _BestCandidates:
-    """Chooses the images of each set of masks, and drops those of other sizes than the masks."""
+    """Chooses the images of each set of masks, and drops those of other sizes than the masks.
+
+    Candidates that are dropped for their sizes have no reason in `reason_by_loser`.
+    """
     best: list[PairingCandidate] = []
     reason_by_loser: ReasonByLoser = {}
     for group in _groups_sharing(candidates, lambda candidate: candidate.mask_sets):
@@ -187,25 +197,25 @@ def _are_any_two(candidate: PairingCandidate, other: PairingCandidate) -> bool:
 def _decide(
     candidates: Sequence[PairingCandidate],
     rules: Sequence[FileRule],
-    are_compared: Callable[[PairingCandidate, PairingCandidate], bool],
+    may_lose_to: Callable[[PairingCandidate, PairingCandidate], bool],
     evidence: FileEvidence,
 ) -> _BestCandidates:
     """Applies a table of rules to candidates, of which only some are compared with each other."""
-    limited_rules = [_limit_rule(rule, are_compared) for rule in rules]
+    limited_rules = [_limit_rule(rule, may_lose_to) for rule in rules]
     decision = decide(candidates, limited_rules, evidence)
     best = [candidate for candidate in candidates if candidate not in decision.lost]
     return _BestCandidates(best, dict(decision.lost))
 
 
 def _limit_rule(
-    rule: FileRule, are_compared: Callable[[PairingCandidate, PairingCandidate], bool]
+    rule: FileRule, may_lose_to: Callable[[PairingCandidate, PairingCandidate], bool]
 ) -> FileRule:
     """Returns a rule by which a candidate loses only to those with which it is compared."""
 
     def loses(
         candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
     ) -> str | None:
-        if not are_compared(candidate, other):
+        if not may_lose_to(candidate, other):
             return None
         return rule.loses(candidate, other, evidence)
 

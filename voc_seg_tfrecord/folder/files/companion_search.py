@@ -102,12 +102,16 @@ def find_companions(listing: Listing, pairing: Pairing) -> Iterator[Companion]:
 
 
 def _find_ids(pairing: Pairing) -> _PairingIds:
-    """Finds the ids of a pairing. An image whose name has nothing that differs has no id."""
-    core_by_image = {stem: core_of(stem, pairing.image_affix) for stem in pairing.pairs}
-    around_all_ids = common_affix([*core_by_image.values()])
+    """Finds the ids of a pairing, and samples a few.
+
+    Images and masks are paired by what stands within their own affixes. Of this, only what differs
+    between the images is an id. An image whose name has nothing that differs has no id.
+    """
+    text_by_image = {image: core_of(image, pairing.image_affix) for image in pairing.pairs}
+    around_all_ids = common_affix([*text_by_image.values()])
     image_by_id: dict[str, str] = {}
-    for image, core in core_by_image.items():
-        image_id = core_of(core, around_all_ids)
+    for image, text in text_by_image.items():
+        image_id = core_of(text, around_all_ids)
         if image_id:
             image_by_id[image_id] = image
     sampled_images = few([*pairing.pairs])

@@ -26,26 +26,41 @@ _MAX_READ_MASKS = 12
 MAX_CLASSES = 64
 """Kinds of masks that are proposed as classes at most."""
 
-_MISSING_MASKS: Sequence[Mapping[str, str]] = (
-    {},
-    {"missing_mask": "background"},
-    {"missing_mask": "skip"},
-)
-"""The choices about images without a mask."""
-
-_WORDS_OF_CLASSES = (
-    "merged, if each shows another class",
-    "merged, and without its mask an image has nothing of a class",
-    "merged, and an image without the mask of a class is left out",
-)
-_WORDS_OF_OBJECTS = (
-    "merged, if each shows an object",
-    "merged, and an image without a mask has no object",
-    "merged, and an image without a mask is left out",
-)
-"""The words of the alternatives, by `_MISSING_MASKS`."""
-
 _WORD = re.compile(r"[^\W_]+")
+
+
+@dataclasses.dataclass(frozen=True)
+class _MergeChoice:
+    """A choice about images without a mask.
+
+    Attributes:
+      options: the options that make it.
+      words_of_classes: its words, if each kind of masks shows a class.
+      words_of_objects: its words, if each mask shows an object.
+    """
+
+    options: Mapping[str, str]
+    words_of_classes: str
+    words_of_objects: str
+
+
+_MERGE_CHOICES = (
+    _MergeChoice(
+        {},
+        "merged, if each shows another class",
+        "merged, if each shows an object",
+    ),
+    _MergeChoice(
+        {"missing_mask": "background"},
+        "merged, and without its mask an image has nothing of a class",
+        "merged, and an image without a mask has no object",
+    ),
+    _MergeChoice(
+        {"missing_mask": "skip"},
+        "merged, and an image without the mask of a class is left out",
+        "merged, and an image without a mask is left out",
+    ),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,13 +106,12 @@ def propose_to_merge(listing: Listing, kinds: Sequence[KindOfMasks]) -> list[Alt
     if not siblings or not without_siblings:
         return without_siblings
     folders = " and ".join(kind.options["masks"] for kind in siblings)
-    return [
-        *_propose_by_options(listing, [*kinds, *siblings]),
-        *(
-            dataclasses.replace(alternative, words=f"{alternative.words}; {folders} left out")
-            for alternative in without_siblings
-        ),
+    with_siblings = _propose_by_options(listing, [*kinds, *siblings])
+    siblings_left_out = [
+        dataclasses.replace(alternative, words=f"{alternative.words}; {folders} left out")
+        for alternative in without_siblings
     ]
+    return [*with_siblings, *siblings_left_out]
 
 
 def _propose_by_options(listing: Listing, kinds: Sequence[KindOfMasks]) -> list[Alternative]:
@@ -124,7 +138,7 @@ def _find_sibling_folders(listing: Listing, kinds: Sequence[KindOfMasks]) -> lis
     siblings: list[KindOfMasks] = []
     for child in listing.children(parent):
         folder = posixpath.join(parent, child)
-        if folder in mask_folders or folder == first.options["images"]:
+        if folder in mask_folders or folder == first.options.get("images"):
             continue
         same_names = names.intersection(listing.below(folder))
         masks = [posixpath.join(folder, name) for name in sorted(same_names)]
@@ -156,11 +170,11 @@ def propose_named_kinds(
     classes.sort(key=lambda one: -one.share)
     options = _name_classes_in_options(classes)
     are_objects = ANY_TEXT in options.get("mask_name", "")
-    words_by_choice = _WORDS_OF_OBJECTS if are_objects else _WORDS_OF_CLASSES
-    return [
-        Alternative(words, {**options, **missing_mask})
-        for words, missing_mask in zip(words_by_choice, _MISSING_MASKS, strict=True)
-    ]
+    alternatives: list[Alternative] = []
+    for choice in _MERGE_CHOICES:
+        words = choice.words_of_objects if are_objects else choice.words_of_classes
+        alternatives.append(Alternative(words, {**options, **choice.options}))
+    return alternatives
 
 
 def _name_classes_in_options(classes: Sequence[_ProposedClass]) -> dict[str, str]:

@@ -1,4 +1,6 @@
-"""Refuses masks in a folder for each image: each mask shows one object, or is one person's work.
+"""Asks about several masks of an image that lie in a folder for each image, or refuses them.
+
+Each of them shows one object, or is one person's work.
 
 `folder.second_masks` finds several masks of an image by the names of files.
 """
@@ -117,13 +119,16 @@ def find_masks_of_images(paths: Iterable[str]) -> dict[str, list[str]]:
         image = _image_of_folder(folder, paths_by_folder, images_by_stem)
         masks = [path for path in _with_ending(files, MASK_ENDINGS) if path != image]
         if image and masks:
-            masks_by_image[image] = masks
-    all_masks = {mask for masks in masks_by_image.values() for mask in masks}
+            masks_by_image.setdefault(image, []).extend(masks)
+    has_one_with_several = any(len(masks) > 1 for masks in masks_by_image.values())
+    if len(masks_by_image) < 2 or not has_one_with_several:
+        return {}
+    all_masks: set[str] = set()
+    for masks in masks_by_image.values():
+        all_masks.update(masks)
     images = [path for path in _with_ending(paths, IMAGE_ENDINGS) if path not in all_masks]
     are_most = 2 * len(masks_by_image) > len(images)
-    with_several = [image for image, masks in masks_by_image.items() if len(masks) > 1]
-    is_usual = len(masks_by_image) > 1 and are_most
-    return masks_by_image if with_several and is_usual else {}
+    return masks_by_image if are_most else {}
 
 
 def _image_of_folder(

@@ -54,7 +54,7 @@ class _MaskOfImage:
     def class_name(self) -> str:
         """The words of its name that may be a class; empty if there are none."""
         name = stem(self.pattern).replace(ID, " ")
-        words = _WORD.findall(_WORD_WITH_NUMBER.sub(" ", _NUMBER.sub(r"\1 ", name)))
+        words = _WORD.findall(_replace_numbers(name, " "))
         return "_".join(word for word in words if word.casefold() not in MASK_WORDS)
 
     @property
@@ -67,11 +67,19 @@ class _MaskOfImage:
         """The pattern with `*` in place of numbers, and of words with numbers among letters."""
         folder, name = posixpath.split(self.pattern)
         name_stem, ending = posixpath.splitext(name)
-        texts = [
-            _WORD_WITH_NUMBER.sub(ANY_TEXT, _NUMBER.sub(rf"\1{ANY_TEXT}", text))
-            for text in name_stem.split(ID)
-        ]
+        texts = [_replace_numbers(text, ANY_TEXT) for text in name_stem.split(ID)]
         return posixpath.join(folder, ID.join(texts) + ending)
+
+
+def _replace_numbers(text: str, replacement: str) -> str:
+    """Replaces numbers, and then words that have digits among their letters.
+
+    The word before a number is kept. It would not be if such words were replaced first.
+
+    Examples with `*`: `obj*_cat` for `obj1_cat`, and `*` for `6f1e`.
+    """
+    without_numbers = _NUMBER.sub(rf"\1{replacement}", text)
+    return _WORD_WITH_NUMBER.sub(replacement, without_numbers)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -199,7 +207,15 @@ def _common_pattern(masks: Sequence[_MaskOfImage]) -> str:
     """Returns the pattern that all masks of a class have; empty if they have several.
 
     A name with a number may be one of several. If such names differ in more than numbers, anything
-    may stand where they differ.
+    may stand where they differ:
+
+    | masks of the image `a` | pattern |
+    | --- | --- |
+    | `a_cat.png` | `{id}_cat.png` |
+    | `a_cat_1.png`, `a_cat_2.png` | `{id}_cat_*.png` |
+    | `a/masks/6f1e.png`, `a/masks/cat.png` | `{id}/masks/*.png` |
+    | `a_6f1e.png`, `a_cat_1.png` | `{id}_*.png` |
+    | others, or in several folders | none |
     """
     patterns = {mask.pattern for mask in masks}
     if len(patterns) == 1 and not any(mask.has_number for mask in masks):

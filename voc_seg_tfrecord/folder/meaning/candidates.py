@@ -152,7 +152,10 @@ def _make_candidate(
 
 
 def _make_rows_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
-    """The user's rows say all; 255 and VOC's color of void are void without a row, too."""
+    """The user's rows say all; 255 and VOC's color of void are void without a row, too.
+
+    The candidate is by color if the user gave rows of colors, and none of values.
+    """
     has_rgb_masks = any(pixel.kind == "rgb" for pixel in survey.pixels)
     by_color = has_rgb_masks or bool(naming.table.class_by_color)
     rule = MaskRule(VOID_VALUES, {VOID_COLOR: VOID} if by_color else None)
@@ -175,12 +178,9 @@ def _source_of_values(survey: Survey) -> str:
         return "red, green and blue equal"
     if entries_out_of_place(survey):
         return "a private palette"
-    if survey.voc.masks:
+    has_colored_entry = any(pixel.color != (pixel.value,) * 3 for pixel in survey.palette_entries)
+    if survey.voc.masks or has_colored_entry:
         return "VOC's palette"
-    for pixel in survey.palette_entries:
-        is_gray = pixel.color == (pixel.value,) * 3
-        if not is_gray:
-            return "VOC's palette"
     return "gray values"
 
 
@@ -195,7 +195,7 @@ def _may_have_255_as_class(naming: ClassNaming, survey: Survey) -> bool:
 def _make_255_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     """255 is the second of two classes: the first is background in `0` and crack in `255`."""
     classes = naming.classes_by_value()
-    rule = MaskRule({-1: VOID, 0: classes[0], VOID: classes[1]})
+    rule = MaskRule({**VOID_VALUES, 0: classes[0], VOID: classes[1]})
     candidate = _make_candidate("values", "value", _source_of_values(survey), naming, rule)
     return dataclasses.replace(candidate, reads_255_as_class=True)
 

@@ -147,7 +147,7 @@ def propose(
     plain_rule = first_rule(plain_rules, groups.group_by_id)
     if plain_rule is None:
         return GroupProposal(groups.rule, groups.group_by_id, members, kind)
-    # A hash of the group's name decides about its split, so it has to be the name by the rule.
+    # Splits are chosen by a hash of the group's name, so take the names that the plain rule gives.
     group_by_id = Grouping.parse(plain_rule).groups(groups.group_by_id)
     return GroupProposal(plain_rule, group_by_id, members, kind)
 

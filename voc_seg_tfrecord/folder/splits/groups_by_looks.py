@@ -192,7 +192,8 @@ def _coarsest_that_holds(
             continue  # too few to judge; the next candidate is compared with the same groups
         compared_groups = _choose_compared_groups(neighbors, candidates[number:])
         pairs = [
-            ComparedPair(compared_groups[pair.one], pair.one, pair.other) for pair in neighbors
+            ComparedPair(group=compared_groups[pair.one], one=pair.one, other=pair.other)
+            for pair in neighbors
         ]
         if not are_alike(pairs):
             break
@@ -224,9 +225,9 @@ def _sample_pairs(pairs: Sequence[_Neighbors]) -> list[_Neighbors]:
 def _choose_compared_groups(
     neighbors: Sequence[_Neighbors], coarser_candidates: Sequence[RuleGroups]
 ) -> Mapping[str, str]:
-    """Returns the groups of which images of different ones should look different.
+    """Returns the groups whose images should differ from each other.
 
-    They are those of the coarsest candidate by which enough of the pairs are in different groups:
+    They are those of the coarsest candidate that still tells at least `MIN_PAIRS` pairs apart:
     groups of a finer one may look alike, as scenes of one film do.
 
     Args:
@@ -251,7 +252,11 @@ def _propose_blocks_of_a_film(
         return None
     in_order = sorted(ids, key=lambda image_id: (film.number_by_id[image_id], image_id))
     neighbors = [_Neighbors(one, other) for one, other in itertools.pairwise(in_order)]
-    pairs = [ComparedPair(pair.one, pair.one, pair.other) for pair in _sample_pairs(neighbors)]
+    # Each image is a group of its own.
+    pairs = [
+        ComparedPair(group=pair.one, one=pair.one, other=pair.other)
+        for pair in _sample_pairs(neighbors)
+    ]
     if not are_alike(pairs):
         return None
     digits = _digits_of_a_block([*film.number_by_id.values()], split_count)

@@ -36,11 +36,12 @@ _MIN_MEMBERS = 3
 
 @dataclasses.dataclass(frozen=True)
 class _AroundNumbers:
-    """Patterns of what stands around the last numbers of names.
+    r"""Patterns of what stands around the last numbers of names.
 
     Attributes:
       between: what may stand between two numbers of one group.
-      end: what stands behind the last number, to the end.
+      end: what stands behind the last number, to the end. For names such as `scan3_007_512x512` it
+        is `\D*_512x512$`; for those of Roboflow's copies it is `\D*\.rf\.\w+$`.
     """
 
     between: str

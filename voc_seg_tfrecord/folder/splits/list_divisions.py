@@ -75,7 +75,7 @@ def _makes_split_that_it_says(name: SplitName, names_there: Sequence[SplitName])
     if not name.rest:
         return True
     all_say_the_same_more = all(other.rest == name.rest for other in names_there)
-    no_other_says_its_split = names_there.count(name) == 1
+    no_other_says_its_split = sum(other.split == name.split for other in names_there) == 1
     return all_say_the_same_more and no_other_says_its_split
 
 
@@ -106,16 +106,22 @@ def _name_further_tests(lists: Sequence[SplitList]) -> list[SplitList]:
 
 
 def _is_further_test(split_list: SplitList, others: Sequence[SplitList]) -> bool:
-    """Says whether a list is a further one of validation or test, beside others in its scope."""
+    """Says whether a list is a further one of validation or test, beside others in its scope.
+
+    Examples: test2 beside test1, eval beside val. Each `return False` names a list that is none.
+    """
     name = parse_split_name(split_list.innermost_name)
     makes_split_of_its_name = split_list.split == name.split
     if not makes_split_of_its_name or name.split == "train":
-        return False
+        return False  # train
     is_plain = not name.rest and not says_split_ambiguously(split_list.innermost_name)
-    if is_plain or _is_of_fold(name, others):
-        return False
-    has_another_of_its_split = any(other.split == name.split for other in others)
-    return has_another_of_its_split and not split_list.shares_images_with(others)
+    if is_plain:
+        return False  # val beside eval
+    if _is_of_fold(name, others):
+        return False  # val_fold0 beside train_fold0
+    if split_list.shares_images_with(others):
+        return False  # test_easy with part of the images of test
+    return any(other.split == name.split for other in others)
 
 
 def _is_of_fold(name: SplitName, others: Sequence[SplitList]) -> bool:

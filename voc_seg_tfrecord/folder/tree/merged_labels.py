@@ -1,7 +1,6 @@
 """Masks that are merged from files of which each shows one class or one object."""
 
 import base64
-import collections
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import functools
@@ -17,7 +16,12 @@ from voc_seg_tfrecord.core.example import NeededFiles, RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels, encode_mask
 from voc_seg_tfrecord.folder.tree.pairs import Pair, PartFiles
-from voc_seg_tfrecord.formats.binary_masks import MaskLayer, MergedMask, merge_masks
+from voc_seg_tfrecord.formats.binary_masks import (
+    ClassFacts,
+    MaskLayer,
+    MergedMask,
+    merge_masks,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -256,10 +260,9 @@ class MergedLabels(MadeLabels[MergedMask]):
 
     def _check_one_value(self, one: ClassFiles) -> None:
         first_by_key: dict[str, str] = {}
-        for made in self.made_masks:
-            for facts in made.facts.facts:
-                if facts.class_name == one.name and facts.key:
-                    first_by_key.setdefault(facts.key, facts.where)
+        for facts in self._facts_of(one):
+            if facts.key:
+                first_by_key.setdefault(facts.key, facts.where)
         if len(first_by_key) < 2:
             return
         (key, where), (other_key, other_where), *_ = first_by_key.items()
@@ -273,13 +276,8 @@ class MergedLabels(MadeLabels[MergedMask]):
         )
 
     def _check_is_visible(self, one: ClassFiles) -> None:
-        pixels = 0
-        visible_pixels = 0
-        for made in self.made_masks:
-            for facts in made.facts.facts:
-                if facts.class_name == one.name:
-                    pixels += facts.pixels
-                    visible_pixels += facts.visible_pixels
+        pixels = sum(facts.pixels for facts in self._facts_of(one))
+        visible_pixels = sum(facts.visible_pixels for facts in self._facts_of(one))
         if visible_pixels or not pixels:
             return
         raise MaskError(
@@ -292,6 +290,13 @@ class MergedLabels(MadeLabels[MergedMask]):
             "pixels, leave one of them out",
             kind="covered class",
         )
+
+    def _facts_of(self, one: ClassFiles) -> Iterator[ClassFacts]:
+        """Yields what the files of a class add to each mask that was merged."""
+        for made in self.made_masks:
+            for facts in made.facts.layers:
+                if facts.class_name == one.name:
+                    yield facts
 
     def notes(self) -> list[str]:
         """Returns what a user should know of the masks that were merged."""
@@ -311,14 +316,10 @@ class MergedLabels(MadeLabels[MergedMask]):
 
     def _notes_on_empty_classes(self) -> list[str]:
         """Returns a note on classes of which no mask shows a pixel."""
-        pixels = collections.Counter[str]()
-        for made in self.made_masks:
-            for facts in made.facts.facts:
-                pixels[facts.class_name] += facts.pixels
         if not self.made_masks:
             return []
         return [
             f"The masks of {one.name} have no pixel of it."
             for one in self.classes
-            if not pixels[one.name]
+            if not any(facts.pixels for facts in self._facts_of(one))
         ]
