@@ -8,8 +8,7 @@ import re
 import runpy
 
 from support.paths import REPOSITORY
-
-PACKAGE = REPOSITORY / "voc_seg_tfrecord"
+from support.syntax import PACKAGE, read_package
 
 # A module imports from its own room and from what stands to its left.
 ORDER = re.split(
@@ -20,23 +19,12 @@ ORDER = re.split(
 )
 
 
-def imports(path):
-    """Yields the modules of this package that a file imports, at its top or in a function."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        names = []
-        if isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        yield from (n.split(".")[1:] for n in names if n.startswith("voc_seg_tfrecord."))
-
-
 def test_every_module_imports_one_way():
     wrong = []
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path, module in read_package().items():
         room, *_ = path.relative_to(PACKAGE).with_suffix("").parts
         if room not in ("__init__", "__main__"):  # they stand outside and give out names
-            for other, *_ in imports(path):
+            for other, *_ in module.imports:
                 if other not in ORDER[: ORDER.index(room) + 1]:
                     wrong.append(f"{path.relative_to(PACKAGE)} imports {other}")
     assert not wrong
@@ -47,7 +35,8 @@ def test_a_step_of_folder_imports_no_later_one():
     for number, step in enumerate(steps):
         own = PACKAGE / "folder" / step
         for path in own.glob("*.py") if own.is_dir() else [own.with_suffix(".py")]:
-            others = {other[0] for room, *other in imports(path) if room == "folder"}
+            imports = read_package()[path].imports
+            others = {other[0] for room, *other in imports if room == "folder"}
             assert others <= {*steps[: number + 1]}, path
 
 
@@ -106,10 +95,9 @@ CLASHES = frozenset(
 
 def test_one_name_stands_for_one_class():
     modules = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef):
-                name = node.name.removeprefix("_")
-                modules.setdefault(name, []).append(str(path.relative_to(PACKAGE)))
+    for path, module in read_package().items():
+        for class_name in module.class_names:
+            name = class_name.removeprefix("_")
+            modules.setdefault(name, []).append(str(path.relative_to(PACKAGE)))
     shared = {name: found for name, found in modules.items() if len(found) > 1}
     assert {name: found for name, found in shared.items() if name not in CLASHES} == {}

@@ -48,6 +48,19 @@ KINDS = {  # by name: the ending, how many bands, the dtype, and the class of th
 }
 
 
+# Each of these has the dtype and the feature of other kinds: uint16 that of `gray`, and a tensor
+# that of `floats`. What costs most is slow for them; that their values come back is not.
+REPEATED_KINDS = ("rgb", "multispectral")
+with_repeated_kinds_slow = pytest.mark.parametrize(
+    "built",
+    [
+        pytest.param(kind, marks=pytest.mark.slow if kind in REPEATED_KINDS else [])
+        for kind in KINDS
+    ],
+    indirect=True,
+)
+
+
 @pytest.fixture(scope="module", params=KINDS)
 def built(request, tmp_path_factory):
     ending, count, dtype, feature = KINDS[request.param]
@@ -145,6 +158,7 @@ def test_statistics_of_bands_leave_void_out(tmp_path):
     np.testing.assert_allclose(found.band_deviations(), [np.std([100, 101, 102])] * 5)
 
 
+@with_repeated_kinds_slow
 def test_batches_crop_flip_and_scale_all_bands_together(built):
     _, builder, count, dtype, _ = built
     for batches in (
@@ -164,6 +178,7 @@ def test_batches_crop_flip_and_scale_all_bands_together(built):
     assert (scaled["image"].shape, scaled["image"].dtype) == ((20, 20, count), np.dtype(dtype))
 
 
+@with_repeated_kinds_slow
 def test_pages_and_tables_are_made_and_other_layouts_refused(built, tmp_path, capsys):
     root, builder, count, dtype, _ = built
     folder, out = str(builder.data_path), str(tmp_path)

@@ -1,8 +1,6 @@
-import ast
-
 import numpy as np
 import pytest
-from support.paths import REPOSITORY
+from support.syntax import PACKAGE, read_package
 
 from voc_seg_tfrecord.core import names as base_names
 
@@ -56,8 +54,6 @@ def test_the_background_that_is_named_decides_alone():
     assert base_names.background_index(("background", "road"), "sky") is None
 
 
-PACKAGE = REPOSITORY / "voc_seg_tfrecord"
-
 # Names that mean nothing but a feature. `image`, `labels`, `objects` and `label` are words of
 # options, parts and other people's records as well.
 NAMES = {
@@ -81,12 +77,9 @@ ALLOWED = {
 
 
 def test_only_the_module_names_types_the_names_of_features():
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path, module in read_package().items():
         name = path.relative_to(PACKAGE).as_posix()
-        typed = {
-            n.value for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Constant)
-        }
-        assert typed & NAMES <= ALLOWED.get(name, set()), name
+        assert module.constants & NAMES <= ALLOWED.get(name, set()), name
 
 
 def test_every_image_and_mask_has_a_fill_and_channels():

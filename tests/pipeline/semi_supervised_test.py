@@ -18,9 +18,15 @@ def ids(batches):
 
 
 @pytest.fixture(scope="module")
-def three_epochs(small):
-    """Nine pairs of batches."""
-    return pairs(small, epochs=3)
+def run(small):
+    """A run of three epochs."""
+    return pipeline.labeled_unlabeled_batches(small, epochs=3, **ARGUMENTS)
+
+
+@pytest.fixture(scope="module")
+def three_epochs(run):
+    """The pairs of batches of the run, which is not read elsewhere."""
+    return list(run)
 
 
 def test_labeled_and_unlabeled_examples_come_side_by_side_at_the_ratio(three_epochs):
@@ -70,10 +76,13 @@ def test_a_dataset_that_is_iterated_again_goes_on_with_both_parts(small):
     assert sorted(ids(labeled for labeled, _ in passes)) == sorted(LABELED * 2)
 
 
-@pytest.mark.parametrize("epochs", [2, None])
-def test_the_number_of_pairs_is_known_before_they_are_read(small, epochs):
-    found = pipeline.labeled_unlabeled_batches(small, epochs=epochs, **ARGUMENTS).cardinality()
-    assert found == (tf.data.INFINITE_CARDINALITY if epochs is None else 6)
+def test_the_number_of_pairs_is_known_before_they_are_read(run, three_epochs):
+    assert run.cardinality() == len(three_epochs) == 9
+
+
+def test_without_a_number_of_epochs_the_pairs_have_no_end(small):
+    found = pipeline.labeled_unlabeled_batches(small, **ARGUMENTS)
+    assert found.cardinality() == tf.data.INFINITE_CARDINALITY
 
 
 @pytest.mark.parametrize(
