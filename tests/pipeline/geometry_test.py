@@ -39,9 +39,11 @@ RESIZES = {
 
 def moved(function, sizes, seeds=SEEDS):
     """Yields the painted example of each size, moved with each seed, all by one graph."""
-    examples = dataset([size for size in sizes for _ in seeds])
-    seeds = tf.data.Dataset.from_tensor_slices(tf.constant(seeds, tf.int64)).repeat()
-    return tf.data.Dataset.zip((examples, seeds)).map(function).as_numpy_iterator()
+    examples = dataset(sizes).flat_map(
+        lambda example: tf.data.Dataset.from_tensors(example).repeat(len(seeds))
+    )
+    all_seeds = tf.data.Dataset.from_tensor_slices(tf.constant(seeds, tf.int64)).repeat()
+    return tf.data.Dataset.zip((examples, all_seeds)).map(function).as_numpy_iterator()
 
 
 @pytest.mark.parametrize("move", MOVES)
