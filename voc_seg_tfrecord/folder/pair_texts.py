@@ -33,17 +33,19 @@ def list_pair_texts(tree: VocTree) -> list[str]:
     assert tree.listing
     stems_of_images = {stem(name) for name in tree.images.values()}
     texts: list[str] = []
-    unlikely: list[str] = []
+    read_anyway: set[str] = set()
     for folder, names in tree.listing.files_by_folder.items():
         if role_of_path(folder) == "drawn":
             continue
         texts_of_folder = _list_texts(tree, folder, names)
         texts += texts_of_folder
-        others = [path for path in texts_of_folder if stem(path) not in stems_of_images]
-        likely = set(others[:_MAX_TEXTS_OF_ANY_CONTENT])
-        unlikely += [path for path in texts_of_folder if path not in likely]
-    passed_over = set(unlikely) - _find_those_that_begin_with_pairs(tree, unlikely)
-    return [path for path in texts if path not in passed_over]
+        not_called_as_images = [
+            path for path in texts_of_folder if stem(path) not in stems_of_images
+        ]
+        read_anyway.update(not_called_as_images[:_MAX_TEXTS_OF_ANY_CONTENT])
+    unlikely = [path for path in texts if path not in read_anyway]
+    begin_with_pairs = _find_those_that_begin_with_pairs(tree, unlikely)
+    return [path for path in texts if path in read_anyway or path in begin_with_pairs]
 
 
 def _list_texts(tree: VocTree, folder: str, names: Iterable[str]) -> list[str]:

@@ -453,6 +453,6 @@ def _list_read_texts(
         # The folders of splits may have a copy each.
         names.append(class_file.path_of_read_file)
         name = posixpath.basename(class_file.path_of_read_file)
-        for folder in division.evidence.split_folders.first_folders:
+        for folder in division.evidence.split_folders.dividing_first_folders:
             names.append(posixpath.join(folder, name))
     return names

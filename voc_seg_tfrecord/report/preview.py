@@ -1,6 +1,7 @@
 """Chooses examples of a built dataset for a contact sheet, reads them, and has them drawn."""
 
 from collections.abc import Iterable, Sequence
+import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,43 +71,46 @@ def preview(
     builder = as_builder(dataset, data_dir)
     _check_at_least("num", num, 1)
     _check_at_least("seed", seed, 0)
-    names = class_names(builder)
-    background_label = background(builder)
     _check_ids(ids, has_other_choice=by_class or num is not None or seed is not None)
     display = find_display(builder, rgb)
     splits = [split] if split else _splits_train_first(builder)
     examples_in_split = _count_examples(builder, splits[0])
     if ids is not None:
         _check_fits_on_sheet(len(ids))
-        groups, shown_splits = _read_ids(builder, splits, ids, display)
+        selection = _select_ids(builder, splits, ids, display)
     elif by_class:
         num_per_class = num or _DEFAULT_EXAMPLES_PER_CLASS
-        _check_fits_on_sheet(num_per_class * max(1, len(names)))
-        groups = _read_by_class(builder, splits[0], num_per_class, seed, display)
-        shown_splits = splits[0]
+        _check_fits_on_sheet(num_per_class * max(1, len(class_names(builder))))
+        selection = _select_by_class(builder, splits[0], num_per_class, seed, display)
     else:
-        num = min(num or _DEFAULT_EXAMPLES, examples_in_split)
-        _check_fits_on_sheet(num)
-        groups = _read_some(builder, splits[0], num, examples_in_split, seed, display)
-        shown_splits = splits[0]
-    groups = [group for group in groups if group.examples]
-    if not groups:
-        raise _no_example_error(builder, shown_splits, by_class)
-
-    absent = _absent_classes(names, background_label, groups) if by_class else []
-    note = f"in no example of {shown_splits}: {', '.join(absent)}" if absent else ""
-    if by_class:
-        content = f"examples of {counted(len(groups), 'class')} of {shown_splits}"
-    else:
-        content = f"{counted(len(groups[0].examples), 'example')} of {shown_splits}"
+        num_of_split = min(num or _DEFAULT_EXAMPLES, examples_in_split)
+        _check_fits_on_sheet(num_of_split)
+        selection = _select_some(builder, splits[0], num_of_split, examples_in_split, seed, display)
+    background_label = background(builder)
     colors = class_colors(background_label, palette(builder))
-    style = ClassStyle(names, colors, background_label)
+    style = ClassStyle(class_names(builder), colors, background_label)
     from voc_seg_tfrecord.report.figure import draw_sheet  # after the reading, which needs memory
 
-    figure = draw_sheet(f"{builder.info.full_name}: {content}", groups, style, note)
-    figure.content = content
-    figure.note = note
+    title = f"{builder.info.full_name}: {selection.content}"
+    figure = draw_sheet(title, selection.groups, style, selection.note)
+    figure.content = selection.content
+    figure.note = selection.note
     return figure
+
+
+@dataclasses.dataclass(frozen=True)
+class _ShownExamples:
+    """The examples that a sheet shows.
+
+    Attributes:
+      groups: the examples; at least one group, and each has some.
+      content: what they are, in words.
+      note: the classes of which there are none, in words; empty if there is nothing to note.
+    """
+
+    groups: Sequence[ExampleGroup]
+    content: str
+    note: str = ""
 
 
 def _check_at_least(name: str, value: int | None, least: int) -> None:
@@ -160,46 +164,37 @@ def _check_fits_on_sheet(examples: int) -> None:
         )
 
 
-def _no_example_error(
-    builder: tfds.core.DatasetBuilder, splits: str, by_class: bool
-) -> ConfigError:
-    found = f"no example in {splits}"
-    remedy = "choose another split"
-    if by_class:
-        found = f"no example of any class in {splits}"
-        remedy = "choose another split, or leave out by_class"
-    return ConfigError(
-        builder.info.full_name, found=found, expected="at least one example", remedy=remedy
-    )
-
-
-def _absent_classes(
-    names: Sequence[str], background_label: int | None, groups: Iterable[ExampleGroup]
-) -> list[str]:
-    """Returns the names of the classes, background aside, that no group is about."""
-    shown_labels = {group.label for group in groups}
-    return [
-        name
-        for label, name in enumerate(names)
-        if label not in shown_labels and label != background_label
-    ]
-
-
-def _read_some(
+def _select_some(
     builder: tfds.core.DatasetBuilder,
     split: str,
     num: int,
     total: int,
     seed: int | None,
     display: BandDisplay | None,
-) -> list[ExampleGroup]:
-    """Reads the first examples of a split, or by a seed others of it."""
+) -> _ShownExamples:
+    """Reads the first examples of a split, or by a seed others of it.
+
+    Raises:
+      ConfigError: if it has none.
+    """
     order = np.arange(total)
     if seed is not None:
         order = np.random.default_rng(seed).permutation(total)
     places = {(split, number) for number in order[:num].tolist()}
     examples = [_as_sheet_example(record, display) for _, record in read_at(builder, places)]
-    return [ExampleGroup(None, examples)]
+    if not examples:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"no example in {split}",
+            expected="at least one example",
+            remedy="choose another split",
+        )
+    return _select_in_one_group(examples, split)
+
+
+def _select_in_one_group(examples: Sequence[SheetExample], splits: str) -> _ShownExamples:
+    content = f"{counted(len(examples), 'example')} of {splits}"
+    return _ShownExamples([ExampleGroup(None, list(examples))], content)
 
 
 def _as_sheet_example(record: Record, display: BandDisplay | None) -> SheetExample:
@@ -209,13 +204,17 @@ def _as_sheet_example(record: Record, display: BandDisplay | None) -> SheetExamp
     return make_sheet_example(record.id, image, mask, next(iter(record.ints(LABEL)), None))
 
 
-def _read_ids(
+def _select_ids(
     builder: tfds.core.DatasetBuilder,
     splits: Sequence[str],
     ids: Sequence[str],
     display: BandDisplay | None,
-) -> tuple[list[ExampleGroup], str]:
-    """Reads the examples of ids, in their order, and names the splits that they are in."""
+) -> _ShownExamples:
+    """Reads the examples of ids, in their order, and names the splits that they are in.
+
+    Raises:
+      ConfigError: if an id is in none of the splits.
+    """
     example_of_id: dict[str, SheetExample] = {}
     all_ids: set[str] = set()
     splits_with_ids: list[str] = []
@@ -239,7 +238,47 @@ def _read_ids(
                 expected="an image id, which is the name of its file without the ending",
             )
     examples = [example_of_id[image_id] for image_id in ids]
-    return [ExampleGroup(None, examples)], ", ".join(splits_with_ids)
+    return _select_in_one_group(examples, ", ".join(splits_with_ids))
+
+
+def _select_by_class(
+    builder: tfds.core.DatasetBuilder,
+    split: str,
+    num: int,
+    seed: int | None,
+    display: BandDisplay | None,
+) -> _ShownExamples:
+    """Reads examples of each class, and notes the classes without any.
+
+    Raises:
+      ConfigError: if there is no example of any class.
+    """
+    groups_of_all = _read_by_class(builder, split, num, seed, display)
+    groups = [group for group in groups_of_all if group.examples]
+    if not groups:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"no example of any class in {split}",
+            expected="at least one example",
+            remedy="choose another split, or leave out by_class",
+        )
+    absent = _absent_classes(builder, groups)
+    return _ShownExamples(
+        groups,
+        content=f"examples of {counted(len(groups), 'class')} of {split}",
+        note=f"in no example of {split}: {', '.join(absent)}" if absent else "",
+    )
+
+
+def _absent_classes(builder: tfds.core.DatasetBuilder, groups: Iterable[ExampleGroup]) -> list[str]:
+    """Returns the names of the classes, background aside, that no group is about."""
+    shown_labels = {group.label for group in groups}
+    background_label = background(builder)
+    return [
+        name
+        for label, name in enumerate(class_names(builder))
+        if label not in shown_labels and label != background_label
+    ]
 
 
 def _read_by_class(

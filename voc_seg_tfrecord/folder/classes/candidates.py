@@ -111,7 +111,7 @@ def _find_in_splits(tree: VocTree, names_in_root: Container[str]) -> _ClassFiles
         its folder in its source, such as `train/classes.txt`, because it is another file.
     """
     files_by_name: dict[str, list[ClassFile]] = {}
-    for folder in SplitFolders(tree).first_folders:
+    for folder in SplitFolders(tree).dividing_first_folders:
         in_folder = read_class_files(tree.root / folder, CLASS_FILES, read=tree.texts.read)
         for file in in_folder.files:
             of_split = _with_prefix(f"{folder}/", file)

@@ -196,7 +196,9 @@ def check_masks_of_many_images(
       images: the names of the images by their names without the ending.
 
     Raises:
-      LayoutError: if it is the folder of one image.
+      LayoutError: if it is the folder of one image. It is a question if it has several masks, and
+        most images have such folders; an error about several masks, if the folders do not tell
+        their images; and another error if it has one mask alone.
     """
     if not _is_one_of_folders_of_images(listing, image_folder, mask_folder, images):
         return

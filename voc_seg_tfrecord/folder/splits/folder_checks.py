@@ -39,20 +39,20 @@ def check_masks_have_images(split_folders: SplitFolders) -> None:
     Raises:
       LayoutError: if another folder has masks and no images.
     """
-    if not split_folders.first_folders:
+    if not split_folders.dividing_first_folders:
         return
     tree = split_folders.tree
     folders_of_masks = {first_folder(name) for name in tree.masks if "/" in name}
-    without_images = folders_of_masks - {*split_folders.first_folders}
+    without_images = folders_of_masks - {*split_folders.dividing_first_folders}
     lost = {folder for folder in without_images if parse_split_name(folder).split != "test"}
     if not lost:
         return
     first_mask_id = min(mask_id for mask_id in tree.masks if first_folder(mask_id) in lost)
-    folder_by_split = choose_folder_of_each_split(split_folders.first_folders, tree.root)
+    folder_by_split = choose_folder_of_each_split(split_folders.dividing_first_folders, tree.root)
     raise LayoutError(
         tree.root / tree.layout.masks / tree.masks[first_mask_id],
         found=f"masks for a split {min(lost)!r}, which has no images. The splits with "
-        f"images are {', '.join(split_folders.first_folders)}",
+        f"images are {', '.join(split_folders.dividing_first_folders)}",
         expected="images and masks in the folders of a split",
         remedy="give the folder of its images the same name as in the other splits, or "
         f"say which splits you want, such as {option_for_folders(folder_by_split)}",

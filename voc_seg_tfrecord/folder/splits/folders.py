@@ -32,8 +32,15 @@ class SplitFolders:
     tree: VocTree
 
     @functools.cached_property
-    def first_folders(self) -> Sequence[str]:
-        """The first folders of all ids; none if these do not divide the images into splits."""
+    def dividing_first_folders(self) -> Sequence[str]:
+        """The first folders of all ids; none if these do not divide the images into splits.
+
+        They do not:
+
+        - if a mask lies at the top, in no folder
+        - if no image lies in a folder
+        - if the names of folders do not divide images; see `_divide_images`
+        """
         tree = self.tree
         has_masks_at_top = any("/" not in mask_id for mask_id in tree.masks)
         if has_masks_at_top:
@@ -48,14 +55,14 @@ class SplitFolders:
     def folders_by_split(self) -> dict[str, Sequence[str]]:
         """Returns the folders of each split, each with a slash at its end.
 
-        Three rules find them, and the first one that finds any counts:
+        A literal split is called as its folder is: `test1` and `test2` are two literal splits.
 
-            rule                      finds                      several of one split
+        Three rules find the folders, and the first one that finds any counts:
+
+            rule                      finds                      if several folders say one split
             _find_by_first_folders    train/, val/               literal splits
             _find_by_words_around     rome/train/, bonn/val/     the rule finds none
             _find_by_parts            train/imgs/, test1/imgs/   one train, else literal splits
-
-        Literal splits are called as their folders are: `test1` and `test2`.
 
         Raises:
           LayoutError: if two folders would make the same literal split.
@@ -76,7 +83,7 @@ class SplitFolders:
         """Finds the first folders of ids: `train/a`, `val/b`."""
         tree = self.tree
         folder_by_split = choose_folder_of_each_split(
-            self.first_folders, tree.root / tree.layout.images
+            self.dividing_first_folders, tree.root / tree.layout.images
         )
         return {split: [f"{name}/"] for split, name in folder_by_split.items()}
 

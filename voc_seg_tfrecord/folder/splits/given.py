@@ -267,7 +267,7 @@ def _no_source_error(evidence: SplitEvidence, split: str, option: str, part: str
     """Returns the error that a part of an option, or all of it, is not there."""
     if part.endswith("/"):
         kind = "folder"
-        choices = [f"{name}/" for name in evidence.split_folders.first_folders]
+        choices = [f"{name}/" for name in evidence.split_folders.dividing_first_folders]
     else:
         kind = "list"
         choices = [evidence.option_for(split_list) for split_list in evidence.lists]

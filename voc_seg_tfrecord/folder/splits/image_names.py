@@ -81,27 +81,6 @@ class ImageNames(Mapping[str, str]):
         path[-1] = _composed_without_ending(path[-1])
         return self._best_matches(path)
 
-    def _is_word_without_image(self, name: str) -> bool:
-        """Says whether a name has no folders, and no image has it.
-
-        That is so for most words of a text, and found out much faster than by their parts.
-        """
-        return _is_bare(name) and _composed_without_ending(name) not in self._ids_by_stem
-
-    def _best_matches(self, path: Sequence[str]) -> list[str]:
-        """Returns the ids of the images whose names share the most parts with a path.
-
-        Args:
-          path: the parts of the path, the last one without its ending.
-        """
-        count_by_id = {}
-        for image_id in self._ids_by_stem.get(path[-1], ()):
-            count_by_id[image_id] = self._count_shared_parts(image_id, path)
-        most = max(count_by_id.values(), default=0)
-        if most == 0:
-            return []
-        return [image_id for image_id, count in count_by_id.items() if count == most]
-
     @property
     def stems(self) -> KeysView[str]:
         """The names of images and masks without folders and ending."""
@@ -124,14 +103,6 @@ class ImageNames(Mapping[str, str]):
                     return ids
         return []
 
-    def _ids_below(self, folder: str) -> list[str]:
-        beginning = f"{_compose(folder)}/"
-        return [
-            image_id
-            for image_id, path in self._path_by_id.items()
-            if _compose(path).startswith(beginning)
-        ]
-
     def keep_inside(self, names: Sequence[str], where: str, given: epath.Path) -> list[str]:
         """Returns the names of a list, in which no path leads out of the given folder.
 
@@ -146,18 +117,15 @@ class ImageNames(Mapping[str, str]):
         Raises:
           ListError: if a file lies outside, where such a path leads.
         """
-        names_inside = []
+        names_inside: list[str] = []
         for name in names:
             parts = re.split(r"[/\\]", name)
-            parts_inside = [part for part in _drop_dots(parts) if not _is_drive(part)]
+            parts_inside = _drop_ways_out(parts)
             stays_inside = parts_inside == parts
             if stays_inside or self.meanings_of(name):
                 names_inside.append(name)
                 continue
-            path = posixpath.normpath(posixpath.join(posixpath.dirname(where), name))
-            is_outside = not f"{path}/".startswith(f"{given}/")
-            if is_outside and epath.Path(path).is_file():
-                raise id_error(where, name, "leaves the folder")
+            _check_leads_to_no_file_outside(name, where, given)
             names_inside.append("/".join(parts_inside) or "?")
         return names_inside
 
@@ -190,6 +158,35 @@ class ImageNames(Mapping[str, str]):
             if next_character and not next_character.isalnum():
                 count += 1
         return count
+
+    def _is_word_without_image(self, name: str) -> bool:
+        """Says whether a name has no folders, and no image has it.
+
+        That is so for most words of a text, and found out much faster than by their parts.
+        """
+        return _is_bare(name) and _composed_without_ending(name) not in self._ids_by_stem
+
+    def _best_matches(self, path: Sequence[str]) -> list[str]:
+        """Returns the ids of the images whose names share the most parts with a path.
+
+        Args:
+          path: the parts of the path, the last one without its ending.
+        """
+        count_by_id = {}
+        for image_id in self._ids_by_stem.get(path[-1], ()):
+            count_by_id[image_id] = self._count_shared_parts(image_id, path)
+        most = max(count_by_id.values(), default=0)
+        if most == 0:
+            return []
+        return [image_id for image_id, count in count_by_id.items() if count == most]
+
+    def _ids_below(self, folder: str) -> list[str]:
+        beginning = f"{_compose(folder)}/"
+        return [
+            image_id
+            for image_id, path in self._path_by_id.items()
+            if _compose(path).startswith(beginning)
+        ]
 
     @functools.cached_property
     def _sorted_stems(self) -> list[str]:
@@ -278,6 +275,23 @@ def _stems_of(path: str, image_id: str) -> set[str]:
     if is_id_with_ending and path.isascii():
         return {image_id}
     return {_composed_without_ending(posixpath.basename(name)) for name in (path, image_id)}
+
+
+def _drop_ways_out(parts: Sequence[str]) -> list[str]:
+    """Returns the parts of a path without those that may lead out of a folder: `..`, `/`, `C:`."""
+    return [part for part in _drop_dots(parts) if not _is_drive(part)]
+
+
+def _check_leads_to_no_file_outside(name: str, where: str, given: epath.Path) -> None:
+    """Checks that a path in a list is not that of a file outside of the given folder.
+
+    Raises:
+      ListError: if it is.
+    """
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(where), name))
+    is_outside = not f"{path}/".startswith(f"{given}/")
+    if is_outside and epath.Path(path).is_file():
+        raise id_error(where, name, "leaves the folder")
 
 
 def _is_bare(name: str) -> bool:

@@ -162,6 +162,15 @@ def _judge_unreadable_text(text: ListText) -> TextVerdict | None:
     """Judges a text that cannot be read by its name and by the lines of it that name images.
 
     Example: `train.csv` with control characters in one of its lines.
+
+    | lines that name images | the text | verdict |
+    | --- | --- | --- |
+    | none | says splits of other names | see `_judge_documents_of_other_names` |
+    | none | is called as a split | no splits, with the reason |
+    | none | any other | of no interest |
+    | some | a document, with a split in its name or in it | unclear |
+    | most | any other with a split in its name | a list, whose wrong line stops the build |
+    | some | any other | no splits, with the reason |
     """
     error = text.error
     if error is None:
@@ -250,10 +259,14 @@ def _judge_names_of_other_images(text: ListText) -> TextVerdict | None:
     if not text.is_called_as_split or not text.ids or text.names_images_in_unread_form:
         return None
     first_missing = next(name for name in text.ids if name not in text.image_names)
-    count = f"only {text.image_count}" if text.image_count else "none"
+    count = "none"
+    verb = "was"
+    if text.image_count:
+        count = f"only {text.image_count}"
+        verb = "was" if text.image_count == 1 else "were"
     return TextVerdict(
         Use.OTHER_NAMES,
-        f"is called as a split, but {count} of its {len(text.ids)} names was found, "
+        f"is called as a split, but {count} of its {len(text.ids)} names {verb} found, "
         f"not {first_missing!r}",
     )
 
@@ -319,7 +332,7 @@ def _judge_words_for_splits(text: ListText) -> TextVerdict | None:
     Example: the line `val: a b` in a text of lines with several images.
     """
     split_words = _find_split_words(text)
-    if not _divide_images(split_words, text):
+    if not _do_words_divide(split_words, text):
         return None
     if not text.image_count and not text.reader.names_image(text.beginning):
         return None
@@ -378,7 +391,7 @@ def _find_split_words(text: ListText) -> Sequence[str]:
     return [*word_by_split.values()]
 
 
-def _divide_images(split_words: Sequence[str], text: ListText) -> bool:
+def _do_words_divide(split_words: Sequence[str], text: ListText) -> bool:
     """Says whether words divide the images: for several splits, or for one.
 
     One alone has to be a title, or begin a line: in a sentence it may mean something else. A label
@@ -387,7 +400,11 @@ def _divide_images(split_words: Sequence[str], text: ListText) -> bool:
     """
     if len(split_words) != 1:
         return len(split_words) > 1
-    (word,) = split_words
+    return _may_one_word_divide(split_words[0], text)
+
+
+def _may_one_word_divide(word: str, text: ListText) -> bool:
+    """Says whether the only word for a split in a text divides the images; see above."""
     if word.lower() == "valid":
         return False
     is_title = word in words_of(text.beginning.partition("\n")[0])
