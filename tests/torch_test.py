@@ -242,8 +242,10 @@ def test_evaluation_has_each_complete_image_once_with_its_size(source, ranks):
         np.testing.assert_array_equal(found[image_id], example["image"])
 
 
-def test_images_without_masks_can_be_evaluated(data_dir):
-    for batch in evaluation_loader(opened(data_dir, features=["image", "image/filename"])):
+@pytest.mark.parametrize("workers", [0, 1])
+def test_images_without_masks_can_be_evaluated(workers, data_dir):
+    source = opened(data_dir, features=["image", "image/filename"])
+    for batch in evaluation_loader(source, workers=workers):
         assert batch.masks is None
 
 

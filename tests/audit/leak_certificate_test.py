@@ -133,3 +133,16 @@ def test_indexes_alone_have_no_self_test(built, tmp_path, capsys):
     assert cli.main(["leaks", *files, "--certificate", str(certificate)]) == 1
     assert "no self-test: no side has images at hand" in capsys.readouterr().out
     assert json.loads(certificate.read_text())["self_test"]["changes"] == []
+
+
+def test_a_changed_side_is_named_though_the_other_side_has_its_name(tmp_path, capsys):
+    old = shared_pictures.build(tmp_path / "a", "one", shared_pictures.draw(1, 2), {})
+    other = shared_pictures.build(tmp_path / "b", "one", shared_pictures.draw(3), {})
+    new = shared_pictures.build(tmp_path / "c", "one", shared_pictures.draw(1, 4), {})
+    certificate = str(tmp_path / "c.json")
+    call = [str(other.data_path), "--certificate", certificate]
+    cli.main(["leaks", str(old.data_path), *call])
+    capsys.readouterr()
+    again = [str(other.data_path), "--verify_certificate", certificate]
+    assert cli.main(["leaks", str(new.data_path), *again]) == 1
+    assert "files_sha256 of the first side's" in capsys.readouterr().out

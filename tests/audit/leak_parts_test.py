@@ -98,3 +98,19 @@ def test_without_opencv_one_line_says_how_to_get_it(built, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "cv2", None)
     assert cli.main(["leaks", *built, "--parts"]) == 2
     assert "pip install opencv-python-headless" in capsys.readouterr().err
+
+
+def test_one_file_in_both_datasets_is_no_shared_part(built, tmp_path, capsys):
+    ours, _ = built
+    index = str(tmp_path / "ours.jsonl")
+    cli.main(["leaks", ours, "--write_index", index, "--parts"])
+    assert find(capsys, index, f"{ours}@train") == []
+
+
+def test_an_index_of_an_index_without_keypoints_is_refused(built, tmp_path, capsys):
+    ours, _ = built
+    index = str(tmp_path / "ours.jsonl")
+    cli.main(["leaks", ours, "--write_index", index])
+    again = str(tmp_path / "again.jsonl")
+    assert cli.main(["leaks", index, "--write_index", again, "--parts"]) == 2
+    assert f"no keypoints of the images in {index}" in capsys.readouterr().err

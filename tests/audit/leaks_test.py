@@ -41,6 +41,7 @@ def test_trainaug_and_val_share_nothing():
         ({"2008_000123": "1"}, "val", {"2008_000123": "2"}, True),  # a photo, encoded again
         ({"000032": "1"}, "val", {"2007_000032": "1"}, True),
         ({"000032": "1"}, "val", {"2007_000032": "2"}, False),
+        ({"000032": "1"}, "val", {"000032": "2"}, False),  # six digits, of any two datasets
     ],
 )
 def test_train_and_evaluation_data_in_common_is_a_leak(ours, name, theirs, is_leak):

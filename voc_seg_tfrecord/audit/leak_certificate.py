@@ -199,12 +199,15 @@ def _compare_values(
 
 
 def _facts_of(certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what is said of each split, by a name for people."""
+    """Returns what is said of each split, by a name for people.
+
+    Both sides may have splits of one name, in two folders.
+    """
     facts = {}
     for side in ("first", "second"):
         for split in certificate[side]["splits"]:
             for name in ("images", "compared", "left_out", "files_sha256"):
-                facts[f"{name} of {split['name']}"] = split[name]
+                facts[f"{name} of the {side} side's {split['name']}"] = split[name]
     return facts
 
 

@@ -27,12 +27,14 @@ from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.storage import PathLike, real_path
 from voc_seg_tfrecord.formats import picture_signs
+from voc_seg_tfrecord.quality import keypoints
 from voc_seg_tfrecord.quality.keypoints import BYTES_PER_KEYPOINT, KEYPOINTS_PER_IMAGE
 
 SUFFIX = ".jsonl"
 """The ending of an index file's name."""
 
 _FORMAT = "voc_seg_tfrecord leak index 1"
+_CONSTANTS = {**picture_signs.CONSTANTS, **keypoints.CONSTANTS}
 _HEX_DIGITS_OF_SHA256 = 64
 _HEX_DIGITS_OF_SIGNS = 2 * picture_signs.SIGN_BYTES
 _HEX_DIGITS_OF_KEYPOINTS = 2 * KEYPOINTS_PER_IMAGE * BYTES_PER_KEYPOINT
@@ -43,7 +45,7 @@ def make_index(sides: Sequence[Side]) -> bytes:
     """Returns the index file of a dataset, whose sides are its splits."""
     header = {
         "format": _FORMAT,
-        "constants": dict(picture_signs.CONSTANTS),
+        "constants": {**_CONSTANTS},
         "sides": [
             {"name": side.name, "role": side.role, "images": len(side.sha256_by_id)}
             for side in sides
@@ -83,8 +85,8 @@ def read_index(path: PathLike) -> list[Side]:
     try:
         header = json.loads(lines[0])
         _check_header(header)
-        sides = [_EmptySide.from_header(side) for side in header["sides"]]
-    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        sides = [_SideInProgress.from_header(side) for side in header["sides"]]
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
         raise _damaged(file, 1, error) from None
     for number, line in enumerate(lines[1:], start=2):
         try:
@@ -100,7 +102,7 @@ def read_index(path: PathLike) -> list[Side]:
 
 
 @dataclasses.dataclass
-class _EmptySide:
+class _SideInProgress:
     """A side of an index, whose images are added line by line."""
 
     name: str
@@ -112,7 +114,7 @@ class _EmptySide:
     keypoints_by_id: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def from_header(cls, values: Mapping[str, Any]) -> "_EmptySide":
+    def from_header(cls, values: Mapping[str, Any]) -> "_SideInProgress":
         """Returns a side that the first line names; raises a ValueError if it is damaged."""
         role = _as_text(values["role"])
         if role not in (TRAIN, EVALUATION, ""):
@@ -151,7 +153,7 @@ def _check_header(header: Mapping[str, Any]) -> None:
     """Raises a ValueError if an index is of another form, or computed in another way."""
     if header["format"] != _FORMAT:
         raise ValueError(f"the format {header['format']!r}")
-    for name, value in picture_signs.CONSTANTS.items():
+    for name, value in _CONSTANTS.items():
         if header["constants"][name] != value:
             raise ValueError(f"entries with {name} {header['constants'][name]}, here {value}")
 

@@ -2,7 +2,7 @@
 
 The keypoints of `quality.shared_parts` propose pairs. Where both images are at hand, their pixels
 confirm or contradict each. Four keypoints that agree are reported in any case, three only if the
-pixels confirm them. No pair that is the same file or the same picture is reported again.
+pixels confirm them. A pair that is one file, or was reported as the same picture, is left out.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ import dataclasses
 
 import numpy as np
 
-from voc_seg_tfrecord.audit.leaks import Overlap, PartPair, Side
+from voc_seg_tfrecord.audit.leaks import NOT_DECODED, Overlap, PartPair, Side
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import images
@@ -26,8 +26,12 @@ def check_has_keypoints(sides: Sequence[Side], name: str) -> None:
       ConfigError: if they are not.
     """
     for side in sides:
-        decoded_count = len(side.sha256_by_id) - len(side.left_out_by_id)
-        if len(side.keypoints_by_id) < max(1, decoded_count):
+        decoded_ids = {
+            image_id
+            for image_id in side.sha256_by_id
+            if side.left_out_by_id.get(image_id) != NOT_DECODED
+        }
+        if not decoded_ids <= side.keypoints_by_id.keys():
             raise ConfigError(
                 "--parts",
                 found=f"no keypoints of the images in {name}",
@@ -39,15 +43,15 @@ def check_has_keypoints(sides: Sequence[Side], name: str) -> None:
 def add_shared_parts(overlap: Overlap) -> Overlap:
     """Returns what two sides share, with the pairs of images that share a part."""
     first, second = overlap.first, overlap.second
-    known_pairs = {*overlap.same_file_pairs}
-    known_pairs.update((pair.first_id, pair.second_id) for pair in overlap.similar_pairs)
+    known_pairs = {(pair.first_id, pair.second_id) for pair in overlap.similar_pairs}
     first_ids = list(first.keypoints_by_id)
     second_ids = list(second.keypoints_by_id)
     proposed: dict[tuple[str, str], SharedPart] = {}
     for part in shared_parts.find_between(_stack_keypoints(first), _stack_keypoints(second)):
-        ids = (first_ids[part.first], second_ids[part.second])
-        if ids not in known_pairs:
-            proposed[ids] = part
+        first_id, second_id = first_ids[part.first], second_ids[part.second]
+        is_same_file = first.sha256_by_id[first_id] == second.sha256_by_id[second_id]
+        if not is_same_file and (first_id, second_id) not in known_pairs:
+            proposed[first_id, second_id] = part
     pairs = _confirm(first, second, proposed)
     pairs.sort(key=lambda pair: (-pair.agreements, pair.first_id, pair.second_id))
     return dataclasses.replace(overlap, part_pairs=tuple(pairs))

@@ -273,12 +273,12 @@ def read_splits(
             Side(
                 name,
                 guess_role(split),
-                sha256_by_id,
-                signs_by_id,
-                source,
-                left_out_by_id,
-                functools.partial(_read_files, builder, split),
-                keypoints_by_id,
+                sha256_by_id=sha256_by_id,
+                signs_by_id=signs_by_id,
+                source=source,
+                left_out_by_id=left_out_by_id,
+                read_files=functools.partial(_read_files, builder, split),
+                keypoints_by_id=keypoints_by_id,
             )
         )
     return sides
@@ -374,11 +374,9 @@ def _names_one_photo(image_id: str, first: Side, second: Side) -> bool:
     True for an id of VOC2012, such as `2008_000123`. False for one that a side has only because
     `voc2012_id` renamed it: six digits, such as `000032`, may be the id of any dataset's image.
     """
-    # A side that does not have the id itself has an id that was renamed to it. If both sides are
-    # of VOC2007, the id names the same photo in both.
-    first_has_it = image_id in first.sha256_by_id
-    second_has_it = image_id in second.sha256_by_id
-    return first_has_it == second_has_it and bool(_VOC2012_ID.fullmatch(image_id))
+    # A side that does not have the id itself has an id that was renamed to it.
+    has_it_itself = image_id in first.sha256_by_id and image_id in second.sha256_by_id
+    return has_it_itself and bool(_VOC2012_ID.fullmatch(image_id))
 
 
 def _pair_same_files(first: Side, second: Side) -> list[tuple[str, str]]:

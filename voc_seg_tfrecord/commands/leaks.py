@@ -138,7 +138,7 @@ def _compare(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord.audit import leak_parts, leaks
 
     # SBD's lists do not come with the package, so what was published about them is quoted.
-    published = None if args.sbd else _published_leak(args.a, args.b)
+    published = None if args.sbd or args.parts else _published_leak(args.a, args.b)
     compared: list[Overlap] = []
     if published is None:
         firsts, seconds = _sides(args.a, args), _sides(args.b, args)
@@ -186,10 +186,12 @@ def _print_all(compared: "Sequence[Overlap]", *, is_leak: bool) -> None:
 
 def _write_index(args: argparse.Namespace) -> int:
     """Writes the index of A."""
-    from voc_seg_tfrecord.audit import leak_index
+    from voc_seg_tfrecord.audit import leak_index, leak_parts
 
     file = output_files.check_file(args.write_index, "--write_index", [leak_index.SUFFIX])
     sides = _sides_with_images(args.a, "--write_index", args)
+    if args.parts:
+        leak_parts.check_has_keypoints(sides, args.a)
     output_files.write_file(file, leak_index.make_index(sides), "--write_index")
     if args.json:
         document = {"file": str(file), "sides": [_side_as_dict(side) for side in sides]}

@@ -8,6 +8,7 @@ References:
   D. Lowe: Distinctive image features from scale-invariant keypoints. IJCV 60, 2004.
 """
 
+from collections.abc import Mapping
 import dataclasses
 from typing import TYPE_CHECKING
 
@@ -35,25 +36,40 @@ _PATCH_WIDTH_IN_SIZES = 6  # the patch is a square of so many keypoint sizes
 _MIN_PATCH_WIDTH_PX = 10  # a smaller patch has too few pixels to tell patches apart
 _MIN_CONTRAST = 0.02  # of SIFT; its default of 0.04 finds too little in smooth images
 
-# Position, size and direction take 25 bits, so that all of a keypoint fits into 9 bytes.
-_POSITION_STEPS = 128  # of the long side
+# The geometry takes 25 bits, so that a keypoint with its 47 signs fits into 9 bytes. From the
+# highest bit: column (7 bits), row (7), size (5), direction (6). The highest bit lies beside the
+# signs in the first 6 bytes, the other 24 are the last 3.
+_POSITION_STEPS = 1 << 7  # of the long side
+_SIZE_STEPS = 1 << 5
+_DIRECTION_STEPS = 1 << 6  # of a full turn
+_BITS_OF_LAST_BYTES = 24
+
 _SIZE_STEPS_PER_OCTAVE = 4
 _SIZE_OCTAVES = 7.75  # sizes from 2**-7.75 of the long side to all of it; code 0 says no keypoint
-_DIRECTION_STEPS = 64  # of a full turn
+
+
+CONSTANTS: Mapping[str, float] = {
+    "keypoints_per_image": KEYPOINTS_PER_IMAGE,
+    "keypoint_image_side_px": IMAGE_SIDE_PX,
+    "keypoint_sign_bits": SIGN_BITS,
+    "keypoint_patch_width_in_sizes": _PATCH_WIDTH_IN_SIZES,
+}
+"""What the keypoints of an image depend on, for files that keep them."""
 
 
 def _list_frequencies() -> np.ndarray:
     """Returns the vertical and horizontal frequencies of the signs, int64 `[47, 2]`.
 
-    They are the lowest without the average and without nine that tell little: most keypoints are
-    dark or bright blobs, whose signs at the even ones agree by chance; others lean to one sign.
+    They are the lowest without the average and without nine that tell little. Most keypoints are
+    dark or bright blobs, so five signs say only which; four have mostly one sign.
     """
-    blob_or_biased = {(0, 2), (2, 2), (2, 4), (0, 4), (2, 0), (0, 1), (2, 1), (2, 3), (0, 5)}
+    alike_in_all_blobs = {(0, 2), (2, 2), (2, 4), (0, 4), (2, 0)}
+    mostly_of_one_sign = {(0, 1), (2, 1), (2, 3), (0, 5)}
     frequencies = []
     for vertical in range(8):
         for horizontal in range(8):
             frequency = (vertical, horizontal)
-            if frequency != (0, 0) and frequency not in blob_or_biased:
+            if frequency != (0, 0) and frequency not in alike_in_all_blobs | mostly_of_one_sign:
                 frequencies.append(frequency)
     frequencies.sort(key=lambda frequency: (frequency[0] ** 2 + frequency[1] ** 2, frequency))
     return np.array(frequencies[:SIGN_BITS])
@@ -108,10 +124,10 @@ def describe(gray: np.ndarray) -> np.ndarray:
     """
     requirements.require("cv2", "finding shared parts")
     image = _scale(gray)
-    found = _strongest_keypoints(image)
+    keypoints = _strongest_keypoints(image)
     packed = np.zeros((KEYPOINTS_PER_IMAGE, BYTES_PER_KEYPOINT), np.uint8)
-    if found:
-        packed[: len(found)] = _pack(found, image)
+    if keypoints:
+        packed[: len(keypoints)] = _pack(keypoints, image)
     return packed
 
 
@@ -149,15 +165,15 @@ def _pack(keypoints: "list[cv2.KeyPoint]", image: np.ndarray) -> np.ndarray:
 
     column, row = np.clip(position * _POSITION_STEPS, 0, _POSITION_STEPS - 1).astype(np.uint64).T
     size_code = np.rint((np.log2(size) + _SIZE_OCTAVES) * _SIZE_STEPS_PER_OCTAVE)
-    size_code = np.clip(size_code, 1, 31).astype(np.uint64)
+    size_code = np.clip(size_code, 1, _SIZE_STEPS - 1).astype(np.uint64)
     direction_code = np.rint(turns * _DIRECTION_STEPS).astype(np.uint64) % _DIRECTION_STEPS
-    geometry = (((column * 128 + row) * 32) + size_code) * 64 + direction_code
+    position_code = column * _POSITION_STEPS + row
+    geometry = (position_code * _SIZE_STEPS + size_code) * _DIRECTION_STEPS + direction_code
 
-    # 47 bits of signs and the highest bit of the geometry make 6 bytes; its other 24 bits make 3.
+    highest_bit, other_bits = np.divmod(geometry, np.uint64(1 << _BITS_OF_LAST_BYTES))
     signs = _sign_bits(_cut_patches(keypoints, image))
-    high = signs | ((geometry >> np.uint64(24)) << np.uint64(SIGN_BITS))
-    low = geometry & np.uint64(0xFFFFFF)
-    return np.concatenate([_as_bytes(high)[:, :6], _as_bytes(low)[:, :3]], axis=1)
+    first_bytes = signs | (highest_bit << np.uint64(SIGN_BITS))
+    return np.concatenate([_as_bytes(first_bytes)[:, :6], _as_bytes(other_bits)[:, :3]], axis=1)
 
 
 def _as_bytes(numbers: np.ndarray) -> np.ndarray:
@@ -167,19 +183,19 @@ def _as_bytes(numbers: np.ndarray) -> np.ndarray:
 
 def unpack(packed: np.ndarray) -> Keypoints:
     """Returns the keypoints of N images from uint8 `[N, 24, 9]`."""
-    high = _as_numbers(packed[..., :6])
-    geometry = _as_numbers(packed[..., 6:]) | ((high >> np.uint64(SIGN_BITS)) << np.uint64(24))
-    direction_code = geometry % 64
-    size_code = geometry // 64 % 32
-    row = geometry // (64 * 32) % 128
-    column = geometry // (64 * 32 * 128)
+    first_bytes = _as_numbers(packed[..., :6])
+    highest_bit = first_bytes >> np.uint64(SIGN_BITS)
+    geometry = (highest_bit << np.uint64(_BITS_OF_LAST_BYTES)) | _as_numbers(packed[..., 6:])
+    rest, direction_code = np.divmod(geometry, np.uint64(_DIRECTION_STEPS))
+    rest, size_code = np.divmod(rest, np.uint64(_SIZE_STEPS))
+    column, row = np.divmod(rest, np.uint64(_POSITION_STEPS))
     log2_size = size_code.astype(np.float32) / _SIZE_STEPS_PER_OCTAVE - _SIZE_OCTAVES
     return Keypoints(
         x=(column.astype(np.float32) + 0.5) / _POSITION_STEPS,
         y=(row.astype(np.float32) + 0.5) / _POSITION_STEPS,
         log_size=log2_size * np.float32(np.log(2)),
         direction=direction_code.astype(np.float32) * np.float32(2 * np.pi / _DIRECTION_STEPS),
-        signs=high & np.uint64((1 << SIGN_BITS) - 1),
+        signs=first_bytes & np.uint64((1 << SIGN_BITS) - 1),
         exists=size_code > 0,
     )
 

@@ -39,12 +39,10 @@ class Confirmation:
     Attributes:
       correlation: of brightness where both images are, -1 to 1; 0 if too little can be compared.
       detail_residual: share of the contrast of fine details that differs, from 0.
-      overlap: share of the first image that the second one covers, 0 to 1.
     """
 
     correlation: float
     detail_residual: float
-    overlap: float
 
     @property
     def is_confirmed(self) -> bool:
@@ -52,7 +50,7 @@ class Confirmation:
         return self.correlation >= MIN_CORRELATION and self.detail_residual <= MAX_DETAIL_RESIDUAL
 
 
-_NOT_COMPARABLE = Confirmation(correlation=0.0, detail_residual=1.0, overlap=0.0)
+_NOT_COMPARABLE = Confirmation(correlation=0.0, detail_residual=1.0)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -202,7 +200,6 @@ def _measure(overlay: _Overlay) -> Confirmation:
     return Confirmation(
         correlation=float(np.corrcoef(first, second)[0, 1]),
         detail_residual=_detail_residual(overlay),
-        overlap=float(covered.mean()),
     )
 
 

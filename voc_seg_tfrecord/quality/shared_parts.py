@@ -3,9 +3,8 @@
 Two images share a part if enough of their keypoints agree, and one similarity (a scaling, turn,
 shift and mirroring) carries all of them from one image onto the other:
 
-1. Keypoints are sorted by 20 keys, each of half of their 47 signs. Keypoints with one equal key
-   are compared further. A mirrored image has some signs inverted, so the
-   second images are looked up twice.
+1. Each keypoint has 20 keys, each made of half of its 47 signs. Keypoints that share a key are
+   compared. A mirrored image has some signs inverted, so the second images are looked up twice.
 2. Two images become a candidate if at most 6 signs of two such keypoints differ. All keypoints of
    both are compared: two agree if at most 10 of 47 signs differ.
 3. A similarity is sought that at least three agreements follow, in position, size and direction.
@@ -96,26 +95,12 @@ def find_between(first: np.ndarray, second: np.ndarray) -> Iterator[SharedPart]:
     Yields:
       Pairs of at least `MIN_AGREEMENTS_TO_CONFIRM` agreements, in ascending order.
     """
-    yield from _find(unpack(first), unpack(second), is_one_set=False)
-
-
-def find_within(packed: np.ndarray) -> Iterator[SharedPart]:
-    """Yields the pairs of images of one set that share a part, the smaller number first.
-
-    Args:
-      packed: packed keypoints of N images, uint8 `[N, 24, 9]`; see `keypoints.describe`.
-    """
-    keypoints = unpack(packed)
-    yield from _find(keypoints, keypoints, is_one_set=True)
-
-
-def _find(first: Keypoints, second: Keypoints, *, is_one_set: bool) -> Iterator[SharedPart]:
-    candidates = _candidates(first, second)
-    if is_one_set:
-        candidates = candidates[candidates[:, 0] < candidates[:, 1]]
+    first_keypoints = unpack(first)
+    second_keypoints = unpack(second)
+    candidates = _candidates(first_keypoints, second_keypoints)
     for start in range(0, len(candidates), _MAX_CANDIDATES_AT_ONCE):
         pairs = candidates[start : start + _MAX_CANDIDATES_AT_ONCE]
-        yield from _examine(first, second, pairs)
+        yield from _examine(first_keypoints, second_keypoints, pairs)
 
 
 def _candidates(first: Keypoints, second: Keypoints) -> np.ndarray:
@@ -166,7 +151,11 @@ def _key_selections() -> list[np.uint64]:
 
 
 def _pairs_of_equal_values(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns all indices of equal values in two arrays, without values that too many share."""
+    """Returns i and j of all pairs with `first[i] == second[j]`.
+
+    Values with more than `_MAX_PAIRS_PER_KEY` pairs are left out. Example: `[5, 7, 5]` and `[5]`
+    give `[0, 2]` and `[0, 0]`.
+    """
     first_order = np.argsort(first, kind="stable")
     second_order = np.argsort(second, kind="stable")
     values, first_starts, first_counts = np.unique(
@@ -195,18 +184,16 @@ def _examine(first: Keypoints, second: Keypoints, pairs: np.ndarray) -> Iterator
     agree_upright = _find_agreements(first, second, pairs, is_mirrored=False)
     agree_mirrored = _find_agreements(first, second, pairs, is_mirrored=True)
     for number, (first_image, second_image) in enumerate(pairs.tolist()):
-        most = _Consistent(0, None)
+        fits = []
         for is_mirrored, agree in ((False, agree_upright[number]), (True, agree_mirrored[number])):
-            if np.count_nonzero(agree) < MIN_AGREEMENTS_TO_CONFIRM:
-                continue
-            agreements = _read_agreements(
-                first, first_image, second, second_image, agree, is_mirrored=is_mirrored
-            )
-            consistent = _most_consistent(agreements)
-            if consistent.count > most.count:
-                most = consistent
-        if most.similarity is not None:
-            yield SharedPart(first_image, second_image, most.count, most.similarity)
+            if np.count_nonzero(agree) >= MIN_AGREEMENTS_TO_CONFIRM:
+                agreements = _read_agreements(
+                    first, first_image, second, second_image, agree, is_mirrored=is_mirrored
+                )
+                fits += _find_fits(agreements)
+        if fits:
+            best_fit = max(fits, key=lambda fit: fit.count)
+            yield SharedPart(first_image, second_image, best_fit.count, best_fit.similarity)
 
 
 def _find_agreements(
@@ -250,32 +237,32 @@ def _read_agreements(
 
 
 @dataclasses.dataclass(frozen=True)
-class _Consistent:
-    """How many agreements follow one similarity, and which one; None if too few follow any."""
+class _Fit:
+    """A similarity, and how many agreements follow it."""
 
     count: int
-    similarity: Similarity | None
+    similarity: Similarity
 
 
-def _most_consistent(agreements: _Agreements) -> _Consistent:
-    """Returns the similarity that most agreements follow, if at least three follow one.
+def _find_fits(agreements: _Agreements) -> list[_Fit]:
+    """Returns the similarities that at least three agreements follow.
 
     Each two agreements that lie apart fix one similarity by their positions. Those are examined
     that most agreements follow.
     """
     follows = _find_followers(agreements)
     most_followed = np.argsort(-follows.sum(axis=1), kind="stable")[:_MAX_EXAMINED_SIMILARITIES]
-    most = _Consistent(0, None)
+    fits = []
     for followers in map(np.flatnonzero, follows[most_followed]):
         count = _count_apart(agreements, followers)
-        if count > max(most.count, MIN_AGREEMENTS_TO_CONFIRM - 1):
+        if count >= MIN_AGREEMENTS_TO_CONFIRM:
             similarity = fit_similarity(
                 agreements.first_points[followers],
                 agreements.second_points[followers],
                 is_mirrored=agreements.is_mirrored,
             )
-            most = _Consistent(count, similarity)
-    return most
+            fits.append(_Fit(count, similarity))
+    return fits
 
 
 def _find_followers(agreements: _Agreements) -> np.ndarray:

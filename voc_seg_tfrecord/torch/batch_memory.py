@@ -91,7 +91,7 @@ class BatchMemory:
 
 
 class BatchBytes(NamedTuple):
-    """How many bytes the images and the masks of a batch have; 0 if this is not known before."""
+    """Bytes of the images and of the masks of a batch; 0 if there are none, or it is not known."""
 
     images: int
     masks: int
@@ -238,10 +238,13 @@ def _tensor_at_start(memory: torch.Tensor, shape: tuple[int, ...], dtype: np.dty
 
 
 def _describe_tensor(
-    tensor: torch.Tensor, buffers: torch.Tensor, number: int | None
-) -> torch.Tensor | _Place:
-    """Returns the place of a tensor; or the tensor itself, if it lies in new memory."""
-    if number is None:
+    tensor: torch.Tensor | None, buffers: torch.Tensor, number: int | None
+) -> torch.Tensor | _Place | None:
+    """Returns the place of a tensor; or the tensor itself, if it lies in new memory.
+
+    A source without masks has None in place of their tensor.
+    """
+    if number is None or tensor is None:
         return tensor
     if tensor.untyped_storage().data_ptr() != buffers.untyped_storage().data_ptr():
         return tensor
