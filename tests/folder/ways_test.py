@@ -103,7 +103,7 @@ WAYS = {
 
 def test_the_page_shows_these_ways():
     page = pathlib.Path(__file__).parents[2] / "docs" / "guides" / "classes-and-splits.md"
-    _, _, rows = page.read_text().partition("| what lies there |")
+    _, _, rows = page.read_text().partition("| in the folder |")
     assert re.findall(r"^\| ([^|-]*) \|", rows.partition("\n\n")[0], re.M) == [*WAYS]
 
 

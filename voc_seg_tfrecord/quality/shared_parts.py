@@ -237,14 +237,14 @@ def _read_agreements(
 
 
 @dataclasses.dataclass(frozen=True)
-class _Fit:
+class _FittedSimilarity:
     """A similarity, and how many agreements follow it."""
 
     count: int
     similarity: Similarity
 
 
-def _find_fits(agreements: _Agreements) -> list[_Fit]:
+def _find_fits(agreements: _Agreements) -> list[_FittedSimilarity]:
     """Returns the similarities that at least three agreements follow.
 
     Each two agreements that lie apart fix one similarity by their positions. Those are examined
@@ -261,7 +261,7 @@ def _find_fits(agreements: _Agreements) -> list[_Fit]:
                 agreements.second_points[followers],
                 is_mirrored=agreements.is_mirrored,
             )
-            fits.append(_Fit(count, similarity))
+            fits.append(_FittedSimilarity(count, similarity))
     return fits
 
 
