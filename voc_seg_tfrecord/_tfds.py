@@ -410,7 +410,7 @@ def _choose_engine(
     if workers is not None and workers < 1:
         raise ConfigError(
             f"workers {workers}",
-            found="no number of processes",
+            found="a number below 1",
             expected="the number of processes on this machine, 1 or more",
             remedy="change workers (--workers)",
         )

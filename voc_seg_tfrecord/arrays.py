@@ -265,9 +265,9 @@ def find_fill_values(example: Mapping[str, Any]) -> dict[str, int]:
             axes = "of unknown axes" if rank is None else shape
             raise ConfigError(
                 name,
-                found=f"a feature beside the image, {axes}",
+                found=f"a feature that cannot be moved with the image, {axes}",
                 expected=f"{', '.join(FILL)} or {SAMPLE_WEIGHT}, which are moved with the image",
-                remedy="add it after all that moves pixels, or give a mask one of these names",
+                remedy="add it after the steps that move pixels, or give a mask one of these names",
             )
     return fill_by_name
 

@@ -98,7 +98,12 @@ def test_the_command_says_which_images_are_compared_by_bytes_alone(built, tmp_pa
 @pytest.mark.parametrize(
     ("line", "old", "new", "found"),
     [
-        (0, "leak index 1", "leak index 9", "line 1: no index of leaks: ValueError: the format"),
+        (
+            0,
+            "leak index 1",
+            "leak index 9",
+            "line 1: it cannot be read as an index of leaks: ValueError: the format",
+        ),
         (0, '"min_side_px":320', '"min_side_px":40', "entries with min_side_px 40, here 320"),
         (0, '"role":"train"', '"role":"nurse"', "the role 'nurse'"),
         (0, '"images":3', '"images":4', "3 images of .*, not 4"),
@@ -107,7 +112,7 @@ def test_the_command_says_which_images_are_compared_by_bytes_alone(built, tmp_pa
         (1, '"sha256":"', '"sha256":"x', "not of 64 hexadecimal digits"),
         (1, '"signs"', '"sings"', "KeyError: 'left_out'"),
         (2, '"id":"photo_2"', '"id":"photo_1"', "'photo_1' a second time"),
-        (3, "{", "", "line 4: no index of leaks"),
+        (3, "{", "", "line 4: it cannot be read as an index of leaks"),
     ],
 )
 def test_a_damaged_index_is_refused_with_its_line(index, tmp_path, line, old, new, found):

@@ -111,6 +111,6 @@ def test_a_dataset_that_is_no_build_of_a_folder_is_refused(root, capsys):
     words = ["build", "--release", "sample", "--data_dir", str(root.parent)]
     assert cli.main(words) == 0
     assert build(root, "--like", "sample", "--name", "mine") == 2
-    assert "does not say how a folder of yours was read" in capsys.readouterr().err
+    assert "a dataset without the options of a folder of your own" in capsys.readouterr().err
     from_tree(root, name="mine", class_names=NAMES.split(","), masks="masks", data_dir=root.parent)
     assert build(root, "--like", "mine", "--name", "next", "--dry_run") == 0

@@ -195,7 +195,7 @@ def other_palette(image):
     [
         (lambda i: i.resize((5, 5)), "a prediction of 5 x 5 pixels"),
         (lambda i: i.point(lambda _: 77), r"a prediction with the values 77"),
-        (lambda i: i.point(lambda _: 255), "255 is no prediction"),
+        (lambda i: i.point(lambda _: 255), "cannot be predicted"),
         (colors, "colors"),
         (other_palette, "a palette that is not VOC's"),
     ],
@@ -324,5 +324,5 @@ def test_boundary_iou_needs_complete_images(tiled, made):
 def test_a_boolean_prediction_is_no_class_index_where_there_are_more_than_two_classes(tmp_path):
     np.save(tmp_path / "a.npy", np.ones((2, 3), bool))
     assert Predictions(tmp_path, 2).read("a", None).classes.tolist() == [[1, 1, 1]] * 2
-    with pytest.raises(MaskError, match="true and false, for 21 classes"):
+    with pytest.raises(MaskError, match="true and false, but there are 21 classes"):
         Predictions(tmp_path).read("a", None)

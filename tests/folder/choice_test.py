@@ -249,7 +249,7 @@ def test_masks_of_test_images_that_are_not_there_stand_in_the_account(tmp_path, 
 @pytest.mark.parametrize(
     ("drawings", "question"),
     [
-        ("show", "2 ways to read the masks, of which images have several"),
+        ("show", "2 ways to read the masks if images have several"),
         ("beside", "3 ways to read images and masks"),
     ],
 )
@@ -450,7 +450,7 @@ def test_drives_field_of_view_is_not_taken_for_its_masks_without_a_question(tmp_
     for ids, word in (("abc", "training"), ("de", "test")):
         masks = f"{word}/mask/{{}}_{word}_mask.png {word}/1st_manual/{{}}_manual1.png"
         write(tmp_path, f"{ids} {word}/images/{{}}_{word}.jpg {masks}")
-    refused(tmp_path, "ways to read the masks, of which images have several")
+    refused(tmp_path, "ways to read the masks if images have several")
     plan = plan_of(tmp_path, images="images", masks="1st_manual")
     found = {split: [i.rpartition("/")[2] for i in ids] for split, ids in plan.splits.items()}
     assert found == {"train": [*"abc"], "test": [*"de"]}

@@ -315,7 +315,7 @@ def test_a_mask_of_a_class_that_is_not_named_is_no_image(tmp_path):
     put_set(tmp_path, "{}.jpg", "{}_disc.png", "{}_cup.png")
     for image_id in IDS:
         put(tmp_path, f"{image_id}_rim.png", np.roll(cup_of(image_id), 5, axis=1))
-    with pytest.raises(LayoutError, match=r"hall_rim\.png: a file that would be an image"):
+    with pytest.raises(LayoutError, match=r"hall_rim\.png: a file that may be an image"):
         read(
             tmp_path,
             mask_name="disc={id}_disc.png,cup={id}_cup.png",

@@ -196,7 +196,7 @@ def _twice(root) -> None:
 
 REFUSED = {
     "one is missing": (_remove, "no such file"),
-    "other names": (_rename, "no ignore mask that fits an image by its name"),
+    "other names": (_rename, "no ignore mask fits an image by its name"),
     "two for each image": (_twice, "2 ignore masks for the image"),
     "two endings": (lambda r: save(r, "fov/1.bmp", field_of_view("1")), "differ in their endings"),
     "other size": (lambda r: save(r, "fov/1.png", np.ones((9, 9), np.uint8)), "mask of 9 x 9"),
@@ -211,7 +211,7 @@ REFUSED = {
     ),
     "inverse": (
         lambda r: [save(r, f"fov/{i}.png", vessels(i) == 0) for i in "123"],
-        "0 on all .* labeled pixels",
+        "0 .void. on all .* labeled pixels",
     ),
     "JPEG": (
         lambda r: save(r, "fov/1.png", field_of_view("1") * 255, format="JPEG"),

@@ -866,7 +866,7 @@ def test_masks_that_are_numbered_from_1_beside_images_from_0_are_refused(tmp_pat
         put(tmp_path, f"images/{n}.jpg", f"masks/{n + 1}.png", [n])
     refused(tmp_path, "images {id} with the numbers 0 to 11, and as many masks with 1 to 12")
     assert len(read(tmp_path, images="images", masks="masks")[0]["train"]) == 11
-    refused(tmp_path, "one file that would be an image and its own mask", images="masks")
+    refused(tmp_path, "the same file as an image and as its mask", images="masks")
 
 
 @pytest.mark.parametrize("names", [("input/{}.jpg", "output/{}.png"), ("x/{}.png", "masks/{}.png")])

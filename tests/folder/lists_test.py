@@ -284,7 +284,7 @@ def test_a_mask_that_is_a_jpeg_never_becomes_background(tree):
     exports.put(tree, "SegmentationClass/c.jpg", b"")
     exports.put(tree, "SegmentationClass/unlisted.jpg", b"")
     exports.put(tree, f"{LISTS}/train.txt", "a\nc")
-    words = r"SegmentationClass/c.jpg: a JPEG, or the like, where a mask"
+    words = r"SegmentationClass/c.jpg: a JPEG or a similar file in place of a mask"
     refused(tree, words, missing_mask="background")
     notes = " ".join(plan_of(tree, missing_mask="error").notes)
     assert "c.jpg in SegmentationClass is the first of 1 files" in notes
@@ -296,7 +296,12 @@ def test_images_in_a_folder_below_that_of_masks_are_no_jpegs_in_place_of_masks(t
     options = {"images": "images", "masks": "."}
     assert plan_of(tmp_path, missing_mask="background", **options).splits == {"train": [*"abc"]}
     exports.put(tmp_path, "c.jpg", b"")
-    refused(tmp_path, "a JPEG, or the like, where a mask", missing_mask="background", **options)
+    refused(
+        tmp_path,
+        "a JPEG or a similar file in place of a mask",
+        missing_mask="background",
+        **options,
+    )
 
 
 @pytest.mark.parametrize(
@@ -343,7 +348,7 @@ def test_two_patterns_of_which_each_fits_some_masks_are_asked_about(tmp_path):
 def test_names_that_no_pattern_matches_are_shown(tmp_path):
     exports.put_image(tmp_path, "JPEGImages/berlin.jpg")
     exports.put_mask(tmp_path, "SegmentationClass/x.png", exports.truth("x"))
-    text = refused(tmp_path, r"berlin\.jpg and SegmentationClass/x\.png")
+    text = refused(tmp_path, r"berlin\.jpg, the first mask SegmentationClass/x\.png")
     assert "--mask_name" in text
     assert "missing_mask" not in text
 
@@ -395,7 +400,7 @@ def test_images_below_the_masks_are_not_told_to_be_masks(tmp_path, photos):
 @pytest.mark.parametrize(
     ("jpeg", "words"),
     [
-        ("train/masks/e.jpg", r"train/masks/e\.jpg: a JPEG, or the like, where a mask should be"),
+        ("train/masks/e.jpg", r"train/masks/e\.jpg: a JPEG or a similar file in place of a mask"),
         ("train/masks/of_e.jpg", r"train/masks/of_e\.jpg: the first of 1 files"),
     ],
 )
@@ -438,7 +443,7 @@ def test_copies_of_labeled_images_never_become_background(tmp_path, name):
     options = {"images": "data", "masks": "masks", "missing_mask": "background"}
     assert len(plan_of(tmp_path, **options).splits["train"]) == 4
     put_photos(tmp_path, pattern, **how)
-    text = refused(tmp_path, r"shows the same picture as data/a\.jpg, which has one", **options)
+    text = refused(tmp_path, r"shows the same picture as the labeled image data/a\.jpg", **options)
     assert pattern.format("a") in text
     assert "the first of 4 such images" in text
     skipping = plan_of(tmp_path, **{**options, "missing_mask": "skip"})
@@ -448,7 +453,10 @@ def test_copies_of_labeled_images_never_become_background(tmp_path, name):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("images/{} (1).png", r"0001 \(1\)\.png: an image .* that is a copy of images/0001\.png"),
+        (
+            "images/{} (1).png",
+            r"0001 \(1\)\.png: an image .* that is a copy of the labeled image images/0001\.png",
+        ),
         ("masks2/{}.png", "masks2/0003.png: the first of 3 files that have the names of images"),
     ],
 )

@@ -754,7 +754,7 @@ def test_two_images_whose_names_differ_in_the_ending_are_an_error(street, tmp_pa
     else:
         root = street("yolo")
         photos(root, "images/train/street_1.png")
-    refused(root, r"\.png: polygons of this image, and of \w+\.jpg")
+    refused(root, r"\.png: polygons of two images with the same id: this one and \w+\.jpg")
 
 
 def test_a_file_of_all_images_beside_those_of_splits_changes_nothing(tmp_path):

@@ -107,7 +107,7 @@ def test_a_line_whose_command_asks_more_says_so(tmp_path):
     write(tmp_path, "abcdef images/{}.jpg masks/{}.png labels/{}.png")
     write(tmp_path, ("fold0/train.txt", "b\nc\nd\n"), ("fold0/val.txt", "a\n"))
     write(tmp_path, ("fold1/train.txt", "a\nc\n"), ("fold1/val.txt", "b\n"))
-    text = refused(tmp_path, "2 ways to read the masks, of which images have several")
+    text = refused(tmp_path, "2 ways to read the masks if images have several")
     for words, command in proposed(text):
         assert words == "6 images with masks"
         assert "the next question is how to divide the images into splits" in text
@@ -117,7 +117,7 @@ def test_a_line_whose_command_asks_more_says_so(tmp_path):
 @pytest.mark.parametrize("names", [{}, {"class_names": None}])
 def test_without_class_names_a_line_counts_too(tmp_path, names):
     write(tmp_path, "abcdef images/{}.jpg masks/{}.png labels/{}.png")
-    text = refused(tmp_path, "2 ways to read the masks, of which images have several", **names)
+    text = refused(tmp_path, "2 ways to read the masks if images have several", **names)
     assert [words for words, _ in proposed(text)] == ["6 images with masks"] * 2
     asks_for_classes = "choose by the options in a line; the next question is what the classes are"
     assert (asks_for_classes in text) == ("class_names" in names)
@@ -125,7 +125,7 @@ def test_without_class_names_a_line_counts_too(tmp_path, names):
 
 def test_check_build_and_tfds_ask_the_same_question(tmp_path, capsys):
     write(tmp_path, "abcdef images/{}.jpg masks/{}.png labels/{}.png")
-    text = refused(tmp_path, "2 ways to read the masks, of which images have several")
+    text = refused(tmp_path, "2 ways to read the masks if images have several")
     assert cli.main(["check", str(tmp_path), "--class_names", "background,apple,tree"]) == 1
     said = " ".join(capsys.readouterr().out.split())
     for words, command in proposed(text):

@@ -804,7 +804,7 @@ def test_a_folder_of_train_and_test_is_neither_silently(tmp_path, pattern):
     if pattern.startswith("images/"):  # then its own name says so
         assert found(tmp_path)[0] == {"train_test": IDS[:4], "validation": IDS[4:8]}
     else:
-        refused(tmp_path, "train_test.*: a name that says several splits: train, test")
+        refused(tmp_path, "train_test.*: a name with several splits in it: train, test")
 
 
 NUMBERED = [["train", "test1", "test2"], ["train", "val1", "val2"], ["train", "val", "testA"]]

@@ -125,7 +125,7 @@ def test_what_was_called_right_is_named_again_once_its_files_change(tmp_path, ca
     check(other, *words)
     assert "1 x called right, but the files changed since, or are not" in capsys.readouterr().out
     check(root, "--decisions", root / "class_names.txt", status=1)
-    assert "no decisions" in capsys.readouterr().err
+    assert "cannot be read as decisions" in capsys.readouterr().err
 
 
 def test_an_error_is_no_matter_of_opinion(tmp_path):

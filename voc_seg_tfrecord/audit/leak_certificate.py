@@ -92,7 +92,8 @@ def read_certificate(file: File) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ListError(
             file.where,
-            found=f"no certificate: {type(error).__name__}: {' '.join(str(error).split())[:200]}",
+            found=f"it cannot be read as a certificate: {type(error).__name__}: "
+            f"{' '.join(str(error).split())[:200]}",
             expected=f"a file that leaks --certificate wrote, in the format {FORMAT!r}",
             remedy="name the file of a certificate",
         ) from None

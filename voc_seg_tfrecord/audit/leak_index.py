@@ -183,7 +183,7 @@ def _damaged(file: File, line: int, error: Exception) -> ListError:
     reason = " ".join(str(error).split())
     return ListError(
         f"{file.where}, line {line}",
-        found=f"no index of leaks: {type(error).__name__}: {reason[:200]}",
+        found=f"it cannot be read as an index of leaks: {type(error).__name__}: {reason[:200]}",
         expected=f"a file that leaks --write_index wrote, in the format {_FORMAT!r}",
         remedy="write the index again with this version of the package",
     )

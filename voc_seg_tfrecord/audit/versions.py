@@ -101,11 +101,11 @@ class OlderVersion:
         same_numbers = [*old_names, *new_names]
         raise ConfigError(
             f"version {self.name}",
-            found=f"classes that get other numbers: {_list_first(changed)}. Nobody numbered them, "
-            "so they are sorted by name",
+            found=f"classes with changed numbers: {_list_first(changed)}. They have no given "
+            "order, so they are sorted by name",
             expected="classes that keep their numbers, or an order that you give",
-            remedy=f"keep the numbers of {self.name}, with new classes after them, by "
-            f"{_option(same_numbers)}, or take the new order by {_option(names)}",
+            remedy=f"to keep the numbers of {self.name}, with new classes after them, add "
+            f"{_option(same_numbers)}; to take the new order, add {_option(names)}",
         )
 
     def check_ids(

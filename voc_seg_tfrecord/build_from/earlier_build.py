@@ -55,7 +55,7 @@ class EarlierBuild:
         if not fields or fields.get("release") or config_name == SAMPLE:
             raise ConfigError(
                 f"--like {name}",
-                found="a dataset that does not say how a folder of yours was read",
+                found="a dataset without the options of a folder of your own",
                 expected="a dataset that was built from a folder of your own",
                 remedy="leave --like out, and give the options themselves",
             )

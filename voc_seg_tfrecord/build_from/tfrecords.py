@@ -204,11 +204,11 @@ def _check_palettes(scan: Scan, values_with_row: Collection[int]) -> None:
             continue
         raise MaskError(
             scan.colors[index, color],
-            found=f"a palette mask with VOC's colors at other indices than VOC's: index {index} "
-            f"has the color {','.join(map(str, color))}, which is VOC's {VOC_NUMBERS[color]}. So "
-            "it is not clear whether values or colors are the classes",
+            found=f"a palette mask with VOC's colors in another order: index {index} has the color "
+            f"{','.join(map(str, color))}, which has the index {VOC_NUMBERS[color]} in VOC. Either "
+            "the values or the colors may be the classes",
             expected="masks whose values are the classes",
-            remedy="if the values are the classes, say what each is, such as --classes "
-            f"'0=background,{index}=CLASS'; if the colors are, build from the mask files with "
-            "voc-seg-tfrecord build, which can read colors",
+            remedy="if the values are the classes, name the class of each, such as --classes "
+            f"'0=background,{index}=CLASS'. If the colors are the classes, build from the mask "
+            "files with voc-seg-tfrecord build, which can read colors",
         )

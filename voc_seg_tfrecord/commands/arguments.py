@@ -34,8 +34,8 @@ _SHARED: dict[str, dict[str, Any]] = {
     "json": {"action": "store_true", "help": "print one JSON document in place of text"},
     "no_fit": {
         "action": "store_true",
-        "help": "look neither for masks that do not fit their images nor for regions that look "
-        "like another class, which can take half of the time",
+        "help": "skip the search for masks that do not fit their images and for regions that look "
+        "like another class; it can take half of the time",
     },
     "overwrite": {"action": "store_true", "help": "replace a dataset that exists"},
     "rgb": {
@@ -232,9 +232,9 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
         "--missing_mask",
         choices=get_args(MissingMask),
         help="what to do about a listed image without a mask: stop (error), leave the image out "
-        "(skip), or give it a mask of the background class (background), in which an image that "
-        "lacks the mask of one of several classes has nothing of it; default: skip, and error if "
-        "--masks or --mask_name names classes",
+        "(skip), or give it a mask of the background class (background). With one mask for each "
+        "class, background means that the image has no pixel of the missing class; default: skip, "
+        "and error if --masks or --mask_name names classes",
     )
     classes.add_argument(
         "--missing_image",
@@ -267,8 +267,8 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     folders.add_argument("--images", help="folder of images, relative to ROOT; default: detected")
     folders.add_argument(
         "--masks",
-        help="folder of masks, relative to ROOT; or one for each class, a later one lies above: "
-        "disc=masks_disc,cup=masks_cup; default: detected",
+        help="folder of masks, relative to ROOT; or one for each class, the later above the "
+        "earlier: disc=masks_disc,cup=masks_cup; default: detected",
     )
     folders.add_argument(
         "--ignore_masks",
@@ -278,7 +278,7 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     )
     folders.add_argument(
         "--lists",
-        help="folder of lists, or a file that says all splits, relative to ROOT; . is ROOT itself; "
+        help="folder of lists, or a file with all splits, relative to ROOT; . is ROOT itself; "
         "default: detected",
     )
     folders.add_argument(
@@ -292,7 +292,7 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     folders.add_argument(
         "--image_name",
         metavar="PATTERN",
-        help="how images are named, if only a part of their name is in the mask's, such as "
+        help="how images are named, if masks have only a part of the image's name, such as "
         "'image_{id}.jpg'; default: {id} with any ending",
     )
     folders.add_argument(

@@ -132,7 +132,7 @@ def _refuse_options(args: argparse.Namespace, names: Sequence[str], *, beside: s
         raise ConfigError(
             several(given),
             found=f"beside {beside}",
-            expected="one of them in a call: nothing is checked when files are copied or written",
+            expected="one of them in a run: a run that copies or writes files checks nothing",
             remedy="run check twice",
         )
 

@@ -232,8 +232,8 @@ def _memory_error(error: MemoryError) -> VocSegError:
 def _threads_error() -> VocSegError:
     return StorageError(
         "the threads of this process",
-        found="a limit by which no more can be started",
-        expected="some ten threads for each core",
+        found="the system's limit is reached, so no more threads can be started",
+        expected="a limit of about ten threads for each core",
         remedy="raise the limit of processes (ulimit -u, or --pids-limit of a container), or use "
         "fewer --workers",
     )

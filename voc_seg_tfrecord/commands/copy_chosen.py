@@ -217,7 +217,7 @@ def _check_new_folder(folder: epath.Path, root: epath.Path, args: argparse.Names
     if folder.resolve().is_relative_to(root.resolve()):
         found = f"a folder in {args.root}"
     elif folder.exists() and not _is_empty_folder(folder):
-        found = "something that exists already"
+        found = "a file, or a folder that is not empty"
     if found:
         raise ConfigError(
             f"--copy_to {args.copy_to}",

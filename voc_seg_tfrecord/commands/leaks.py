@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verify_certificate",
         metavar="FILE",
-        help="compare A and B as this certificate says, and name what is not as it states",
+        help="compare A and B as for this certificate, and show each difference from it",
     )
     arguments.add(parser, "json")
 

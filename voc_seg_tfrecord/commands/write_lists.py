@@ -71,7 +71,7 @@ def _check_new_folder(folder: epath.Path) -> None:
     if folder.exists() and not is_empty:
         raise ConfigError(
             f"--write_lists {folder}",
-            found="something that exists already",
+            found="a file, or a folder that is not empty",
             expected="a new or empty folder",
             remedy="name another one",
         )

@@ -53,7 +53,7 @@ def parse_decisions(data: bytes | str, where: object) -> list[PageDecision]:
         reason = " ".join(str(error).split())
         raise ListError(
             where,
-            found=f"no decisions: {reason[:200]}",
+            found=f"it cannot be read as decisions: {reason[:200]}",
             expected="the file that a page of check or evaluate saved",
             remedy="save it on the page again",
         ) from None

@@ -184,7 +184,7 @@ def _check_predicted_values(
         raise MaskError(
             where or "prediction",
             found=f"a prediction with the values {_show_values(values, pixels, is_unknown)}",
-            expected=f"0 to {classes - 1}; {VOID} is no prediction",
+            expected=f"0 to {classes - 1}; {VOID} (void) cannot be predicted",
             remedy="predict one of the classes for every pixel",
             kind="unknown prediction value",
         )

@@ -195,7 +195,7 @@ def _read_indices(file: File, classes: int) -> np.ndarray:
     if classes > 2 and file.kind is Kind.NUMPY and b"'|b1'" in file.data[:128]:
         raise MaskError(
             file.where,
-            found=f"true and false, for {classes} classes",
+            found=f"true and false, but there are {classes} classes",
             expected="one class index per pixel",
             remedy="save the index of the class with the highest score (argmax)",
         )
@@ -207,7 +207,8 @@ def _read_probabilities(file: File, axes: str, classes: int) -> np.ndarray:
     expected = f"float probabilities {list(axes)} in a .npy file, which add up to 1 in each pixel"
     remedy = "save the softmax of the scores of the network"
     if file.kind is not Kind.NUMPY:
-        raise MaskError(file.where, found="no NumPy file", expected=expected, remedy=remedy)
+        found = "a file that is not NumPy"
+        raise MaskError(file.where, found=found, expected=expected, remedy=remedy)
     array = numpy_files.read_numpy(file, "f", expected)
     if array.ndim != 3 or not array.size:
         raise MaskError(file.where, found=f"an array {list(array.shape)}", expected=expected)
@@ -340,7 +341,7 @@ def _encode_prediction(
         return MaskError(
             predictions.path(image_id),
             found=f"the values {', '.join(map(str, unknown[:5]))}",
-            expected=f"0 to {len(VOC_CLASSES) - 1}; {VOID} is no prediction",
+            expected=f"0 to {len(VOC_CLASSES) - 1}; {VOID} (void) cannot be predicted",
             remedy="predict one of the classes for every pixel",
             kind="unknown prediction value",
         )

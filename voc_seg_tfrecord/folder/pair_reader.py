@@ -106,7 +106,7 @@ def _read_rows(
 def _mask_of_several_folders_error(tree: VocTree, text: str, image: str, mask: str) -> LayoutError:
     return LayoutError(
         tree.given / text,
-        found=f"the mask {mask} of the image {image}, and several folders have such a mask",
+        found=f"the mask {mask} for the image {image}, but several folders have this mask",
         expected="a mask with its folder, such as masks/train/2.png",
         remedy="write the folders before the names of masks",
         kind=STATED_PAIRS,
@@ -116,7 +116,7 @@ def _mask_of_several_folders_error(tree: VocTree, text: str, image: str, mask: s
 def _ambiguous_names_error(tree: VocTree, text: str, image: str, mask: str) -> LayoutError:
     return LayoutError(
         tree.given / text,
-        found=f"the names {image} and {mask} in one row, and an image and a mask are called so",
+        found=f"the names {image} and {mask} in one row, but an image and a mask have these names",
         expected="an image and its mask, each with its folder, such as images/1.png masks/2.png",
         remedy="write the folders before the names",
         kind=STATED_PAIRS,

@@ -293,7 +293,7 @@ def _shared_mask_error(
     return LayoutError(
         tree.given / masks[0].text,
         found=f"the mask {masks[0].path} for {counted(len(masks), 'image')}, and {contradiction}",
-        expected="a mask of its own for each image, or images without other masks",
+        expected="a different mask for each image, or a shared mask if the images have no other",
         remedy="correct the column of masks; if the images are copies of one image, take their "
         "other masks out of the folder",
         kind=STATED_PAIRS,
@@ -323,7 +323,7 @@ def _check_unstated(
                 tree.given / stated_by_image[other_id].text,
                 found=f"the mask {mask} for the image {tree.paths.image(other_id)}. By its name it "
                 f"belongs to {tree.paths.image(image_id)}, for which the text states no mask",
-                expected="a mask for each image whose mask another image gets",
+                expected="another mask for each image whose mask is stated for a different image",
                 remedy="add the missing rows, or leave these images out of the splits",
                 kind=STATED_PAIRS,
             )
@@ -344,8 +344,8 @@ def _check_listed(
         if mask.text in texts_of_splits and image_id not in listed.get(mask.text, ()):
             raise LayoutError(
                 tree.given / mask.text,
-                found=f"the mask {mask.written} for the image {tree.paths.image(image_id)}, and "
-                "this image is not in the list that the text was read as",
+                found=f"the mask {mask.written} for the image {tree.paths.image(image_id)}, but "
+                "this image is missing in the list that was read from the text",
                 expected="the image before its mask in each row",
                 remedy="write the images into the first column",
                 kind=STATED_PAIRS,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.errors import MaskError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats import index_masks, mask_samples
@@ -83,8 +83,8 @@ def _check_labels_are_inside(
     if count and ignored[is_labeled].all():
         raise MaskError(
             file.where,
-            found=f"0 on all {count} labeled pixels of the image",
-            expected="an ignore mask that is 0 outside of what was labeled",
+            found=f"0 (void) on all {counted(count, 'labeled pixel')} of the image",
+            expected="an ignore mask that is 0 only outside of the labeled area",
             remedy="check that this is the ignore mask of the image, and that 0 means void in it",
         )
 

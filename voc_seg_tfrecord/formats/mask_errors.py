@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from voc_seg_tfrecord.core.class_rows import color_key
-from voc_seg_tfrecord.core.errors import MaskError, several
+from voc_seg_tfrecord.core.errors import MaskError, counted, several
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import VOID, Color
 
@@ -87,7 +87,7 @@ def short_palette_error(value: int, color_count: int, where: str) -> MaskError:
     """Returns the error about a value beyond the end of a palette, if masks are read by color."""
     return MaskError(
         where,
-        found=f"value {value}, which has no color in a palette of {color_count}",
+        found=f"value {value}, which is beyond the {counted(color_count, 'color')} of the palette",
         expected="a color for each value, because the masks are read by color",
         remedy="export the mask again with a color for each value",
     )

@@ -172,7 +172,7 @@ def _check_alpha(file: File, alpha: np.ndarray, *, opaque: Any, keep: str) -> No
         return
     raise ImageError(
         file.where,
-        found=f"an alpha channel of {degrees} values, which looks like another band",
+        found=f"an alpha channel with {degrees} values, which looks like data, not transparency",
         expected="alpha that is opaque or transparent in most pixels",
         remedy=f"keep it as a band with {keep}; or leave it out with {command(bands=RGB)}",
         kind=WOULD_BE_LOST,

@@ -11,7 +11,7 @@ import dataclasses
 
 import numpy as np
 
-from voc_seg_tfrecord.core.errors import MaskError, VocSegError
+from voc_seg_tfrecord.core.errors import MaskError, VocSegError, counted
 from voc_seg_tfrecord.core.file import File, Kind
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.formats import (
@@ -204,8 +204,9 @@ def _grays_of_palette(values: np.ndarray, palette: np.ndarray, file: File) -> np
     if values.max() >= len(palette):
         raise MaskError(
             file.where,
-            found=f"value {values.max()}, which has no color in a palette of {len(palette)}",
-            expected="a gray for each value",
+            found=f"value {values.max()}, which is beyond the {counted(len(palette), 'color')} of "
+            "the palette",
+            expected="a palette with a gray for each value",
             remedy="save the mask again, as a grayscale PNG",
         )
     return _grays_of_colors(palette[values], file)
@@ -226,9 +227,9 @@ def _grays_of_colors(colors: np.ndarray, file: File) -> np.ndarray:
         raise MaskError(
             file.where,
             found=f"colors on {int(is_colored.sum())} pixels",
-            expected="black, white and grays between them, as --threshold reads no colors",
-            remedy="save the masks as PNG without smoothing, and say which class a color is with "
-            "--classes in place of --threshold",
+            expected="only black, white and the grays between them, because of --threshold",
+            remedy="if colors are classes, save the masks as PNG without smoothing, and name the "
+            "class of each color with --classes in place of --threshold",
         )
     return ((colors.sum(axis=-1, dtype=np.uint16) + 1) // 3).astype(np.uint8)
 

@@ -238,9 +238,9 @@ def _copy_to_disk(path: epath.Path, folder: epath.Path, cache_dir: PathLike | No
     if cache_dir is None:
         raise ConfigError(
             path,
-            found="a dataset in a bucket, of which records are read by number",
-            expected="a folder on a disk for copies of its files",
-            remedy="name one with cache_dir=",
+            found="a dataset in a bucket, but records are read by number from files on a disk",
+            expected="a folder on a disk for copies of the dataset's files",
+            remedy="name the folder with cache_dir=",
         )
     with as_storage_error(path):
         length = path.stat().length

@@ -58,7 +58,7 @@ def open_source(config: VocSegConfig, fetcher: Fetcher, rule: MaskRule | None = 
     if folder is None:
         raise LayoutError(
             f"config {config.name!r}",
-            found="no --manual_dir, or an empty one",
+            found="--manual_dir is missing or empty",
             expected=f"a folder with {IMAGES}, {MASKS} and {LISTS}",
             remedy="give the folder with --manual_dir",
         )

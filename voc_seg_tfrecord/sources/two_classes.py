@@ -82,9 +82,11 @@ def only_255_error(where: str, class_names: Sequence[str]) -> MaskError:
     """Returns the error about masks of two classes that hold nothing but 255."""
     return MaskError(
         where,
-        found=f"only the value {VOID}, of two classes",
-        expected="masks that tell whether it is void or the second class",
-        remedy=f"make it 1 if it is {class_names[1]}, or leave out what is all void",
+        found=f"masks of two classes with the value {VOID} alone, which may be void or "
+        f"{class_names[1]}",
+        expected="masks that also have the value 0 or 1",
+        remedy=f"if {VOID} is {class_names[1]}, write 1 in its place; if it is void, leave these "
+        "masks out",
     )
 
 
@@ -104,10 +106,10 @@ def _check_that_255_is_void(masks: Iterable[np.ndarray]) -> Iterator[np.ndarray]
         found = f"the values 0 and {VOID}" if values.has_zero else f"the value {VOID}"
         raise MaskError(
             "from_arrays, masks",
-            found=f"only {found}, of two classes, in masks from an iterator",
-            expected=f"{VOID} as void beside both classes",
-            remedy=f"give the masks as a list or an array, in which {VOID} is the second class "
-            "then, or make it 1 yourself",
+            found=f"only {found} in masks of two classes from an iterator",
+            expected=f"both classes, 0 and 1, if {VOID} is void",
+            remedy=f"if {VOID} is the second class, write 1 in its place, or give the masks as a "
+            "list or an array",
         )
 
 

@@ -82,8 +82,8 @@ def _draw_from_first_column(
     except ImportError:
         raise ConfigError(
             where,
-            found="a polygon that pycocotools draws, which is missing",
-            expected="an installed pycocotools",
+            found="a polygon, but pycocotools, which draws it, is not installed",
+            expected="pycocotools",
             remedy="pip install pycocotools",
         ) from None
     runs = coco_masks.frPyObjects(polygons, height, width)

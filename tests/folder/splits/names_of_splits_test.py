@@ -315,7 +315,7 @@ def test_names_of_images_that_say_several_splits_are_asked_about(tmp_path, names
     for number, name in enumerate(names.split()):
         ids = [pattern.format(split=name, id=one) for one in "abc"[number:]]
         exports.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
-    told = refused(tmp_path, "names of images that say several splits", VocSegError)
+    told = refused(tmp_path, "images of one folder with names of different splits", VocSegError)
     assert "train.txt" in told
     plan = plan_of(tmp_path, **said_by("--splits train=1"))
     assert [*plan.splits] == ["train"]
@@ -344,4 +344,8 @@ def test_a_folder_where_folders_of_splits_lie_is_not_silently_train(tmp_path, na
         for folder, one in zip(["train", "val", name], ids, strict=True):
             images = f"{scene}/{folder}/images/{{}}.jpg"
             exports.put_pairs(tmp_path, one, images, f"{scene}/{folder}/masks/{{}}.png")
-    refused(tmp_path, f"images in a folder {name}, where other images lie in", VocSegError)
+    refused(
+        tmp_path,
+        f"images in the folder {name}, beside folders that are named after splits",
+        VocSegError,
+    )

@@ -33,13 +33,16 @@ def test_the_name_of_a_file_or_its_folder_says_its_split(other, split):
 
 @pytest.mark.parametrize("other", ["unlabeled.tfrecord", "fold1.tfrecord", "x/data.tfrecord"])
 def test_a_file_without_a_split_beside_one_that_has_one_is_asked_about(other):
-    with pytest.raises(ConfigError, match=f"{other}: no split in the name, beside files of train"):
+    with pytest.raises(
+        ConfigError,
+        match=f"{other}: no split in the name, although other files are named after train",
+    ):
         splits_of_files([TRAIN, other])
 
 
 @pytest.mark.parametrize("name", ["train_test.tfrecord", "trainVal.tfrecord"])
 def test_a_name_of_two_splits_is_asked_about(name):
-    with pytest.raises(ConfigError, match="a name that says"):
+    with pytest.raises(ConfigError, match="a name with several splits"):
         splits_of_files([name])
 
 

@@ -239,7 +239,7 @@ def test_floats_are_read_if_they_say_what_white_is():
     record = {"image": [tf.io.serialize_tensor(image).numpy()]}
     assert np.array_equal(features.read_image(record, TENSORS, "x"), VALUES)
     record = {"image": [tf.io.serialize_tensor(image / 255).numpy()]}
-    with pytest.raises(RecordError, match="float32 with no value above 1; the highest is 1"):
+    with pytest.raises(RecordError, match="float32 whose highest value is 1"):
         features.read_image(record, TENSORS, "x")
     mask = np.eye(5, dtype=np.float32)
     record = {"mask": [tf.io.serialize_tensor(mask).numpy()]}

@@ -135,7 +135,7 @@ def test_a_size_that_is_none_is_a_wrong_call(tmp_path, capsys, shape):
 def test_a_size_for_records_that_hold_theirs_is_a_wrong_call(tmp_path, capsys):
     path = handwritten.write(tmp_path / "a.tfrecords", [semantic(*PAIRS[0], 0)])
     assert cli.main(["import", str(path), "--dry_run", "--shape", "32x32x3"]) == 2
-    assert "though the records hold theirs in height, width" in capsys.readouterr().err
+    assert "although the records have their sizes in height, width" in capsys.readouterr().err
 
 
 def test_images_alone_need_no_class_names_and_all_others_do(tmp_path, capsys):

@@ -112,11 +112,10 @@ def _check_images_are_no_masks(files: ImagesAndClasses) -> None:
         if image_with_mask and looks_like_mask(path):
             raise LayoutError(
                 path,
-                found="a file that would be an image, and may be another mask of "
-                f"{image_with_mask}",
-                expected="images and the masks of the classes that are named",
-                remedy="name its class too, or say with --images and --image_name which files are "
-                "images",
+                found=f"a file that may be an image or another mask of {image_with_mask}",
+                expected="images, and masks of the named classes only",
+                remedy="if it is a mask, name its class too; if it is not, say with --images and "
+                "--image_name which files are images",
             )
 
 
@@ -158,7 +157,7 @@ def photo_error(where: object, masks: ClassMasks) -> LayoutError:
     """Returns the error about a JPEG that has the name of a mask."""
     return LayoutError(
         where,
-        found=f"a JPEG, or the like, where a mask of {masks.name} should be",
+        found=f"a JPEG or a similar file in place of a mask of {masks.name}",
         expected=f"masks: files that end with {', '.join(MASK_ENDINGS)}",
-        remedy="export the masks again as PNG, because a JPEG changes the values of pixels",
+        remedy="export the masks again as PNG, because JPEG changes the values of pixels",
     )

@@ -263,8 +263,8 @@ class _ClassPattern:
             self.listing.root / path,
             found=f"a mask of {self.masks.name} that fits the images {' and '.join(image_ids)} by "
             f"{self.masks.pattern}",
-            expected="names that fit one image",
-            remedy="give a pattern that says more of the name, with --mask_name, or rename the "
+            expected="names of masks that each fit one image",
+            remedy="give a pattern with more of the name in it, with --mask_name, or rename the "
             "files",
         )
 

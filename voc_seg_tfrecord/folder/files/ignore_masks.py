@@ -225,8 +225,8 @@ def _no_match_error(
     image = tree.paths.image(next(iter(tree.images))) if tree.images else "no image"
     return LayoutError(
         listing.root / folder.path,
-        found=f"no ignore mask that fits an image by its name, such as {name} and {image}",
-        expected="the names of images, with the same before or behind them in all names",
+        found=f"no ignore mask fits an image by its name, such as {name} and {image}",
+        expected="the name of the image, with the same prefix or suffix in all names",
         remedy="rename the ignore masks, or name another folder with --ignore_masks",
         kind=IGNORE_MASKS,
     )

@@ -99,8 +99,8 @@ def check_images_are_no_masks(tree: VocTree) -> None:
         if tree.masks.get(image_id) == name:
             raise LayoutError(
                 tree.root / tree.layout.masks / name,
-                found="one file that would be an image and its own mask",
-                expected="images and masks in files of their own",
+                found="the same file as an image and as its mask",
+                expected="separate files for images and masks",
                 remedy="check the folders that --images and --masks name",
                 kind="names of masks",
             )

@@ -203,8 +203,9 @@ def _check_ids_differ(listing: Listing, images: Sequence[_LabeledImage]) -> None
             continue
         raise LayoutError(
             listing.root / image.path,
-            found=f"polygons of this image, and of {posixpath.basename(first.path)} beside it",
-            expected="images whose names differ before the ending, which is no part of an id",
+            found="polygons of two images with the same id: this one and "
+            f"{posixpath.basename(first.path)}",
+            expected="images whose names differ before the ending, because ids have no ending",
             remedy="rename one of them, in the file of the polygons too; if one is the mask of "
             "the other, name the file to read with --masks",
         )

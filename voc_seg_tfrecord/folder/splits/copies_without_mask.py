@@ -26,11 +26,12 @@ def check_for_copies(tree: VocTree, unmasked_ids: Collection[str]) -> None:
     if not copies:
         return
     copy, original = next(iter(copies.items()))
+    count = f", the first of {len(copies)} such images" if len(copies) > 1 else ""
     raise LayoutError(
         tree.given / tree.paths.image(copy),
-        found=f"an image without a mask that {relation} {tree.paths.image(original)}, which "
-        f"has one. It is the first of {len(copies)} such images, which would become background",
-        expected="no copies of labeled images among those that are background alone",
+        found=f"an image without a mask that {relation} the labeled image "
+        f"{tree.paths.image(original)}{count}. It would become background",
+        expected="only images without a labeled copy to become background",
         remedy="take the copies out of the folder, or leave out all images without a mask: "
         "--missing_mask skip",
         kind="copies without a mask",

@@ -109,11 +109,11 @@ def _check_name_not_mixed(name: str, path: epath.Path) -> None:
         return
     raise LayoutError(
         path,
-        found=f"a name that says several splits: {', '.join(list_splits_in(name))}",
+        found=f"a name with several splits in it: {', '.join(list_splits_in(name))}",
         expected="a folder or file for each split",
-        remedy="move the images of each split into a folder of its own, or write lists of "
-        "splits. All images of the set are divided by ratio with --splits "
-        "train=0.8,validation=0.2, or are in train with --splits train=1",
+        remedy="move the images of each split into a folder of its own, or write a list for each "
+        "split. To divide all images by ratio, give --splits train=0.8,validation=0.2; to put all "
+        "into train, give --splits train=1",
         kind="folder of several splits",
     )
 
@@ -151,8 +151,8 @@ def _check_no_images_of_several_splits(tree: VocTree) -> None:
     examples = [tree.images[image_id] for image_id in first_by_split.values()]
     raise LayoutError(
         tree.root / tree.layout.images,
-        found=f"names of images that say several splits, such as {', '.join(examples)}",
-        expected="images in folders of splits, or lists",
+        found=f"images of one folder with names of different splits, such as {', '.join(examples)}",
+        expected="a folder or a list for each split",
         remedy="write the names into a list for each split, such as train.txt and val.txt; or put "
         "all images into train with --splits train=1",
         kind="names of images that say splits",
@@ -185,10 +185,9 @@ def _check_no_part_of_other_split(split_folders: SplitFolders) -> None:
             continue
         raise LayoutError(
             tree.given / path,
-            found=f"images in a folder {folder}, while no text and no other folder says "
-            "which images are in train",
-            expected="folders of train and of the other splits, or lists",
-            remedy="say which folders are which splits with --images and --masks, such as "
+            found=f"images in the folder {folder}, but neither a folder nor a list for train",
+            expected="a folder or a list for train and for each other split",
+            remedy="give the folder of each split with --images and --masks, such as "
             "--images train=a/images,test=b/images; or put all images into one split with "
             "--splits train=1 or --splits test=1",
         )

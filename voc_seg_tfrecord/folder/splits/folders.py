@@ -153,9 +153,9 @@ class SplitFolders:
     def _part_in_place_of_split_error(self, part: Part, folder: str) -> LayoutError:
         return LayoutError(
             self.tree.root / part.images,
-            found=f"images in a folder {folder}, where other images lie in folders of splits",
-            expected="folders whose names say a split, such as train, val or test",
-            remedy="rename the folder, or say which folders are which splits with --images and "
+            found=f"images in the folder {folder}, beside folders that are named after splits",
+            expected="a folder named after a split, such as train, val or test",
+            remedy="rename the folder, or give the folder of each split with --images and "
             "--masks, such as --images train=a/images,test=b/images",
         )
 

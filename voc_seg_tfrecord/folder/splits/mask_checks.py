@@ -35,12 +35,12 @@ def check_names_match(possible_masks: PossibleMasks) -> None:
     first_mask = posixpath.normpath(posixpath.join(layout.masks, min(masks.values())))
     raise LayoutError(
         tree.root,
-        found=f"no mask fits an image by its name, of {len(images)} images and "
-        f"{len(masks)} masks. The first are {first_image} and {first_mask}",
-        expected="one name for an image and its mask, but for the ending",
-        remedy=f"rename the masks, or say how they are named with --mask_name, such as "
-        f'\'gt_{ID}.png\' (in a config: "layout": {{"mask_name": ...}}), and images with '
-        "--image_name",
+        found=f"no mask fits an image by its name (images: {len(images)}, masks: {len(masks)}). "
+        f"The first image is {first_image}, the first mask {first_mask}",
+        expected="the same name for an image and its mask, except for the ending",
+        remedy="rename the masks, or give the pattern of their names with --mask_name, such as "
+        f'\'gt_{ID}.png\' (in a config: "layout": {{"mask_name": ...}}), and the pattern of the '
+        "images' names with --image_name",
         kind=NAMES_OF_MASKS,
     )
 
@@ -94,11 +94,11 @@ def check_for_jpegs(
     count = f", the first of {len(jpegs)}" if len(jpegs) > 1 else ""
     raise LayoutError(
         tree.root / tree.layout.masks / jpegs[0],
-        found=f"a JPEG, or the like, where a mask should be{count}",
+        found=f"a JPEG or a similar file in place of a mask{count}",
         expected=f"masks: files that end with {', '.join(MASK_ENDINGS)}",
-        remedy="export the masks again as PNG, because a JPEG changes the values of "
-        "pixels, and so the classes. With --missing_mask background all of an image would "
-        f"become background{possible_masks.advise_threshold(jpegs)}",
+        remedy="export the masks again as PNG, because JPEG changes the values of pixels, and so "
+        "the classes. Do not use --missing_mask background: the complete image would become "
+        f"background{possible_masks.advise_threshold(jpegs)}",
     )
 
 

@@ -452,8 +452,8 @@ def _check_scale(tensor: np.ndarray, where: str) -> None:
     if tensor.dtype == np.float32 and tensor.max() <= 1:
         raise RecordError(
             where,
-            found=f"a tensor of float32 with no value above 1; the highest is {tensor.max():g}",
-            expected="values of 0 to 255, as nothing says which value is white",
+            found=f"a tensor of float32 whose highest value is {tensor.max():g}",
+            expected="values of 0 to 255, because the records do not state which value is white",
             remedy="multiply the images by 255, round them and write the records again",
         )
 

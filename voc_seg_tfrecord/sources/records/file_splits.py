@@ -43,7 +43,7 @@ def splits_of_files(files: Sequence[str]) -> dict[str, str]:
         known = sorted({split for split in splits.values() if split})
         raise ConfigError(
             several(unknown),
-            found=f"no split in the name, beside files of {', '.join(known)}",
+            found=f"no split in the name, although other files are named after {', '.join(known)}",
             expected="a name with a word such as train, val or test in each file or its folder",
             remedy="rename it, such as train-00000.tfrecord, or import it by itself",
         )
@@ -63,8 +63,8 @@ def _split_of(file: str, names: Sequence[str]) -> str:
         if len(found) > 1:
             raise ConfigError(
                 file,
-                found=f"a name that says {' and '.join(sorted(found))}",
-                expected="one split",
+                found=f"a name with several splits in it: {', '.join(sorted(found))}",
+                expected="a name with one split in it",
                 remedy="rename it, such as train-00000.tfrecord, or divide the records of all "
                 "files with --splits train=0.8,validation=0.2",
             )

@@ -104,7 +104,7 @@ def _copy_limited(path: epath.Path, file: gzip.GzipFile, out: IO[bytes]) -> None
                 path,
                 found=f"a gzip file that unpacks to more than {out.tell()} bytes, more than "
                 "100 times its size",
-                expected="TFRecords, which hardly get smaller by packing",
+                expected="compressed TFRecords, which are rarely much smaller than unpacked ones",
                 remedy="unpack it yourself with gunzip if you trust it, and name that file",
             )
 

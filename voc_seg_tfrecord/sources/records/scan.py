@@ -250,7 +250,7 @@ def _layout_as_given(keys: Mapping[str, str], size: tuple[int, ...]) -> RecordLa
         found = ", ".join(f"{field}={key}" for field, key in keys.items())
         raise ConfigError(
             "--keys",
-            found=f"no feature of the image: {found}",
+            found=f"the image is missing: {found}",
             expected=expected,
             remedy="name the feature that holds the image",
         )
@@ -307,8 +307,8 @@ def _check_size_is_needed(size: tuple[int, ...], keys_of_sizes: Sequence[str]) -
     if size and keys_of_sizes:
         raise ConfigError(
             "--shape",
-            found=f"a size, though the records hold theirs in {', '.join(keys_of_sizes)}",
-            expected="a size only for records that hold none",
+            found=f"a size, although the records have their sizes in {', '.join(keys_of_sizes)}",
+            expected="--shape only for records without sizes",
             remedy="leave --shape out, or say with --keys which features hold what",
         )
 
