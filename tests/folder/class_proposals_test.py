@@ -178,3 +178,14 @@ def test_255_beside_nothing_but_0_is_proposed_as_void_and_as_a_class(tmp_path):
     assert options == [{"classes": ((255, "void"),)}, {"classes": ((255, "NAME"),)}]
     for said, name in zip(options, ("void", "NAME"), strict=True):
         assert (names_at(tmp_path, **said) == np.where(mask == 255, name, "background")).all()
+
+
+def test_palettes_of_different_lengths_are_asked_about(tmp_path):
+    """A value beyond the end of a palette has no color, and is sorted beside one that has."""
+    longer = [(0, 0, 0), (1, 1, 1), (2, 2, 2), (7, 7, 99)]
+    for name, palette in (("a", longer), ("b", longer[:3])):
+        exports.put_image(tmp_path, f"JPEGImages/{name}.jpg")
+        mask = write_png(mask_of([0, 3]), palette=np.array(palette, np.uint8))
+        exports.put(tmp_path, f"SegmentationClass/{name}.png", mask)
+    _, words = asked(tmp_path)
+    assert "value 3" in words

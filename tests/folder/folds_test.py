@@ -139,7 +139,8 @@ def test_folds_are_a_partition_whatever_the_groups_and_classes(tmp_path, seed):
         ({"folds": "5"}, "2 to 100"),
         ({"folds": 5, "release": "2012"}, "the splits of a release are fixed"),
         ({"folds": 5, "splits": {"train": 0.8, "validation": 0.2}}, "beside the split validation"),
-        ({"folds": 5, "splits": {"train": "a", "val": "b", "fold_0": "c"}}, "fold_0"),
+        ({"folds": 5, "splits": {"train": "a", "val": "b", "test": "c"}}, "beside the split val"),
+        ({"folds": 5, "splits": {"train": "a", "test": "b", "fold_0": "c"}}, "fold_0"),
         ({"folds": 5, "splits": {"test": 1.0}}, "a split train"),
         ({"folds": 5, "splits": {"train": 0.5, "test": 0.4}}, "sum to 1"),
     ],
@@ -213,7 +214,7 @@ def test_the_lists_of_each_round_are_written_and_build_that_round(tree):
     text = refused(tree, "4 folds beside the split validation", ConfigError, folds=4)
     assert "--splits train=1" in text
     again = run_command(*words, f"--write_lists={tree / 'folds'}")
-    assert (again.status, "exists already" in again.errors) == (2, True)
+    assert (again.status, "a folder that is not empty" in again.errors) == (2, True)
 
 
 def test_without_folds_the_lists_are_those_of_the_splits(tree, tmp_path):

@@ -163,3 +163,16 @@ def test_masks_of_parts_beside_polygons_are_an_answer(tmp_path, folder_of_polygo
 def test_a_named_file_without_polygons_is_told_what_is_wrong_with_it(tmp_path, text, words):
     write(tmp_path, PAIRS, ("all.json", text))
     refused(tmp_path, words, VocSegError, masks="all.json")
+
+
+def test_the_name_of_a_lone_folder_is_its_split(tmp_path):
+    write(tmp_path, PAIRS)
+    plan = plan_of(tmp_path, images="test=images", masks="test=masks")
+    assert {split: len(ids) for split, ids in plan.splits.items()} == {"test": 3}
+
+
+@pytest.mark.parametrize("masks", ["masks", ""])
+def test_the_name_of_a_folder_of_images_alone_is_refused(tmp_path, masks):
+    write(tmp_path, PAIRS)
+    options = {"images": "test=images", "masks": masks} if masks else {"images": "test=images"}
+    refused(tmp_path, "a name for images alone, test=images", ConfigError, **options)

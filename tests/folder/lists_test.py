@@ -567,6 +567,17 @@ def test_a_table_of_scores_is_no_split(voc):
     assert read(voc)[0] == {"train": "abc"}
 
 
+@pytest.mark.parametrize("missing", ["000099", "2007_000099", "99"])
+@pytest.mark.parametrize("name", ["eval.txt", "holdout.txt", "lists/eval.txt"])
+def test_a_list_for_evaluation_with_a_number_that_no_image_has_is_not_scores(
+    tmp_path, name, missing
+):
+    ids = [f"00000{number}" for number in range(6)]
+    exports.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
+    put(tmp_path, {name: f"000000\n000001\n{missing}\n"})
+    refused(tmp_path, "eval|holdout")
+
+
 def test_lists_of_numbers_without_zeros_and_of_patients_are_refused(tmp_path):
     exports.put_pairs(tmp_path / "zeros", IDS, "images/{}.jpg", "masks/{}.png")
     put(tmp_path / "zeros", {"train.txt": "1\n2\n", "val.txt": "10\n"})

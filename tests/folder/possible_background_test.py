@@ -96,3 +96,15 @@ def test_a_void_class_of_few_pixels_is_not_named(tmp_path):
     write_masks(tmp_path, MOSTLY_0)
     plan = folders.plan_of(tmp_path, class_names=["background", "void", "car"])
     assert not notes_on_most_pixels(plan)
+
+
+def test_the_class_that_is_named_is_the_one_that_packed_palettes_have_by_color(tmp_path):
+    """Value 1 is VOC's class 2 in five masks, and class 1 in one."""
+    folders.write(tmp_path, "abcdef images/{}.jpg masks/{}.png")
+    values = np.ones((12, 16), np.uint8)
+    values[0] = 0
+    for name in "abcdef":
+        palette = voc_palette()[[0, 1 if name == "f" else 2]]
+        exports.put(tmp_path, f"masks/{name}.png", write_png(values, palette=palette))
+    plan = folders.plan_of(tmp_path, class_names=["background", "unlabeled", "car"])
+    assert not notes_on_most_pixels(plan)

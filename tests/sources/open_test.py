@@ -269,7 +269,7 @@ def test_trainval_and_test_of_2007_may_lie_in_two_places(devkit, root, tmp_path,
 
 
 def test_own_data_needs_a_manual_folder(tmp_path):
-    with pytest.raises(voc_seg_tfrecord.VocSegError, match="no --manual_dir"):
+    with pytest.raises(voc_seg_tfrecord.VocSegError, match="--manual_dir is missing or empty"):
         build(tmp_path / "data", VocSegConfig(name="mine"))
 
 

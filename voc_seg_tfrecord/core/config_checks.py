@@ -19,6 +19,7 @@ from voc_seg_tfrecord.core.ratios import check_ratios
 from voc_seg_tfrecord.core.releases import RELEASES, Release
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.spelling import describe_same_name, find_same_name
+from voc_seg_tfrecord.core.split_names import parse_split_name
 
 _MAX_LISTED_CLASSES = 8
 _VALIDATION = "validation"
@@ -276,7 +277,7 @@ def check_train_can_be_divided(splits: Iterable[str], folds: int, where: object)
             expected="a split train, which is divided into folds",
             remedy=merged,
         )
-    rivals = [name for name in names if name == _VALIDATION or find_folds([name])]
+    rivals = [name for name in names if _is_validation(name) or find_folds([name])]
     if rivals:
         raise ConfigError(
             where,
@@ -285,6 +286,10 @@ def check_train_can_be_divided(splits: Iterable[str], folds: int, where: object)
             "test split stays as it is",
             remedy=f"{merged}; or give {rivals[0]} another name, such as test",
         )
+
+
+def _is_validation(name: str) -> bool:
+    return parse_split_name(name).split == _VALIDATION
 
 
 def _check_tiles(config: Any) -> None:

@@ -47,6 +47,7 @@ from voc_seg_tfrecord.folder.files.mask_contents import (
 )
 from voc_seg_tfrecord.folder.files.masks_and_polygons import check_same_labels
 from voc_seg_tfrecord.folder.files.named_parts import (
+    check_lone_name,
     lay_out_by_patterns,
     lay_out_parts,
     names_parts,
@@ -194,6 +195,7 @@ def _find_mask_tree(given: GivenLayout) -> VocTree:
       LayoutError: if there are no images with masks, or the masks have no classes.
     """
     if "/" in given.image_name or "/" in given.mask_name:
+        check_lone_name(given)
         return _tree_of_layout(given, "", lay_out_by_patterns(given))
     pairings = _list_pairings(given)
     if names_parts(given):
@@ -204,6 +206,7 @@ def _find_mask_tree(given: GivenLayout) -> VocTree:
         return _tree_of_channels(given, channels)
     if not choice.chosen:
         return _tree_without_pairs(given, pairings)
+    check_lone_name(given)
     arranged = arrange(given.listing, choice.chosen, given.endings)
     if arranged is None or choice.beside:
         raise ask_which_sets(given.listing, choice, given.endings)

@@ -14,10 +14,30 @@ from voc_seg_tfrecord.folder.files.pairings import Pairing
 
 
 def names_parts(given: GivenLayout) -> bool:
-    """Says whether the user gave several folders, each with the name of a part."""
-    folders = [*given.image_folders, *given.mask_folders]
+    """Says whether the user gave a name to each folder, as in `--images test=A --masks test=B`."""
+    has_folders = bool(given.image_folders)
     same_count = len(given.image_folders) == len(given.mask_folders)
-    return len(given.image_folders) > 1 and same_count and all(each.part for each in folders)
+    folders = [*given.image_folders, *given.mask_folders]
+    return has_folders and same_count and all(each.part for each in folders)
+
+
+def check_lone_name(given: GivenLayout) -> None:
+    """Checks that the name of one folder of images is that of one folder of masks too.
+
+    Raises:
+      ConfigError: if it would have no effect, as in `--images test=A --masks B`.
+    """
+    if len(given.image_folders) != 1 or len(given.mask_folders) > 1 or names_parts(given):
+        return
+    (images,) = given.image_folders
+    if images.part:
+        raise ConfigError(
+            "options images and masks",
+            found=f"a name for images alone, {images.part}={images.path}",
+            expected="the same name in --images and in --masks",
+            remedy=f"give both a name, such as --images {images.part}=A --masks {images.part}=B, "
+            "or none",
+        )
 
 
 def lay_out_parts(given: GivenLayout, pairings: Sequence[Pairing]) -> Layout:

@@ -3,7 +3,7 @@
 import collections
 from collections.abc import Container, Mapping
 
-from voc_seg_tfrecord.core.class_entries import ClassEntry, may_be_background
+from voc_seg_tfrecord.core.class_entries import is_void_name, may_be_background
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS, color_key, format_pairs
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.names import VOID
@@ -112,9 +112,9 @@ def _note_background_among_classes(taken: MeaningCandidate, survey: Survey) -> s
     total = 0
     for pixel, occurrence in survey.pixels.items():
         total += occurrence.pixels
-        entry = _entry_of(pixel, taken)
-        if entry is not None:
-            pixels_by_name[entry.name] += occurrence.pixels
+        name = _name_without_rows(pixel, taken)
+        if name is not None:
+            pixels_by_name[name] += occurrence.pixels
     return note_possible_background(pixels_by_name, total, taken.naming.table.class_by_name)
 
 
@@ -140,14 +140,20 @@ def note_possible_background(
     return ""
 
 
-def _entry_of(pixel: StoredPixel, taken: MeaningCandidate) -> ClassEntry | None:
-    """Returns the class, by the class file or the names, of a pixel without a row of the user."""
+def _name_without_rows(pixel: StoredPixel, taken: MeaningCandidate) -> str | None:
+    """Returns the name of a pixel's class; None if it has none, or a row of the user.
+
+    A class that counts as void is named as the class file or the user called it, such as
+    `unlabeled`.
+    """
     if taken.rule.given_classes(pixel.value, pixel.color):
         return None
+    name = taken.class_of(pixel)
+    if name != VOID_CLASS:
+        return name
     by_color = taken.uses_file_colors and pixel.kind != "gray"
     for entry in taken.naming.entries:
-        if by_color and entry.color == pixel.color:
-            return entry
-        if not by_color and entry.value == pixel.value:
-            return entry
+        is_of_pixel = entry.color == pixel.color if by_color else entry.value == pixel.value
+        if is_of_pixel and is_void_name(entry.name):
+            return entry.name
     return None

@@ -346,10 +346,17 @@ def _would_read_all_masks(survey: Survey, naming: ClassNaming, rows: Rows = ()) 
     return meaning.candidate.reads(survey.pixels)
 
 
+def _order_of_pixel(pixel: StoredPixel) -> tuple[str, int, tuple[int, ...]]:
+    """Returns what pixels are sorted by; one without a value or a color comes first."""
+    value = -1 if pixel.value is None else pixel.value
+    return pixel.kind, value, pixel.color or ()
+
+
 def list_pixels(survey: Survey) -> str:
     """Returns what masks hold, most masks first: `value 0 in 5 masks, 814 pixels (71.0%)`."""
     by_masks = sorted(
-        survey.pixels.items(), key=lambda item: (-item[1].masks, -item[1].pixels, item[0])
+        survey.pixels.items(),
+        key=lambda item: (-item[1].masks, -item[1].pixels, _order_of_pixel(item[0])),
     )
     all_pixels = sum(occurrence.pixels for occurrence in survey.pixels.values())
     lines = []

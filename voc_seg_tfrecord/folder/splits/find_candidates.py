@@ -189,16 +189,17 @@ def _note_on_union(evidence: SplitEvidence, union: SplitList, lists: Sequence[Sp
         ids_of_none -= {*split_list.ids}
     if not ids_of_none:
         return note
-    sources = {"validation": REST}
-    for split_list in others:
-        sources[split_list.split] = evidence.option_for(split_list)
+    sources = {split_list.split: evidence.option_for(split_list) for split_list in others}
+    remedy = "write a list of the others; or leave them out and say which make splits"
+    if "validation" not in sources:
+        sources = {"validation": REST, **sources}
+        remedy = "write a list of the others, such as val.txt; or say which make splits"
     choice = [f"{split}={source}" for split, source in sources.items()]
     raise ListError(
         evidence.tree.given / union.file,
         found=f"{counted(len(ids_of_none), 'image')} in no other list, such as {min(ids_of_none)}",
         expected="the images of the other lists, such as train and val",
-        remedy="write a list of the others, such as val.txt; or say which make splits: "
-        + command(splits=",".join(choice)),
+        remedy=f"{remedy}: {command(splits=','.join(choice))}",
     )
 
 

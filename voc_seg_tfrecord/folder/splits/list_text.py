@@ -4,6 +4,7 @@ from collections.abc import Sequence
 import dataclasses
 import functools
 import posixpath
+import re
 
 from etils import epath
 
@@ -176,14 +177,19 @@ class ListText:
 
     @functools.cached_property
     def _may_be_scores(self) -> bool:
-        """Whether it may be a table of scores: it is called `eval`, and has numbers.
+        """Whether it may be a table of scores: it is called `eval`, and has numbers beside names.
 
-        The names of images may be numbers too.
+        Example: the line `a.jpg,0.83`. A number alone in its line may be the id of an image.
         """
         if not says_split_ambiguously(stem(self.path)):
             return False
-        words = words_of(self.beginning)
-        return any(_is_number(word) and word not in self.image_names for word in words)
+        for line in self.beginning.splitlines():
+            words = list(words_of(line))
+            numbers = [word for word in words if _NUMBER.fullmatch(word)]
+            has_score = any(number not in self.image_names for number in numbers)
+            if has_score and len(words) > 1:
+                return True
+        return False
 
     @functools.cached_property
     def beginning(self) -> str:
@@ -193,11 +199,5 @@ class ListText:
 
 
 _NOTHING_LISTED = ListedImages("", (), 0)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word.rstrip("%"))
-    except ValueError:
-        return False
-    return word.lower() not in ("nan", "inf", "infinity")
+_NUMBER = re.compile(r"[-+]?(0|[1-9]\d*)(\.\d*)?(e[-+]?\d+)?%?", re.IGNORECASE)
+"""A score or a count. `000099` and `2007_000099` are ids."""
