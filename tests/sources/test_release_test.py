@@ -14,7 +14,7 @@ from voc_seg_tfrecord.audit import fingerprint, pinned_facts, verify
 from voc_seg_tfrecord.audit.fingerprint import Digests
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import releases
-from voc_seg_tfrecord.core.errors import ConfigError, ListError
+from voc_seg_tfrecord.core.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.releases import RELEASES
 from voc_seg_tfrecord.reading.dataset import open_built
@@ -52,6 +52,13 @@ def test_no_mask_is_looked_for(root, devkit, tmp_path):
 def test_a_list_that_is_not_the_official_one_is_refused(devkit, tmp_path):
     with pytest.raises(ListError, match=r"(?s)1 ids.*test of VOC2012_test: 1456 ids"):
         build(tmp_path / "data", "2012_test", devkit)
+
+
+def test_a_tree_without_its_list_is_refused_though_it_has_one_of_train(root, devkit, tmp_path):
+    lists = root / "ImageSets" / "Segmentation"
+    (lists / "test.txt").rename(lists / "train.txt")
+    with pytest.raises(VocSegError, match="test"):
+        build(tmp_path / "data", PART, devkit)
 
 
 def test_its_ids_are_pinned_and_it_needs_only_its_own_archive():

@@ -127,10 +127,11 @@ def _lists_of_unpacked_tree(
     lists = config.split_lists
     if config.splits is None:
         names_in_tree = set(tree.texts.list_names())
-        lists = VOC_SPLITS if release.masks else release.list_by_split
-        lists = {split: name for split, name in lists.items() if name in names_in_tree}
-    if not lists:
-        tree.read_ids("train")  # raises, and names the lists that are in the tree
+        usual_lists = VOC_SPLITS if release.masks else release.list_by_split
+        lists = {split: name for split, name in usual_lists.items() if name in names_in_tree}
+        if not lists:
+            first_name = next(iter(usual_lists.values()))
+            tree.read_ids(first_name)  # raises, and names the lists that are in the tree
     return {split: ReleaseList(tree, name) for split, name in lists.items()}
 
 
