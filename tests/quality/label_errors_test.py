@@ -89,7 +89,7 @@ def test_the_report_of_the_built_dataset_shows_the_suspicious_labels(world, tmp_
     out = tmp_path / "report.html"
     cli.main(["report", "signs", "--data_dir", str(tmp_path), "--out", str(out)])
     text = out.read_text()
-    assert "Suspicious labels" in text
+    assert "<h3>Labels that may be wrong</h3>" in text
     assert "Mask does not fit its image." in text
 
 

@@ -162,6 +162,21 @@ def test_the_filter_leaves_the_examples_of_a_class(window):
     assert window.locator("#count").text_content() == "1 of 6 examples on this page"
 
 
+def test_examples_are_filtered_by_folder_and_class(tmp_path):
+    names = ["anna/0.png", "anna/1.png", "ben/0.png"]
+    dataset = built(tmp_path, "folders", ["a", "b"], filenames=names)
+    with shown(dataset, tmp_path) as window:
+        cards = window.locator("#examples .card:visible")
+        window.get_by_label("Folder").select_option("anna")
+        assert cards.count() == 2
+        assert window.locator("#count").text_content() == "2 of 3 examples on this page"
+        window.locator("#filter").select_option("255")
+        assert cards.count() == 0
+        window.evaluate(UNFOLD)
+        window.locator("#places figcaption a[data-filter], .dense a[data-filter]").first.click()
+        assert window.get_by_label("Folder").input_value() == ""
+
+
 def test_outlines_over_the_image_are_the_first_of_three_views_of_every_example(window):
     frame = window.locator("#examples .frame").first
 
@@ -322,7 +337,7 @@ def test_images_alone_have_a_page_of_sizes_and_examples(tmp_path):
     dataset = build(tmp_path, part, DUMMY_DATA)
     with shown(dataset, tmp_path) as window:
         headings = window.locator("h2").all_text_contents()
-        appendix = "Appendix: what a paper should say"
+        appendix = "Appendix: the facts for a paper"
         assert headings == ["Findings", "Splits", "Sizes", "Examples", appendix]
         assert window.locator("#examples img").count() == 1
 

@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 from PIL import Image
 import pytest
-from support import browser
+from support import browser, planted
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.mask_rule import index_rule
@@ -72,6 +72,47 @@ def test_a_table_leads_to_each_kind_of_finding_and_says_first_whether_it_is_an_e
             heading = window.locator(row.locator("a").get_attribute("href")).locator("h3")
             assert heading.text_content() == f"{effect} {kind} {count} \N{MULTIPLICATION SIGN}"
         assert rows[0].locator("td").first.text_content() == "Error"
+
+
+def test_findings_are_filtered_by_the_folder_of_their_images(tmp_path):
+    root = tmp_path / "tree"
+    planted.write_in_folders(root, {"anna": 2, "<b>ben": 1, "cleo": 3})
+    assert cli.main(["check", str(root), "--html", str(tmp_path / "a.html")]) == 1
+    with browser.opened(tmp_path / "a.html") as window:
+        options = window.locator("#folder option").all_text_contents()
+        assert options == ["any folder", "<b>ben", "anna", "cleo"]
+        cards = window.locator("main .card:visible")
+        assert cards.count() == 6
+        window.keyboard.press("n")
+        status = window.locator(".work [role=status]")
+        current_id = window.locator(".card.current .id")
+        assert current_id.text_content() == "anna/0"
+        window.get_by_label("Folder").select_option("cleo")
+        assert window.locator("#count").text_content() == "3 of 6 cards on this page"
+        shown_ids = cards.locator(".id").all_text_contents()
+        assert shown_ids == ["cleo/0", "cleo/1", "cleo/2"]
+        window.get_by_label("Folder").blur()
+        window.keyboard.press("w")  # the current card is hidden
+        assert status.text_content() == "0 of 6 decided"
+        window.keyboard.press("n")
+        assert current_id.text_content() == "cleo/0"
+        window.keyboard.press("w")
+        assert status.text_content() == "1 of 6 decided"
+        window.get_by_label("Folder").select_option("")
+        assert cards.count() == 6
+        assert window.noise == []
+
+
+def test_without_folders_there_is_nothing_to_filter_by(broken, tmp_path):
+    check(broken, tmp_path / "a.html")
+    assert 'id="folder"' not in (tmp_path / "a.html").read_text()
+
+
+def test_the_severity_of_each_kind_of_finding_has_a_column(broken, tmp_path):
+    check(broken, tmp_path / "a.html")
+    with browser.opened(tmp_path / "a.html") as window:
+        heads = window.locator("#findings thead th").all_text_contents()
+        assert heads == ["Severity", "Finding", "Count"]
 
 
 def test_a_box_and_a_crop_show_where_the_unknown_pixels_are(broken, tmp_path):

@@ -116,3 +116,24 @@ def write(root: pathlib.Path, drawn: list[Drawn]) -> None:
         Image.fromarray(one.mask).save(root / f"SegmentationClass/{image_id}.png")
     for split, of_split in ids.items():
         (root / f"ImageSets/Segmentation/{split}.txt").write_text("\n".join(of_split) + "\n")
+
+
+def write_in_folders(root: pathlib.Path, numbers_of_damaged: dict[str, int]) -> None:
+    """Writes a tree with five images in each folder; the first masks of each are damaged."""
+    ids = []
+    for turn, (folder, damaged) in enumerate(numbers_of_damaged.items()):
+        for part in ("JPEGImages", "SegmentationClass"):
+            (root / part / folder).mkdir(parents=True)
+        for number in range(5):
+            one = draw(5 * turn + number)
+            image_id = f"{folder}/{number}"
+            ids.append(image_id)
+            Image.fromarray(one.image).save(root / f"JPEGImages/{image_id}.jpg", quality=90)
+            mask_path = root / f"SegmentationClass/{image_id}.png"
+            if number < damaged:
+                mask_path.write_bytes(b"damaged")
+            else:
+                Image.fromarray(one.mask).save(mask_path)
+    (root / "class_names.txt").write_text("\n".join(NAMES))
+    (root / "ImageSets/Segmentation").mkdir(parents=True)
+    (root / "ImageSets/Segmentation/train.txt").write_text("\n".join(ids) + "\n")

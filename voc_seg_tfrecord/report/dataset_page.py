@@ -27,9 +27,9 @@ from voc_seg_tfrecord.report.gather import SplitFacts, gather, join_tables
 from voc_seg_tfrecord.report.heat_maps import draw_heat_maps
 from voc_seg_tfrecord.report.notices import find_notices
 from voc_seg_tfrecord.report.overlay import ClassStyle, class_colors
-from voc_seg_tfrecord.report.selection import PageSelection, choose_shown
+from voc_seg_tfrecord.report.selection import PageSelection, RecordPlace, choose_shown
 from voc_seg_tfrecord.report.templating import fill_template, hex_color, name_all_values
-from voc_seg_tfrecord.report.thumbnails import read_thumbnails
+from voc_seg_tfrecord.report.thumbnails import folders_to_filter, read_thumbnails
 
 _MAX_CLASSES_TOGETHER = 20  # in the table of classes that are in one image
 _COLOR_STEPS = 8  # of a cell of that table
@@ -146,6 +146,11 @@ def _render(
         together=_together_rows(facts, foreground, is_linked) if has_masks else [],
         objects=_object_rows(facts) if has_masks else [],
         selection=selection,
+        folders=folders_to_filter(
+            thumbnails[RecordPlace(split, number)]
+            for split, numbers in selection.gallery.items()
+            for number in numbers
+        ),
         thumbnails=thumbnails,
         fingerprint=fingerprint.of_dataset(fingerprints),
         complete=set(splits) == set(builder.info.splits),

@@ -25,7 +25,7 @@ _MAX_ITEMS_PER_NOTICE = 10
 
 _TEXT_OF_KIND = {
     SAME_PICTURE_IN_TWO_SPLITS: "Images in two splits show the same picture, though their files "
-    "differ. They were scaled, encoded again, mirrored or turned.",
+    "differ. They were scaled, encoded again, mirrored or rotated.",
     NEIGHBORS_IN_TWO_SPLITS: "Images in two splits show the same picture or are neighbors, such as "
     "frames of one film.",
     SAME_PICTURE: "Images of one split show the same picture, though their files differ.",

@@ -1,7 +1,7 @@
 """Makes small images of examples, as data URLs that stand in the page itself."""
 
 import base64
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 import contextlib
 import dataclasses
 
@@ -87,6 +87,20 @@ class ExampleThumbnails:
     pictures: Pictures = Pictures()
     objects: Mapping[ShownObject, str] = dataclasses.field(default_factory=dict)
     crops: Mapping[Box, Crops] = dataclasses.field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        """The first part of the id, such as an annotator's folder; empty if there is none."""
+        first_part, separator, _ = self.id.partition("/")
+        return first_part if separator else ""
+
+
+def folders_to_filter(examples: Iterable[ExampleThumbnails]) -> list[str]:
+    """Returns the folders of examples, sorted; empty if all examples are in the same one."""
+    folders = {example.folder for example in examples}
+    if len(folders) < 2:
+        return []
+    return sorted(folders - {""})
 
 
 @dataclasses.dataclass(frozen=True)

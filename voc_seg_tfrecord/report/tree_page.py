@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 import dataclasses
+import textwrap
 
 from etils import epath
 import numpy as np
@@ -19,7 +20,7 @@ from voc_seg_tfrecord.report.charts import ClassAxis, draw_bars
 from voc_seg_tfrecord.report.clean_text import clean
 from voc_seg_tfrecord.report.overlay import ClassStyle, class_colors
 from voc_seg_tfrecord.report.templating import fill_template, hex_color, name_all_values
-from voc_seg_tfrecord.report.thumbnails import SIDE_PX, Card
+from voc_seg_tfrecord.report.thumbnails import SIDE_PX, Card, folders_to_filter
 
 _MAX_CARDS_WITH_LARGE_THUMBNAILS = 60
 _SMALL_SIDE_PX = SIDE_PX * 3 // 4
@@ -104,6 +105,7 @@ def write_tree(
         errors=sum(finding.effect == STOPS for finding in report.findings),
         warnings=warnings,
         kinds=kinds,
+        folders=folders_to_filter(card.example for section in kinds for card in section.cards),
         cards_without_images=card_maker.cards_without_images,
         regions=card_maker.region_urls,
         views=any(card.example.pictures.image for section in kinds for card in section.cards),
@@ -181,7 +183,7 @@ def _section_of_messages(
         about_labels=False,
         cards=cards,
         messages=share_advice(shown[:_MAX_MESSAGES_OF_KIND]),
-        advice=texts_of_advice.pop().strip() if has_one_advice else "",
+        advice=textwrap.dedent(texts_of_advice.pop()).strip() if has_one_advice else "",
         more=max(0, len(messages) - _MAX_MESSAGES_OF_KIND),
     )
 

@@ -34,25 +34,29 @@
   addEventListener("hashchange", follow);
   follow();
 
-  // Examples of a class, or of two classes at once.
-  const filter = document.getElementById("filter");
+  // Cards of a class, or of two classes at once, and of a folder.
+  const filter = document.getElementById("filter"), folder = document.getElementById("folder");
   const choose = () => {
-    const wanted = filter.value.split(" ").filter(Boolean), cards = all(".filtered .card");
+    const wanted = filter ? filter.value.split(" ").filter(Boolean) : [], cards = all(".filtered .card");
     cards.forEach((card) => {
       const labels = card.dataset.labels.split(" ");
-      card.hidden = !wanted.every((label) => labels.includes(label));
+      const hasClasses = wanted.every((label) => labels.includes(label));
+      const isInFolder = !folder || !folder.value || folder.value === card.dataset.folder;
+      card.hidden = !hasClasses || !isInFolder;
     });
-    const shown = cards.filter((card) => !card.hidden).length;
-    document.getElementById("count").textContent = shown + " of " + cards.length + " examples on this page";
+    const shown = cards.filter((card) => !card.hidden).length, count = document.getElementById("count");
+    count.textContent = shown + " of " + cards.length + " " + count.dataset.noun + " on this page";
   };
   const show = (labels) => {
     const option = (value) => [...filter.options].find((one) => one.value === value);
     if (!option(labels))
       filter.add(new Option(labels.split(" ").map((label) => option(label).text).join(" and "), labels));
     filter.value = labels;
+    if (folder) folder.value = "";
     choose();
   };
   if (filter) filter.addEventListener("change", choose);
+  if (folder) folder.addEventListener("change", choose);
 
   // An example as large as the window; the arrow keys go on.
   const stage = made("div", {}), before = button("", "← Previous"), after = button("", "Next →");
@@ -121,7 +125,7 @@
     let state = {}, selected = null;
     try { state = JSON.parse(localStorage.getItem(place)) || {}; } catch { /* no storage */ }
     const names = [...new Set(suspects.map(nameOf))];
-    const firsts = names.map((name) => suspects.find((card) => nameOf(card) === name));
+    const cardsOfNames = names.map((name) => suspects.filter((card) => nameOf(card) === name));
     const decided = made("span", { role: "status" }), save = button("", "Save decisions");
     const mark = (card) => all(".decide button", card).forEach((pressed) => {
       pressed.ariaPressed = String(state[nameOf(card)] === pressed.dataset.decision);
@@ -172,10 +176,11 @@
       const key = event.key.toLowerCase();
       const card = dialog.open ? current : selected;
       // A key decides, and does not take back: on the last card it may be pressed once more.
-      if (KEYS[key] && card && card.dataset.kind && state[nameOf(card)] !== KEYS[key]) decide(card, KEYS[key]);
+      if (KEYS[key] && card && !card.hidden && card.dataset.kind && state[nameOf(card)] !== KEYS[key]) decide(card, KEYS[key]);
       if (key !== "n" && key !== "p") return;
       const step = key === "n" ? 1 : -1;
       if (dialog.open) { go(step); return; }
+      const firsts = cardsOfNames.map((cards) => cards.find((card) => !card.hidden)).filter(Boolean);
       const at = firsts.findIndex((card) => selected && nameOf(card) === nameOf(selected)) + step;
       if (at >= 0 && at < firsts.length) select(firsts[at]);
     });
