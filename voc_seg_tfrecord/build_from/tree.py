@@ -328,7 +328,7 @@ def _facts_of_features(plan: FolderPlan) -> list[_Fact]:
     config = plan.config
     facts = []
     more_folders = []
-    if config.instance_mask and plan.tree.labels.objects is not None:
+    if config.instance_mask and plan.tree.labels.object_masks is not None:
         more_folders.append("objects, numbered as the masks are made")
     elif config.instance_mask:
         more_folders.append(plan.tree.layout.instances)

@@ -2,7 +2,7 @@
 
 | lines | example |
 |---|---|
-| below a head line, which names the columns | `id,name,r,g,b` / `1,crack,128,0,0` |
+| below a column line, which names the columns | `id,name,r,g,b` / `1,crack,128,0,0` |
 | a value, a name and a color | `1 crack 128 0 0`, `crack 1 128 0 0` |
 | a name and a color | `crack 128 0 0`, `crack: #800000` |
 | a color and a name | `128 0 0 crack` |
@@ -11,7 +11,8 @@
 | all names in one line | `crack, hole` |
 
 Between the parts stand blanks, commas, semicolons or tabs. All lines of a list have one form.
-Without a head line, colors are taken off the lines first, then values; the names remain.
+Without a column line, colors are taken off the lines first, then values; the names remain. A title
+line, such as `name`, may stand above them.
 """
 
 from collections.abc import Sequence
@@ -39,8 +40,8 @@ from voc_seg_tfrecord.core.names import Color
 _DELIMITERS = ",;\t"
 _MARKS = ",;"
 """Signs that may stand at the end of each line, and are no part of it."""
-_HEADS_OF_NAMES = ("name", "class", "classes", "class_name")
-"""First lines, in small letters, that are none of the names."""
+_TITLES = ("name", "class", "classes", "class_name")
+"""First lines, in small letters, that stand above names and are none of them: title lines."""
 
 
 def parse_list(text: str) -> list[ClassEntry]:
@@ -53,9 +54,9 @@ def parse_list(text: str) -> list[ClassEntry]:
     lines = _ListLines.parse(text)
     if not lines.classes:
         return []
-    entries = _read_below_head_line(lines.classes)
+    entries = _read_below_column_line(lines.classes)
     if entries is None:
-        entries = _read_without_columns(lines.without_head_line())
+        entries = _read_without_columns(lines.without_title_line())
     _check_comments(lines)
     return number_by_place(entries)
 
@@ -66,7 +67,7 @@ class _ListLines:
 
     Attributes:
       all_lines: every line, from the first to the last one that is not empty.
-      classes: the lines that have classes; a head line may stand before them.
+      classes: the lines that have classes; a column line or a title line may stand before them.
       comments: the lines that begin with `#` and are not read.
     """
 
@@ -88,16 +89,16 @@ class _ListLines:
         classes = [line for line in lines if not line.startswith("#")]
         return cls(all_lines, classes, comments)
 
-    def without_head_line(self) -> "_ListLines":
+    def without_title_line(self) -> "_ListLines":
         """Returns the lines without a first one such as `name`."""
         first_word = self.classes[0].rstrip(_MARKS).casefold()
-        if len(self.classes) > 1 and first_word in _HEADS_OF_NAMES:
+        if len(self.classes) > 1 and first_word in _TITLES:
             return dataclasses.replace(self, classes=self.classes[1:])
         return self
 
 
 def _read_without_columns(lines: _ListLines) -> list[ClassEntry]:
-    """Returns the classes of a list that has no head line with columns."""
+    """Returns the classes of a list that has no column line."""
     _check_no_brackets(lines.classes)
     if len(lines.classes) == 1:
         return _read_lines_of_one_form(_split_one_line(lines.classes[0].rstrip(_MARKS)))
@@ -147,11 +148,12 @@ def _check_comments(lines: _ListLines) -> None:
 
 
 def _begin_with_numbers(lines: Sequence[str]) -> bool:
-    """Says whether two or more lines begin with numbers, and the first may be a head line."""
-    begin_with_number = [_FIRST_NUMBER.match(line) is not None for line in lines]
-    if not begin_with_number[0]:
-        begin_with_number = begin_with_number[1:]
-    return len(begin_with_number) >= 2 and all(begin_with_number)
+    """Says whether all lines begin with numbers, not counting a column line or a title line.
+
+    One line alone proves nothing.
+    """
+    numbered_lines = lines if _FIRST_NUMBER.match(lines[0]) else lines[1:]
+    return len(numbered_lines) >= 2 and all(_FIRST_NUMBER.match(line) for line in numbered_lines)
 
 
 def _check_no_brackets(lines: Sequence[str]) -> None:
@@ -189,10 +191,10 @@ def _check_no_gap(lines: _ListLines) -> None:
     check_no_empty_line(lines.all_lines[first:])
 
 
-# Rows below a head line.
+# Rows below a column line.
 
 
-def _read_below_head_line(lines: Sequence[str]) -> list[ClassEntry] | None:
+def _read_below_column_line(lines: Sequence[str]) -> list[ClassEntry] | None:
     """Returns the classes below a line that names columns; None if the first line names none."""
     for delimiter in _DELIMITERS:
         entries = _read_rows(lines, delimiter)
@@ -205,7 +207,7 @@ def _read_rows(lines: Sequence[str], delimiter: str) -> list[ClassEntry] | None:
     """Reads `1,crack` below `id,name`, with the columns in any order.
 
     Returns:
-      The classes; None if the first line names no columns.
+      The classes; None if the first line is no column line.
 
     Raises:
       ValueError: if the columns hold names, and neither values nor colors; or if a quote is open at
@@ -219,11 +221,26 @@ def _read_rows(lines: Sequence[str], delimiter: str) -> list[ClassEntry] | None:
     rows = [_without_empty_end(row, len(columns)) for row in rows[1:]]
     if have_values_or_colors(columns):
         return [read_cells(columns, row) for row in rows]
+    _check_is_no_column_line(lines[0], columns, rows)
+    return None
+
+
+def _check_is_no_column_line(
+    first_line: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
+    """Checks that a line of names alone has classes: `class, hole` above `lane`.
+
+    Args:
+      first_line: the line.
+      columns: its parts.
+      rows: the parts of the lines below it.
+
+    Raises:
+      ValueError: if all lines below it have as many parts, so that it names their columns.
+    """
     have_all_columns = all(len(row) == len(columns) for row in rows)
     if rows and have_all_columns:
-        raise ValueError(f"the head line {lines[0][:80]!r} names no value and no color")
-    # The first line is no head line, but the first of the classes: `class, hole` above `lane`.
-    return None
+        raise ValueError(f"the head line {first_line[:80]!r} names no value and no color")
 
 
 def _are_columns_of_classes(columns: Sequence[str]) -> bool:
@@ -271,6 +288,17 @@ _VALUE = r"(?P<value>-?\d+(?:\.\d+)?)"
 _VALUE_AND_NAME = re.compile(rf"{_VALUE}(?:\s*[:,;=)]\s*|\s*\.(?!\d+\b)\s*|\s+)(?P<name>\S.*)")
 # crack 1
 _NAME_AND_VALUE = re.compile(rf"(?P<name>\S.*?)(?<!\s)(?:\s*[:,;=]\s*|\s+){_VALUE}")
+
+
+def _match_all(pattern: re.Pattern[str], lines: Sequence[str]) -> list[re.Match[str]] | None:
+    """Returns the match of each line; None if a line is of another form."""
+    matches: list[re.Match[str]] = []
+    for line in lines:
+        match = pattern.fullmatch(line)
+        if match is None:
+            return None
+        matches.append(match)
+    return matches
 
 
 def _match_each(pattern: re.Pattern[str], lines: Sequence[str]) -> list[re.Match[str] | None]:
@@ -328,32 +356,32 @@ def _take_off_colors(lines: Sequence[str]) -> _ColoredLines | None:
       ValueError: if some lines have a color and others have none, or a line may be read in two
         ways.
     """
-    names_first = _match_each(_NAME_AND_COLOR, lines)
-    colors_first = _match_each(_COLOR_AND_NAME, lines)
-    if all(names_first) and all(colors_first):
+    names_first = _match_all(_NAME_AND_COLOR, lines)
+    colors_first = _match_all(_COLOR_AND_NAME, lines)
+    if names_first is not None and colors_first is not None:
         raise ValueError(f"the line {lines[0][:80]!r} may be a color and a name, or both reversed")
-    if all(names_first):
+    if names_first is not None:
         return _split_colored(names_first, has_names_first=True)
-    if all(colors_first):
+    if colors_first is not None:
         return _split_colored(colors_first, has_names_first=False)
-    for matches in (names_first, colors_first):
+    _check_no_line_lost_its_color(lines)
+    return None
+
+
+def _check_no_line_lost_its_color(lines: Sequence[str]) -> None:
+    """Raises a ValueError if several lines have a color in one place, and others have none."""
+    for pattern in (_NAME_AND_COLOR, _COLOR_AND_NAME):
+        matches = _match_each(pattern, lines)
         lines_with_color = len(matches) - matches.count(None)
         if lines_with_color > 1:
             line = lines[matches.index(None)]
             raise ValueError(f"no color in {line[:80]!r}, as in other lines")
-    return None
 
 
-def _split_colored(
-    matches: Sequence[re.Match[str] | None], *, has_names_first: bool
-) -> _ColoredLines:
-    """Returns the names and colors of lines that all match."""
-    names = []
-    colors = []
-    for match in matches:
-        if match:
-            names.append(match["name"].strip(" \t,;:\"'"))
-            colors.append(read_color(match["color"]))
+def _split_colored(matches: Sequence[re.Match[str]], *, has_names_first: bool) -> _ColoredLines:
+    """Returns the names and colors of the lines of some matches."""
+    names = [match["name"].strip(" \t,;:\"'") for match in matches]
+    colors = [read_color(match["color"]) for match in matches]
     return _ColoredLines(names, colors, has_names_first)
 
 
@@ -382,26 +410,28 @@ def _read_values_and_names(lines: Sequence[str]) -> list[ClassEntry]:
     Raises:
       ValueError: if several lines begin with the number of their place, and others do not.
     """
-    values_first = _match_each(_VALUE_AND_NAME, lines)
-    names_first = _match_each(_NAME_AND_VALUE, lines)
-    if all(values_first):
-        matches = [match for match in values_first if match]
-    elif all(names_first):
-        matches = [match for match in names_first if match]
-        if not _are_distinct([match["name"] for match in matches]):
-            return []
-    else:
-        _check_no_line_lost_its_number(lines, values_first)
+    values_first = _match_all(_VALUE_AND_NAME, lines)
+    if values_first is not None:
+        return _as_entries(values_first)
+    names_first = _match_all(_NAME_AND_VALUE, lines)
+    if names_first is None:
+        _check_no_line_lost_its_number(lines)
         return []
+    if not _are_distinct([match["name"] for match in names_first]):
+        return []
+    return _as_entries(names_first)
+
+
+def _as_entries(matches: Sequence[re.Match[str]]) -> list[ClassEntry]:
+    """Returns the classes of lines with a value and a name."""
     return [
         ClassEntry(read_value(match["value"]), match["name"].strip(" \t\"'")) for match in matches
     ]
 
 
-def _check_no_line_lost_its_number(
-    lines: Sequence[str], matches: Sequence[re.Match[str] | None]
-) -> None:
+def _check_no_line_lost_its_number(lines: Sequence[str]) -> None:
     """Raises a ValueError if several lines begin with the number of their place, and others not."""
+    matches = _match_each(_VALUE_AND_NAME, lines)
     numbered_lines = 0
     for place, match in enumerate(matches):
         if match and float(match["value"]) in (place, place + 1):

@@ -2,8 +2,7 @@
 
 Each feature becomes one column: images and masks become `{bytes, path}`, and images that Pillow
 cannot hold become NumPy files; classes become their numbers, with the names in the description of
-the column. The function of a column that makes its
-value takes a record, and the record's name for the `RecordError`s that it raises.
+the column.
 
 References:
   https://huggingface.co/docs/datasets/about_dataset_features
@@ -74,7 +73,8 @@ class Column:
       name: the name of the column and of its feature.
       type: the type of its values.
       description: what `datasets` calls a feature, as it writes it to JSON.
-      make_value: makes the value of a record; the text names the record in errors.
+      make_value: makes the value of a record. It takes the record, and the record's name for the
+        `RecordError`s that it raises.
       is_image: whether values hold images or masks.
       is_array: whether values are NumPy files.
     """
@@ -128,22 +128,59 @@ def make_schema(columns: Sequence[Column]) -> "pa.Schema":
 
 
 def as_yaml(feature: Any) -> dict[str, Any]:
-    """Returns a description as the `dataset_info` of a card has it, which `datasets` reads."""
+    """Returns a description as the `dataset_info` of a card has it, which `datasets` reads.
+
+    Args:
+      feature: a `Column.description`: a dictionary with its type as `_type`, or a list of one
+        dictionary, which has the descriptions of the fields of objects by name.
+    """
     if isinstance(feature, list):
-        (fields,) = feature
-        return {"list": [{"name": name, **as_yaml(field)} for name, field in fields.items()]}
-    fields = dict(feature)
-    kind = fields.pop("_type")
-    if kind == "Value":
-        return fields
-    if kind == "Sequence":
-        inner = as_yaml(fields.pop("feature"))
-        is_plain = list(inner) == ["dtype"]
-        return {"list": inner["dtype"] if is_plain else inner, **fields}
-    if kind == "ClassLabel":
-        names = {str(index): name for index, name in enumerate(fields["names"])}
-        return {"dtype": {"class_label": {"names": names}}}
-    return {"dtype": {"image": fields} if fields else "image"}
+        (objects,) = feature
+        return _objects_as_yaml(objects)
+    make_yaml = _YAML_BY_TYPE[feature["_type"]]
+    properties = {name: value for name, value in feature.items() if name != "_type"}
+    return make_yaml(properties)
+
+
+def _objects_as_yaml(fields: dict[str, Any]) -> dict[str, Any]:
+    """Example: `list: [{name: label, dtype: ...}, {name: bbox, list: ...}]` of two fields."""
+    return {"list": [{"name": name, **as_yaml(field)} for name, field in fields.items()]}
+
+
+def _value_as_yaml(properties: dict[str, Any]) -> dict[str, Any]:
+    """Example: `dtype: string` of `{dtype: string}`."""
+    return properties
+
+
+def _sequence_as_yaml(properties: dict[str, Any]) -> dict[str, Any]:
+    """Example: `list: float32, length: 4` of `{feature: {dtype: float32, ...}, length: 4}`."""
+    other_properties = {name: value for name, value in properties.items() if name != "feature"}
+    element = as_yaml(properties["feature"])
+    if list(element) == ["dtype"]:
+        element = element["dtype"]
+    return {"list": element, **other_properties}
+
+
+def _class_label_as_yaml(properties: dict[str, Any]) -> dict[str, Any]:
+    """Example: `dtype: {class_label: {names: {'0': crack}}}` of `{names: [crack]}`."""
+    names = {str(index): name for index, name in enumerate(properties["names"])}
+    return {"dtype": {"class_label": {"names": names}}}
+
+
+def _image_as_yaml(properties: dict[str, Any]) -> dict[str, Any]:
+    """Examples: `dtype: image` without a mode; `dtype: {image: {mode: RGB}}` of `{mode: RGB}`."""
+    if not properties:
+        return {"dtype": "image"}
+    return {"dtype": {"image": properties}}
+
+
+_YAML_BY_TYPE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "Value": _value_as_yaml,
+    "Sequence": _sequence_as_yaml,
+    "ClassLabel": _class_label_as_yaml,
+    "Image": _image_as_yaml,
+}
+"""What makes the YAML of a description by its `_type`."""
 
 
 def _make_column(name: str, feature: Any, where: str, palette: bytes | None) -> Column:
@@ -280,7 +317,8 @@ def _make_objects_column(name: str, feature: tfds.features.FeaturesDict, where: 
     for key in _in_order(feature, _OBJECT_ORDER):
         scalar = _make_scalar(f"{name}/{key}", feature[key], where)
         shape = feature[key].shape
-        fields.append(_ObjectField(key, scalar, None if shape == () else int(np.prod(shape))))
+        length = int(np.prod(shape)) if shape else None
+        fields.append(_ObjectField(key, scalar, length))
     return Column(
         name=name,
         type=pa.list_(pa.struct({field.key: field.type for field in fields})),

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import dataclasses
 import functools
 import posixpath
+from typing import TypeAlias
 
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.layout import ENDINGS_BY_ROLE, IMAGE_OR_MASK_ENDINGS
@@ -33,29 +34,60 @@ _NAME_OF_ENDING = {
 
 
 @dataclasses.dataclass(frozen=True)
-class UnusedKind:
-    """What unused files are: `image without a mask`, `class file`, `JPEG`, `4 ids of images`.
+class _AccountLine:
+    """A line of an account in words.
+
+    Attributes:
+      text: the line.
+      file_count: how many files it stands for.
+    """
+
+    text: str
+    file_count: int
+
+
+@dataclasses.dataclass(frozen=True)
+class UnusedFiles:
+    """What unused files are: `image without a mask`, `class file`, `JPEG`.
 
     Attributes:
       noun: a singular noun.
       detail: what follows the noun; empty if nothing does.
-      id_count: how many images a text names that makes no split; 0 for other files.
     """
 
     noun: str
     detail: str = ""
-    id_count: int = 0
 
     def __str__(self) -> str:
-        noun = counted(self.id_count, self.noun) if self.id_count else self.noun
-        return f"{noun} {self.detail}".strip()
+        return f"{self.noun} {self.detail}".strip()
 
-    def describe_files(self, number: int) -> str:
-        """Returns a number of such files in words: `3 images without a mask`."""
-        return f"{counted(number, self.noun)} {self.detail}".strip()
+    def describe(self, folder: str, names: Sequence[str]) -> list[_AccountLine]:
+        """Returns one line for all files: `photos, 3 images without a mask, such as 1.jpg`."""
+        files = f"{counted(len(names), self.noun)} {self.detail}".strip()
+        return [_AccountLine(f"{folder or '.'}, {files}, such as {names[0]}", len(names))]
 
 
-_MASK_WITHOUT_IMAGE = UnusedKind("mask", "without an image")
+@dataclasses.dataclass(frozen=True)
+class TextOfIds:
+    """What a text is that names images and makes no split: `4 ids of images`.
+
+    Attributes:
+      id_count: how many images it names.
+    """
+
+    id_count: int
+
+    def __str__(self) -> str:
+        return f"{counted(self.id_count, 'id')} of images"
+
+    def describe(self, folder: str, names: Sequence[str]) -> list[_AccountLine]:
+        """Returns one line for each text: `lists/night.txt, 4 ids of images`."""
+        return [_AccountLine(f"{posixpath.join(folder, name)}, {self}", 1) for name in names]
+
+
+UnusedKind: TypeAlias = UnusedFiles | TextOfIds
+
+_MASK_WITHOUT_IMAGE = UnusedFiles("mask", "without an image")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,9 +133,12 @@ def list_unused_files(
     used_paths = files.used_paths | {path_below_given(tree, name) for name in read}
 
     def find_kind(path: str) -> UnusedKind | None:
-        """Returns what an unused file is; None if it does not count."""
+        """Returns what an unused file is; None if it does not count.
+
+        The first of the four that knows the path decides.
+        """
         if path in ids_in_texts:
-            return UnusedKind("id", "of images", id_count=ids_in_texts[path])
+            return TextOfIds(ids_in_texts[path])
         if path in replaced_masks:
             return _MASK_WITHOUT_IMAGE
         if path in files.kind_by_unused_path:
@@ -130,23 +165,23 @@ class _TreePart:
       noun: what each file is.
       folder: their folder, below the given one.
       names: the names of the files below their folder, by id.
-      counterparts: the masks of images, or the images of masks.
-      counterpart: what a file needs to be in a split, with its article: `a mask` for an image.
+      partner_names: the masks of images, or the images of masks.
+      words_without_partner: what a file without a partner is: `without a mask` for an image.
       files: the id and the name of each file, of which an id may have several.
     """
 
     noun: str
     folder: str
     names: Names
-    counterparts: Names
-    counterpart: str
+    partner_names: Names
+    words_without_partner: str
     files: Iterable[tuple[str, str]]
 
     def unused_kind(self, image_id: str) -> UnusedKind:
         """Returns the kind of a file whose id is in no split."""
-        if image_id in self.counterparts:
-            return UnusedKind(self.noun, "in no split")
-        return UnusedKind(self.noun, f"without {self.counterpart}")
+        if image_id in self.partner_names:
+            return UnusedFiles(self.noun, "in no split")
+        return UnusedFiles(self.noun, self.words_without_partner)
 
 
 def _list_parts(tree: VocTree, *, instances: bool) -> list[_TreePart]:
@@ -155,16 +190,33 @@ def _list_parts(tree: VocTree, *, instances: bool) -> list[_TreePart]:
     image_folder = path_below_given(tree, layout.images)
     mask_folder = path_below_given(tree, layout.masks)
     parts = [
-        _TreePart("image", image_folder, tree.images, tree.masks, "a mask", tree.images.items()),
         _TreePart(
-            "mask", mask_folder, tree.masks, tree.images, "an image", tree.labels.list_files()
+            noun="image",
+            folder=image_folder,
+            names=tree.images,
+            partner_names=tree.masks,
+            words_without_partner="without a mask",
+            files=tree.images.items(),
+        ),
+        _TreePart(
+            noun="mask",
+            folder=mask_folder,
+            names=tree.masks,
+            partner_names=tree.images,
+            words_without_partner="without an image",
+            files=tree.labels.list_files(),
         ),
     ]
     if instances:
-        folder = path_below_given(tree, layout.instances)
-        names = tree.instances
         parts.append(
-            _TreePart("instance mask", folder, names, tree.images, "an image", names.items())
+            _TreePart(
+                noun="instance mask",
+                folder=path_below_given(tree, layout.instances),
+                names=tree.instances,
+                partner_names=tree.images,
+                words_without_partner="without an image",
+                files=tree.instances.items(),
+            )
         )
     return parts
 
@@ -232,15 +284,15 @@ class _KnownNames:
         """Returns the kind of a file; None if it does not count."""
         name = posixpath.basename(path)
         if name.lower().endswith(".json") and without_any_ending(name) in self._image_stems:
-            return UnusedKind("JSON", "with the name of an image")
+            return UnusedFiles("JSON", "with the name of an image")
         noun = _noun_of_file(name)
         if noun is None:
             return None
         if noun == "PNG" and path.startswith(f"{self._instance_folder}/"):
-            return UnusedKind("instance mask")
+            return UnusedFiles("instance mask")
         if without_any_ending(posixpath.relpath(path, self._mask_folder)) in self._mask_stems:
-            return UnusedKind(noun, "with the name of a mask")
-        return UnusedKind(noun)
+            return UnusedFiles(noun, "with the name of a mask")
+        return UnusedFiles(noun)
 
 
 def _noun_of_file(name: str) -> str | None:
@@ -260,18 +312,11 @@ def describe(account: Account) -> list[str]:
 
     If there are many lines, the last one says how many files the others would name.
     """
-    lines: list[str] = []
-    file_counts: list[int] = []
+    lines: list[_AccountLine] = []
     for group, names in account.items():
-        if group.kind.id_count:
-            lines += [f"{posixpath.join(group.folder, name)}, {group.kind}" for name in names]
-            file_counts += [1] * len(names)
-        else:
-            files = group.kind.describe_files(len(names))
-            lines.append(f"{group.folder or '.'}, {files}, such as {names[0]}")
-            file_counts.append(len(names))
-    shown = lines[:_MAX_LINES]
-    unshown_count = sum(file_counts[_MAX_LINES:])
+        lines += group.kind.describe(group.folder, names)
+    shown = [line.text for line in lines[:_MAX_LINES]]
+    unshown_count = sum(line.file_count for line in lines[_MAX_LINES:])
     if unshown_count:
         shown.append(f"{unshown_count:,} more files; --json lists all")
     return shown

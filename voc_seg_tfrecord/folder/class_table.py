@@ -55,7 +55,7 @@ def write_table(opened: OpenFolder) -> WrittenTable:
     """
     tree = opened.tree
     ids = _ids_that_count(opened)
-    table_of_labels = tree.labels.table(ids)
+    table_of_labels = tree.labels.class_table_csv(ids)
     if table_of_labels:
         return WrittenTable(table_of_labels)
     if opened.config.resize_masks is None:

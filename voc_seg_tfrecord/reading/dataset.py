@@ -124,23 +124,30 @@ def shard_paths(builder: tfds.core.DatasetBuilder, split: str) -> list[epath.Pat
 def check_splits(
     builder: tfds.core.DatasetBuilder, wanted: Sequence[str], ids: PathLike | None = None
 ) -> list[str | ListedSplit]:
-    """Returns the wanted splits, all if none is named; or one `ListedSplit`.
+    """Returns the splits that names and a file of ids stand for.
 
-    If no split has the name, a list of `core.named_lists` stands for the examples of all splits
-    whose ids are in it. A file of ids, see `read_ids_option`, selects from the wanted splits.
+    | `wanted` | `ids` | result |
+    |---|---|---|
+    | nothing | None | all splits |
+    | `train`, `val` | None | `train`, `val` |
+    | `seg11valid`, a list of `core.named_lists` | None | one `ListedSplit`, out of all splits |
+    | `train`, `val` | `some.txt` | one `ListedSplit`, out of `train` and `val` |
+    | nothing | `some.txt` | one `ListedSplit`, out of all splits |
+
+    Args:
+      builder: the dataset.
+      wanted: names of splits, or of one list; results of an earlier call too.
+      ids: a file of ids; see `read_ids_option`.
 
     Raises:
       ConfigError: naming the first split that the dataset does not have; or if a list is named
         beside something else, or `ids` is a slice of another form than `FILE[:N]`.
       ListError: if the file of ids is not there, or is no list.
     """
-    unknown_names = [
-        name
-        for name in wanted
-        if name not in builder.info.splits and not isinstance(name, ListedSplit)
-    ]
-    if unknown_names:
-        name = unknown_names[0]
+    for name in wanted:
+        # A `ListedSplit`, which is a `str` too, comes from an earlier call and is resolved already.
+        if isinstance(name, ListedSplit) or name in builder.info.splits:
+            continue
         _check_list_alone(builder, name, wanted, ids)
         return [ListedSplit(name, tuple(builder.info.splits), list_ids(name))]
     splits = list(wanted or builder.info.splits)
@@ -182,6 +189,7 @@ def parts_with(builder: tfds.core.DatasetBuilder, ids: PathLike) -> dict[ListedS
     known: set[str] = set()
     for split in builder.info.splits:
         all_ids = scan(builder, split, operator.attrgetter("image_id"))
+        # The tiles of an image have its id, which then is here once for each: `len` counts tiles.
         image_ids = [image_id for image_id in all_ids if image_id in wanted]
         if image_ids:
             parts[ListedSplit(split, (split,), image_ids)] = len(image_ids)

@@ -55,7 +55,7 @@ def choose_files(pairings: Sequence[Pairing], evidence: FileEvidence) -> FileCho
     leftovers = find_leftovers(
         pairings,
         chosen=chosen,
-        used_sets=_list_sets([*compared.chosen, *compared.asked, *beaten]),
+        used_sets=_list_sets([*compared.chosen, *compared.in_question, *beaten]),
         evidence=evidence,
     )
     beside = [*leftovers.pairings]
@@ -65,7 +65,7 @@ def choose_files(pairings: Sequence[Pairing], evidence: FileEvidence) -> FileCho
     copied = [*copies.original_of_copy, *copies.originals_of_relabeled, *leftovers.copies]
     return FileChoice(
         chosen=tuple(chosen),
-        rivals=tuple(compared.asked),
+        rivals=tuple(compared.in_question),
         beside=tuple(beside),
         copied_folders=_list_copied_folders(copied, pairings, evidence),
         reasons=_word_reasons(by_rules.reason_by_loser | _reasons_of_copies(copies), chosen),

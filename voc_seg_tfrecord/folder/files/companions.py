@@ -19,19 +19,19 @@ _MAX_CHOSEN_FOLDERS = 40
 
 
 @dataclasses.dataclass(frozen=True)
-class ChosenAndAsked:
+class ChosenAndInQuestion:
     """Pairings that are chosen, and those about which the user is asked."""
 
     chosen: list[Pairing]
-    asked: list[Pairing]
+    in_question: list[Pairing]
 
 
 def compare_with_companions(
     chosen: Sequence[Pairing],
-    rivals: Sequence[Pairing],
+    in_question: Sequence[Pairing],
     pairings: Sequence[Pairing],
     evidence: FileEvidence,
-) -> ChosenAndAsked:
+) -> ChosenAndInQuestion:
     """Compares what would be chosen with other files that have the same ids in their names.
 
     - Photos take the place of images in which labels are painted.
@@ -40,21 +40,21 @@ def compare_with_companions(
 
     Args:
       chosen: what would be chosen.
-      rivals: what is asked about.
+      in_question: what the user would be asked about.
       pairings: all pairings of the folder.
       evidence: what names and pixels tell.
     """
     if evidence.given >= {"images", "masks"} or len(chosen) > _MAX_CHOSEN_FOLDERS:
-        return ChosenAndAsked(list(chosen), list(rivals))
+        return ChosenAndInQuestion(list(chosen), list(in_question))
     best_first = sorted(
         chosen, key=lambda pairing: _rank_as_images(pairing, evidence), reverse=True
     )
     with_photos = [_with_photos(pairing, pairings, evidence) for pairing in best_first]
-    if rivals:
-        asked = [_with_photos(rival, pairings, evidence) for rival in rivals]
+    if in_question:
+        asked = [_with_photos(pairing, pairings, evidence) for pairing in in_question]
     else:
         asked = _list_mask_rivals(with_photos, pairings, evidence)
-    return ChosenAndAsked(_without_masks_in_question(with_photos, asked), asked)
+    return ChosenAndInQuestion(_without_masks_in_question(with_photos, asked), asked)
 
 
 def _without_masks_in_question(
@@ -63,7 +63,7 @@ def _without_masks_in_question(
     """Leaves out pairings whose masks are asked about as those of other images.
 
     Example: `overlays` with `ids` is left out if the question is whether `photos` have `ids` or
-    `colors` as masks.
+    `colors` as masks. A pairing that is itself in the question stays.
     """
     masks_asked = [pairing.masks for pairing in asked]
     still_chosen: list[Pairing] = []
@@ -103,14 +103,19 @@ def _with_photos(pairing: Pairing, pairings: Sequence[Pairing], evidence: FileEv
     rank = _rank_as_images(pairing, evidence)
     for companion in find_companions(evidence.listing, pairing):
         other = companion.as_images
-        if (
-            _rank_as_images(other, evidence) >= rank
-            and not _was_compared(other, pairings)
-            and not evidence.images_look_like_masks(PairingCandidate((other,)))
-            and evidence.is_painted(PairingCandidate((pairing,)), PairingCandidate((other,)))
-        ):
+        if _rank_as_images(other, evidence) < rank or _was_compared(other, pairings):
+            continue
+        if _are_photos_of_painted(other, pairing, evidence):
             return other
     return pairing
+
+
+def _are_photos_of_painted(other: Pairing, pairing: Pairing, evidence: FileEvidence) -> bool:
+    """Says whether other images are photos, and those of a pairing show labels painted on them."""
+    candidate = PairingCandidate((other,))
+    if evidence.images_look_like_masks(candidate):
+        return False
+    return evidence.is_painted(PairingCandidate((pairing,)), candidate)
 
 
 def _list_mask_rivals(
@@ -145,11 +150,9 @@ def _mask_rivals_of(
     rivals = []
     for companion in find_companions(evidence.listing, pairing):
         other = companion.as_masks
-        if (
-            not _is_one_of(other.masks, used_masks)
-            and not _was_compared(other, pairings)
-            and _may_be_masks(other, pairing, evidence)
-        ):
+        if _is_one_of(other.masks, used_masks) or _was_compared(other, pairings):
+            continue
+        if _may_be_masks(other, pairing, evidence):
             rivals.append(other)
     return rivals
 

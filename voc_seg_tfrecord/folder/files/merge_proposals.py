@@ -95,8 +95,8 @@ def propose_to_merge(listing: Listing, kinds: Sequence[KindOfMasks]) -> list[Alt
     """Returns the alternatives in which each kind of masks is a class, named by its options.
 
     If folders beside those of the kinds have masks of the same names, the first alternatives merge
-    these too, and the others say that they are left out. Such a folder is no kind if it is a copy
-    of another class's, or has a damaged file.
+    these too, and the others say that they are left out. Whether such a folder is a copy of
+    another one, or has a damaged file, shows when an alternative is tried, which then is refused.
 
     Returns:
       Nothing if the options have no such names; see `propose_named_kinds`.
@@ -121,7 +121,10 @@ def _propose_by_options(listing: Listing, kinds: Sequence[KindOfMasks]) -> list[
     differing_options = _find_differing_options([kind.options for kind in kinds])
     if not differing_options:
         return []
-    names = name_classes([kind.options[differing_options[0]] for kind in kinds])
+    # If both `masks` and `mask_name` differ, the first one names each kind; if two names are
+    # equal, or one does not tell a class, there is no proposal.
+    naming_option = differing_options[0]
+    names = name_classes([kind.options[naming_option] for kind in kinds])
     if names is None:
         return []
     return propose_named_kinds(listing, dict(zip(names, kinds, strict=True)))
@@ -178,29 +181,40 @@ def propose_named_kinds(
 
 
 def _name_classes_in_options(classes: Sequence[_ProposedClass]) -> dict[str, str]:
-    """Returns the options of all classes in one; those that differ name the classes."""
+    """Returns the options of all classes in one; those that differ name the classes.
+
+    If all options are equal, as of a single class, `mask_name` names it.
+    """
     first = classes[0]
     options = dict(first.options)
     differing_options = _find_differing_options([one.options for one in classes])
-    for option in differing_options or ["mask_name"]:
+    if not differing_options:
+        differing_options = ["mask_name"]
+    for option in differing_options:
         options[option] = ",".join(f"{one.name}={one.options[option]}" for one in classes)
     return options
 
 
-def _find_differing_options(options_of_kinds: Sequence[Mapping[str, str]]) -> list[str]:
-    """Returns the options that differ: `masks`, `mask_name` or both.
+def _find_differing_options(options_of_kinds: Sequence[Mapping[str, str]]) -> list[str] | None:
+    """Returns the options that differ: `masks`, `mask_name`, both, or none.
 
-    It returns none if others differ too, or if the options name parts of the set.
+    Returns:
+      None if the kinds cannot be merged: other options differ too, or options name parts of the
+      set.
     """
     first = options_of_kinds[0]
     if any(options.keys() != first.keys() for options in options_of_kinds):
-        return []
+        return None
     if any("=" in options.get("images", "") for options in options_of_kinds):
-        return []
-    differing = [
-        name for name in first if any(options[name] != first[name] for options in options_of_kinds)
-    ]
-    return differing if {"masks", "mask_name"}.issuperset(differing) else []
+        return None
+    differing_options: list[str] = []
+    for name in first:
+        values = {options[name] for options in options_of_kinds}
+        if len(values) > 1:
+            differing_options.append(name)
+    if not {"masks", "mask_name"}.issuperset(differing_options):
+        return None
+    return differing_options
 
 
 def name_classes(values: Sequence[str]) -> list[str] | None:

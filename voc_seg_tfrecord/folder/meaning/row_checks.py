@@ -4,10 +4,11 @@ import collections
 
 from voc_seg_tfrecord.core.class_rows import color_key, table_error
 from voc_seg_tfrecord.core.class_table import ClassTable
+from voc_seg_tfrecord.core.mask_rule import Class, MaskRule
 from voc_seg_tfrecord.core.names import Color
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.formats.mask_errors import two_classes_error
-from voc_seg_tfrecord.formats.mask_survey import Survey
+from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
 
 def check_rows_fit(survey: Survey, table: ClassTable) -> None:
@@ -44,10 +45,10 @@ def _check_palettes_agree(survey: Survey, table: ClassTable) -> None:
 
 
 def check_rows_by_color(candidate: MeaningCandidate, survey: Survey) -> None:
-    """Checks that rows by value leave a color one class wherever colors give the classes.
+    """Where colors give the classes, checks that rows by value do not give one color two classes.
 
     Raises:
-      ConfigError: if a color is of two classes.
+      ConfigError: if a color has two classes.
     """
     rule = candidate.rule
     has_rgb_masks = any(pixel.kind == "rgb" for pixel in survey.pixels)
@@ -55,11 +56,10 @@ def check_rows_by_color(candidate: MeaningCandidate, survey: Survey) -> None:
     if not colors_give_classes or not rule.given_values:
         return
     classes_by_color: dict[Color, set[int]] = collections.defaultdict(set)
-    for kind, value, color in survey.pixels:
-        if color is None or kind == "gray":
+    for pixel in survey.pixels:
+        if pixel.color is None or pixel.kind == "gray":
             continue
-        classes = rule.given_classes(value, color) or {rule.class_of(kind, value, color)}
-        classes_by_color[color] |= classes - {None}
+        classes_by_color[pixel.color] |= _find_classes(pixel, rule)
     for color, classes in classes_by_color.items():
         if len(classes) > 1:
             names = " and ".join(candidate.class_names[index] for index in classes)
@@ -67,3 +67,19 @@ def check_rows_by_color(candidate: MeaningCandidate, survey: Survey) -> None:
                 f"rows with values, by which pixels of {color_key(color)} are {names}",
                 "rows with colors or names, because colors give the classes of these masks",
             )
+
+
+def _find_classes(pixel: StoredPixel, rule: MaskRule) -> set[Class]:
+    """Returns the classes of a pixel that is not gray.
+
+    Returns:
+      The classes by the user's rows, of which two contradict each other. If no row is for the
+      pixel, its class by the rest of the rule; none if the rule does not know the pixel.
+    """
+    classes_by_rows = rule.given_classes(pixel.value, pixel.color)
+    if classes_by_rows:
+        return classes_by_rows
+    class_by_rule = rule.class_of(*pixel)
+    if class_by_rule is None:
+        return set()
+    return {class_by_rule}

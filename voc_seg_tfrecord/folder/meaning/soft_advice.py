@@ -21,19 +21,26 @@ MAX_READ_SOFT_MASKS = 8
 
 
 def advise_threshold(labels: Labels, survey: Survey) -> str:
-    """Returns how to read masks with soft edges; empty if a few of the masks are others.
+    """Returns how to read masks that are black and white with soft edges.
 
     Args:
       labels: the masks.
-      survey: what they use. Masks that it could not read may be JPEGs.
+      survey: what they use.
+
+    Returns:
+      The advice; empty unless the first masks with soft values and a sample of all masks are black
+      and white with soft edges.
     """
     if isinstance(labels, MadeLabels | SoftLabels):
         return ""
     soft_masks = _list_soft_masks(survey)
-    if not soft_masks and survey.damaged == 0:
+    # A survey cannot read JPEGs and counts them as damaged; a threshold can read them.
+    may_be_soft = bool(soft_masks) or survey.damaged > 0
+    if not may_be_soft:
         return ""
-    few_masks = [os.fspath(labels.folder / name) for name in few([*labels.names.values()])]
-    paths = dict.fromkeys([*soft_masks[:MAX_READ_SOFT_MASKS], *few_masks])
+    sampled_masks = [os.fspath(labels.folder / name) for name in few([*labels.names.values()])]
+    first_soft_masks = soft_masks[:MAX_READ_SOFT_MASKS]
+    paths = dict.fromkeys([*first_soft_masks, *sampled_masks])
     try:
         option = propose_threshold([File.read(path, MaskError) for path in paths])
     except VocSegError:  # one cannot be read

@@ -19,10 +19,10 @@ class _NamesAround:
     """The names by which a list is found.
 
     Attributes:
-      folders: the folders of the text, the outermost first.
+      folders: the folders of the text, the innermost first.
       stem: the name of the text without its ending.
       ending: the ending.
-      keys: the keys in the text, the outermost first.
+      keys: the keys in the text, the innermost first.
       rank: how usual the folder is for lists.
       is_value_of_splits: whether a column or key says that the last key is a split.
     """
@@ -33,11 +33,6 @@ class _NamesAround:
     keys: tuple[str, ...]
     rank: ListRank
     is_value_of_splits: bool
-
-    @property
-    def folders_inside_out(self) -> tuple[str, ...]:
-        """The folders of the text, the innermost first."""
-        return self.folders[::-1]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,8 +51,9 @@ def as_split_list(path: str, listed: ListedImages, rank: ListRank) -> SplitList:
     """Returns the images of one part of a text with the split that they make, if they make one."""
     folder, name = posixpath.split(path)
     stem, ending = posixpath.splitext(name)
-    keys = tuple(listed.key.split("/")) if listed.key else ()
-    names = _NamesAround(tuple(folder.split("/")), stem, ending, keys, rank, listed.says_split)
+    folders = tuple(reversed(folder.split("/")))
+    keys = tuple(reversed(listed.key.split("/"))) if listed.key else ()
+    names = _NamesAround(folders, stem, ending, keys, rank, listed.says_split)
     plain = SplitList(path, listed.key, listed.ids, listed.image_count, rank)
     if stem.lower().startswith("readme"):
         return plain
@@ -80,7 +76,7 @@ def _find_by_text_in_segmentation(names: _NamesAround) -> _NamedSplit | None:
     """
     if names.rank != ListRank.SEGMENTATION or names.keys:
         return None
-    return _NamedSplit(names.stem, Series(outer_names=names.folders_inside_out))
+    return _NamedSplit(names.stem, Series(outer_names=names.folders))
 
 
 def _find_by_value_of_column(names: _NamesAround) -> _NamedSplit | None:
@@ -88,28 +84,34 @@ def _find_by_value_of_column(names: _NamesAround) -> _NamedSplit | None:
 
     Example: `query` in the column `split` makes the split `query`.
     """
-    if not names.keys or not names.is_value_of_splits or only_split_in(names.keys[-1]):
+    if not names.keys or not names.is_value_of_splits:
         return None
-    outer_keys = names.keys[:-1]
-    outer_names = (*reversed(outer_keys), names.stem, *names.folders_inside_out)
+    value, *outer_keys = names.keys
+    if only_split_in(value):
+        return None
+    outer_names = (*outer_keys, names.stem, *names.folders)
     series = Series(outer_names=outer_names, ending=names.ending)
-    return _NamedSplit(as_split_name(names.keys[-1]), series)
+    return _NamedSplit(as_split_name(value), series)
 
 
 def _find_by_words(names: _NamesAround) -> _NamedSplit | None:
     """The innermost name that says a split counts: a key, the name of the text, then a folder.
 
-    Examples: `train_fold0.txt` and `fold0/train.txt` make the split train. Of VOC's lists for
-    another task, those of one class, such as `cat_train`, make none.
+    Examples: `train_fold0.txt`, `fold0/train.txt` and the key `fold0` in `train.json` make the
+    split train. VOC's lists of one class for another task, such as `cat_train`, make none.
+
+    The words of the series are those of the innermost name, even if an outer name says the split:
+    `fold 0` in all three examples but the second.
     """
-    names_in_text = (*reversed(names.keys), names.stem)
-    words_of_innermost = parse_split_name(names_in_text[0]).rest
+    names_in_text = (*names.keys, names.stem)
+    innermost_name = names_in_text[0]
+    words_of_innermost = parse_split_name(innermost_name).rest
     is_for_one_class = names.rank == ListRank.OTHER_TASK and words_of_innermost != ""
     if is_for_one_class:
         return None
-    named = _find_by_word_in_text(names_in_text, names.folders_inside_out)
+    named = _find_by_word_in_text(names_in_text, names.folders)
     if named is None:
-        named = _find_by_word_in_folder(names_in_text, names.folders_inside_out)
+        named = _find_by_word_in_folder(names_in_text, names.folders)
     if named is None:
         return None
     series = dataclasses.replace(
@@ -123,7 +125,11 @@ def _find_by_word_in_text(
 ) -> _NamedSplit | None:
     """Finds the innermost of the keys and the name of a text that says a split.
 
-    The names around it are outer names of the series, and so are the words beside its split.
+    The outer names of the series are
+
+    1. for each name further in, but for the innermost one, and for the name itself: the words
+       beside its split;
+    2. all names further out, as they are.
 
     Args:
       names_in_text: the keys and the name of the text, the innermost first.
@@ -143,6 +149,9 @@ def _find_by_word_in_folder(
     names_in_text: Sequence[str], folders: Sequence[str]
 ) -> _NamedSplit | None:
     """Finds the innermost folder that says a split, and nothing else.
+
+    The outer names of the series are those of `_find_by_word_in_text`, with an empty name in place
+    of the folder, so that lists in the folders of other splits have the same ones.
 
     Args:
       names_in_text: the keys and the name of the text, the innermost first; none says a split.
@@ -167,11 +176,11 @@ def _find_by_folder_of_lists(names: _NamesAround) -> _NamedSplit | None:
 
     Example: `splits/query.txt` makes the split `query`.
     """
-    if names.keys or names.folders[-1].lower() not in _FOLDERS_OF_LISTS:
+    if names.keys or names.folders[0].lower() not in _FOLDERS_OF_LISTS:
         return None
     if names.rank == ListRank.OTHER_TASK and parse_split_name(names.stem).rest:
         return None
-    series = Series(outer_names=names.folders_inside_out, ending=names.ending)
+    series = Series(outer_names=names.folders, ending=names.ending)
     return _NamedSplit(names.stem, series, has_unknown_name=True)
 
 

@@ -256,9 +256,10 @@ def _judge_names_of_other_images(text: ListText) -> TextVerdict | None:
         return None
     if any(entry.says_split and not entry.image_count for entry in text.listed):
         return TextVerdict(Use.OTHER_NAMES, "says splits, but of other images")
-    if not text.is_called_as_split or not text.ids or text.names_images_in_unread_form:
+    if not text.is_called_as_split or text.names_images_in_unread_form:
         return None
-    first_missing = next(name for name in text.ids if name not in text.image_names)
+    if not text.missing_names:
+        return None
     count = "none"
     verb = "was"
     if text.image_count:
@@ -267,7 +268,7 @@ def _judge_names_of_other_images(text: ListText) -> TextVerdict | None:
     return TextVerdict(
         Use.OTHER_NAMES,
         f"is called as a split, but {count} of its {len(text.ids)} names {verb} found, "
-        f"not {first_missing!r}",
+        f"not {text.missing_names[0]!r}",
     )
 
 
@@ -392,30 +393,49 @@ def _find_split_words(text: ListText) -> Sequence[str]:
 
 
 def _do_words_divide(split_words: Sequence[str], text: ListText) -> bool:
-    """Says whether words divide the images: for several splits, or for one.
-
-    One alone has to be a title, or begin a line: in a sentence it may mean something else. A label
-    may be valid, too. If it is train, what stands for the other splits is not known: then it may
-    also be the value of several images, as long as nothing tells that it is a class.
-    """
-    if len(split_words) != 1:
-        return len(split_words) > 1
+    """Says whether words divide the images: words for several splits do, one alone may."""
+    if not split_words:
+        return False
+    if len(split_words) > 1:
+        return True
     return _may_one_word_divide(split_words[0], text)
 
 
 def _may_one_word_divide(word: str, text: ListText) -> bool:
-    """Says whether the only word for a split in a text divides the images; see above."""
+    """Says whether the only word for a split in a text divides the images.
+
+    The first row that fits counts. `test` stands for each word that is not for training.
+
+    | word    | where it stands                      | divides | why                              |
+    |---------|--------------------------------------|---------|----------------------------------|
+    | `valid` | anywhere                             | no      | a label may be valid             |
+    | `test`  | in the first line, or begins another | yes     | it is a title or a key           |
+    | `test`  | elsewhere                            | no      | it may be a word of a sentence   |
+    | `train` | beside another class, such as `car`  | no      | it is a class too                |
+    | `train` | in the first line, or begins another | yes     | it is a title or a key           |
+    | `train` | several times                        | yes     | it may be the value of images    |
+    | `train` | elsewhere                            | no      | it may be a word of a sentence   |
+
+    Several times count for `train` alone, because the word for the other splits is not known then.
+    """
     if word.lower() == "valid":
         return False
-    is_title = word in words_of(text.beginning.partition("\n")[0])
-    has_place = is_title or _begins_line(word, text)
+    is_in_first_line = word in words_of(text.beginning.partition("\n")[0])
+    has_place = is_in_first_line or _begins_line(word, text)
     if not _is_for_training(word):
         return has_place
-    words = [*words_of(text.beginning)]
-    is_class = any(
-        other.lower() in _CLASSES_BESIDE_TRAIN and other not in text.image_names for other in words
-    )
-    return not is_class and (has_place or words.count(word) > 1)
+    if _has_class_beside_train(text):
+        return False
+    all_words = [*words_of(text.beginning)]
+    return has_place or all_words.count(word) > 1
+
+
+def _has_class_beside_train(text: ListText) -> bool:
+    """Says whether a text has the name of another class, which is not that of an image."""
+    for word in words_of(text.beginning):
+        if word.lower() in _CLASSES_BESIDE_TRAIN and word not in text.image_names:
+            return True
+    return False
 
 
 def _is_weak(split_words: Sequence[str], text: ListText) -> bool:
@@ -435,18 +455,31 @@ def _begins_line(word: str, text: ListText) -> bool:
     return any(line.lstrip(_SIGNS_BEFORE_A_WORD).startswith(word) for line in lines)
 
 
-def _judge_names_in_unread_form(text: ListText) -> TextVerdict | None:
-    """Finds names of images, but for numbers, in a text that is no list.
+def _judge_unread_ending(text: ListText) -> TextVerdict | None:
+    """Finds names of images in a text whose ending is that of no list.
 
     Example: `val.toml`.
     """
-    if text.image_count:
-        may_name_images = text.has_ending(OTHER_ENDINGS)
-    else:
-        is_list = text.is_called_as_split and text.has_ending((*LIST_ENDINGS, *TABLE_ENDINGS))
-        may_name_images = text.reader.names_image(text.beginning, or_number=is_list)
-    if not may_name_images:
+    if not text.image_count or not text.has_ending(OTHER_ENDINGS):
         return None
+    return _unread_form(text)
+
+
+def _judge_unread_words(text: ListText) -> TextVerdict | None:
+    """Finds names of images among the words of a text in which no list was read.
+
+    Numbers count only in lists and tables that are called as a split.
+    """
+    if text.image_count:
+        return None
+    is_list = text.is_called_as_split and text.has_ending((*LIST_ENDINGS, *TABLE_ENDINGS))
+    if not text.reader.names_image(text.beginning, or_number=is_list):
+        return None
+    return _unread_form(text)
+
+
+def _unread_form(text: ListText) -> TextVerdict:
+    """Returns the verdict on a text that names images in a form that is not read."""
     if text.is_called_as_split:
         return TextVerdict(
             Use.UNCLEAR, "a name of a split, and names of images in a form that is not read"
@@ -465,6 +498,7 @@ _JUDGES: Sequence[Callable[[ListText], TextVerdict | None]] = (
     _judge_mixed_name,
     _judge_words_for_splits,
     _judge_documents_of_other_names,
-    _judge_names_in_unread_form,
+    _judge_unread_ending,
+    _judge_unread_words,
 )
 """The first one that returns a verdict decides."""

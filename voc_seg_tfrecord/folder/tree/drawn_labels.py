@@ -237,7 +237,7 @@ class DrawnLabels(MadeLabels[Mapping[str, int]]):
         return f"drawn from the polygons of {self.tool}"
 
     @property
-    def objects(self) -> PartFiles:
+    def object_masks(self) -> PartFiles:
         """Object masks are drawn too."""
         return PartFiles(self.folder, self.names)
 

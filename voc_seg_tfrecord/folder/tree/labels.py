@@ -44,7 +44,10 @@ class Labels:
     """The masks of a tree, as files of pixels.
 
     `drawn_labels.DrawnLabels` has them as a tool's shapes, and `merged_labels.MergedLabels` as
-    files of single classes. Both answer the same.
+    files of single classes. Both override the methods at the end of this class, which have nothing
+    to return for files of pixels.
+
+    Methods take ids of masks, as `names` has them; `files_of` alone takes any id.
 
     Attributes:
       folder: where the files lie.
@@ -67,11 +70,6 @@ class Labels:
     _content_by_id: dict[str, MaskContent] = dataclasses.field(default_factory=dict, init=False)
     """The contents of the masks that were surveyed, so that no mask is read twice for that."""
 
-    @property
-    def origin(self) -> str:
-        """What the masks are made from, in words; empty for files of pixels that are the masks."""
-        return ""
-
     def files_of(self, image_id: str) -> Sequence[str]:
         """Returns the names of the files of an id's mask, which is one unless several are merged.
 
@@ -85,31 +83,6 @@ class Labels:
     def list_files(self) -> Iterable[tuple[str, str]]:
         """Returns the id and the name of each file that masks are made from."""
         return self.names.items()
-
-    def list_files_of_class(self, name: str) -> Iterable[tuple[str, str]]:
-        """Returns the id and the name of each mask of a class, if each class has its own."""
-        del name
-        return ()
-
-    def find_lacking_classes(self, image_id: str) -> Sequence[str]:
-        """Returns the classes of which an id that has masks lacks the mask.
-
-        Only merged masks have a mask for each class.
-        """
-        del image_id
-        return ()
-
-    def check_surveyed(self) -> None:
-        """Checks what the masks that were surveyed say together.
-
-        Raises:
-          MaskError: if they cannot be meant so.
-        """
-
-    @property
-    def objects(self) -> PartFiles | None:
-        """Where object masks come from, if the labels have them; otherwise files of their own."""
-        return None
 
     def survey(self, ids: Collection[str], *, all_colors: bool = False) -> Survey:
         """Reads the masks of ids, and keeps their contents; see `mask_survey.survey`."""
@@ -136,6 +109,38 @@ class Labels:
         fields = {**vars(pair), "surveyed": self.surveyed_mask(pair.id)}
         return self.pair_type(**fields)
 
+    # What labels that are drawn or merged add.
+
+    @property
+    def origin(self) -> str:
+        """What the masks are made from, in words; empty for files of pixels that are the masks."""
+        return ""
+
+    def list_files_of_class(self, name: str) -> Iterable[tuple[str, str]]:
+        """Returns the id and the name of each mask of a class, if each class has its own."""
+        del name
+        return ()
+
+    def find_lacking_classes(self, image_id: str) -> Sequence[str]:
+        """Returns the classes of which an id that has masks lacks the mask.
+
+        Only merged masks have a mask for each class.
+        """
+        del image_id
+        return ()
+
+    def check_surveyed(self) -> None:
+        """Checks what the masks that were surveyed say together.
+
+        Raises:
+          MaskError: if they cannot be meant so.
+        """
+
+    @property
+    def object_masks(self) -> PartFiles | None:
+        """Where object masks come from, if the labels have them; otherwise files of their own."""
+        return None
+
     def shapes_of(self, image_id: str) -> str:
         """Returns what an id's mask is made from as text; empty if the mask is a file of pixels."""
         del image_id
@@ -145,7 +150,7 @@ class Labels:
         """Returns what a user should know of masks that were drawn or merged."""
         return []
 
-    def table(self, ids: Collection[str]) -> str:
+    def class_table_csv(self, ids: Collection[str]) -> str:
         """Returns the table of classes as CSV, if the labels have classes; empty otherwise."""
         del ids
         return ""

@@ -124,7 +124,7 @@ class MadeLabels(Labels, Generic[Facts]):
         made = self.made_by_id.get(image_id)
         return made.content.as_surveyed() if made else None
 
-    def table(self, ids: Collection[str]) -> str:
+    def class_table_csv(self, ids: Collection[str]) -> str:
         """Returns the table of classes by name as CSV, with the pixels and masks of each."""
         self.survey(ids)
         pixels = collections.Counter[int]()

@@ -159,7 +159,7 @@ class MergedLabels(MadeLabels[MergedMask]):
         return any(one.show_objects for one in self.classes)
 
     @property
-    def objects(self) -> PartFiles | None:
+    def object_masks(self) -> PartFiles | None:
         """The files of objects number them; files of classes do not."""
         return PartFiles(self.folder, self.names) if self._show_objects else None
 

@@ -178,7 +178,7 @@ class VocTree:
         if parts.masks:
             files["mask"] = PartFiles(self.labels.folder, self.masks, are_masks_needed)
         if parts.instances:
-            objects = self.labels.objects
+            objects = self.labels.object_masks
             if objects is None:
                 objects = PartFiles(self.root / self.layout.instances, self.instances)
             files["instances"] = dataclasses.replace(objects, needed=are_masks_needed)
@@ -199,7 +199,7 @@ class VocTree:
             if image_id not in files.names:
                 continue
             names = files.ambiguous_names(image_id) or (files.names[image_id],)
-            is_of_labels = part == "mask" or (part == "instances" and self.labels.objects)
+            is_of_labels = part == "mask" or (part == "instances" and self.labels.object_masks)
             if is_of_labels:
                 names = self.labels.files_of(image_id)
             paths[part] = [files.folder / name for name in names]
