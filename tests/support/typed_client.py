@@ -153,6 +153,7 @@ def examine(builder: Builder, root: pathlib.Path) -> None:
     overlap = leaks.find_overlap(*sides[:2])
     assert_type(overlap.is_leak, bool)
     assert_type(overlap.similar_pairs, tuple[leaks.SimilarPair, ...])
+    assert_type([pair.is_confirmed for pair in overlap.similar_pairs], list[bool | None])
     assert_type(overlap.part_pairs, tuple[leaks.PartPair, ...])
     assert_type(leaks.voc2012_id("a"), str)
 

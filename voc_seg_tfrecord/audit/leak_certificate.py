@@ -15,7 +15,7 @@ from typing import Any
 from voc_seg_tfrecord.audit.leak_index import make_index
 from voc_seg_tfrecord.audit.leak_self_test import run_self_test
 from voc_seg_tfrecord.audit.leaks import Overlap, Side
-from voc_seg_tfrecord.core.errors import ListError
+from voc_seg_tfrecord.core.errors import ListError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.package_versions import all_versions
 from voc_seg_tfrecord.formats import picture_signs
@@ -30,7 +30,8 @@ NOT_CLAIMED = (
     "that there is no contamination: only that none of these changes was found, with this recall",
     "crops, parts, mosaics and heavy augmentation: they are not looked for",
     "charts and documents: different ones of one form may be called neighbors",
-    "a copy where only a neighbor is said: frames and slices cannot be told from copies",
+    "a copy where only a neighbor is said: frames and slices cannot be told from copies, even if "
+    "pixels confirm them",
     "anything against somebody who hides copies on purpose",
     "privacy: signs are a coarse likeness of an image, and hashes tell who has a file",
 )
@@ -148,6 +149,7 @@ def _list_pairs(overlap: Overlap) -> list[dict[str, Any]]:
                 "level": SAME_BYTES,
                 "transformation": picture_signs.ORIENTATIONS[0].name,
                 "different_bits": 0,
+                "is_confirmed": None,  # the same bytes need no comparison of pixels
             }
         )
     for pair in overlap.similar_pairs:
@@ -172,7 +174,8 @@ def compare_certificates(stated: Mapping[str, Any], repeated: Mapping[str, Any])
     """Compares a certificate with one that was made of the same data again.
 
     Files, pairs and their levels have to be the same. Other versions of decoders may change a few
-    signs, which changes the hash of an index; then pairs may differ in bits, and recall by 1 %.
+    signs, which changes the hash of an index; then pairs may differ in bits and in whether pixels
+    confirm them, and recall by 1 %.
     """
     contradictions = [
         *_compare_values("constants", stated["constants"], repeated["constants"]),
@@ -184,6 +187,7 @@ def compare_certificates(stated: Mapping[str, Any], repeated: Mapping[str, Any])
         *_compare_values("version of", stated["versions"], repeated["versions"]),
         *_compare_index_hashes(stated, repeated),
         *_compare_bits(stated, repeated),
+        *_compare_confirmations(stated, repeated),
     ]
     return Repetition(contradictions, notes)
 
@@ -220,11 +224,12 @@ _PAIR_KEY = ("first", "second", "first_id", "second_id", "level", "transformatio
 """What makes two pairs of certificates the same."""
 
 
+def _key_of(pair: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(pair[name]) for name in _PAIR_KEY)
+
+
 def _bits_by_pair(certificate: Mapping[str, Any]) -> dict[tuple[str, ...], int]:
-    return {
-        tuple(str(pair[name]) for name in _PAIR_KEY): int(pair["different_bits"])
-        for pair in certificate["pairs"]
-    }
+    return {_key_of(pair): int(pair["different_bits"]) for pair in certificate["pairs"]}
 
 
 def _compare_pairs(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[str]:
@@ -279,6 +284,22 @@ def _compare_bits(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> lis
         bits != stated_pairs.get(pair, bits) for pair, bits in _bits_by_pair(repeated).items()
     )
     return [f"{changed} pairs differ in another number of signs"] if changed else []
+
+
+def _compare_confirmations(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[str]:
+    """Returns a line if pixels confirm other pairs, or were compared in only one of both."""
+    stated_pairs = {_key_of(pair): pair.get("is_confirmed") for pair in stated["pairs"]}
+    changed = 0
+    for pair in repeated["pairs"]:
+        is_confirmed = pair.get("is_confirmed")
+        if stated_pairs.get(_key_of(pair), is_confirmed) != is_confirmed:
+            changed += 1
+    if not changed:
+        return []
+    return [
+        f"is_confirmed: another value for {counted(changed, 'pair')}, because decoders differ or "
+        "images are not at hand"
+    ]
 
 
 def describe_self_test(self_test: Mapping[str, Any]) -> list[str]:

@@ -5,15 +5,14 @@ confirm or contradict each. Four keypoints that agree are reported in any case, 
 pixels confirm them. A pair that is one file, or was reported as the same picture, is left out.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 
 import numpy as np
 
+from voc_seg_tfrecord.audit.leak_confirmation import read_grays_of_pairs
 from voc_seg_tfrecord.audit.leaks import NOT_DECODED, Overlap, PartPair, Side
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.quality import pixel_confirmation, shared_parts
 from voc_seg_tfrecord.quality.keypoints import BYTES_PER_KEYPOINT, KEYPOINTS_PER_IMAGE
 from voc_seg_tfrecord.quality.shared_parts import SharedPart
@@ -67,35 +66,16 @@ def _confirm(
     first: Side, second: Side, proposed: Mapping[tuple[str, str], SharedPart]
 ) -> list[PartPair]:
     """Returns the pairs that are reported, confirmed by pixels where both images are at hand."""
-    first_grays = _read_grays(first, {first_id for first_id, _ in proposed})
-    second_grays = _read_grays(second, {second_id for _, second_id in proposed})
+    grays_by_ids = read_grays_of_pairs(first.read_files, second.read_files, proposed)
     pairs = []
     for (first_id, second_id), part in proposed.items():
         is_confirmed = None
-        if first_id in first_grays and second_id in second_grays:
-            confirmation = pixel_confirmation.confirm(
-                first_grays[first_id], second_grays[second_id], part.similarity
-            )
-            is_confirmed = confirmation.is_confirmed
+        grays = grays_by_ids.get((first_id, second_id))
+        if grays is not None:
+            is_confirmed = pixel_confirmation.confirm(*grays, part.similarity).is_confirmed
         if is_confirmed or part.agreements >= shared_parts.MIN_AGREEMENTS:
             transformation = part.similarity.describe()
             pairs.append(
                 PartPair(first_id, second_id, part.agreements, transformation, is_confirmed)
             )
     return pairs
-
-
-def _read_grays(side: Side, ids: Collection[str]) -> dict[str, np.ndarray]:
-    """Returns the brightness of some images at hand, uint8 `[H, W]`, with a long side of 256."""
-    if side.read_files is None or not ids:
-        return {}
-    return dict(_decode_grays(side.read_files(ids)))
-
-
-def _decode_grays(files: Iterator[tuple[str, File]]) -> Iterator[tuple[str, np.ndarray]]:
-    for image_id, file in files:
-        still = images.decode(file, side=pixel_confirmation.SIDE_PX)
-        factor = pixel_confirmation.SIDE_PX / max(still.height, still.width)
-        height = max(1, round(still.height * factor))
-        width = max(1, round(still.width * factor))
-        yield image_id, still.gray(height, width)

@@ -9,10 +9,11 @@ An example of the second side is in the first if one of these rules holds:
 
 Other ids with different bytes, such as `0001` in two folders, name different images. Images that
 show the same picture in files that differ, or neighbors, are reported and not counted; see
-`quality.near_duplicates`.
+`quality.near_duplicates`. Where both images are at hand, their pixels are compared, too; see
+`leak_confirmation`.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import hashlib
@@ -23,6 +24,8 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.audit import leak_confirmation
+from voc_seg_tfrecord.audit.leak_confirmation import ReadFiles
 from voc_seg_tfrecord.core import display, split_names
 from voc_seg_tfrecord.core.errors import ImageError, ListError, counted
 from voc_seg_tfrecord.core.file import File
@@ -43,16 +46,19 @@ EVALUATION = "evaluation"
 
 _VOC2007_ID = re.compile(r"\d{6}")
 _VOC2012_ID = re.compile(r"\d{4}_\d{6}")
-
-
-ReadFiles = Callable[[Collection[str]], Iterator[tuple[str, File]]]
-"""Yields some ids with their image files."""
+_ORIENTATION_BY_NAME = {orientation.name: orientation for orientation in ORIENTATIONS}
 
 TOO_LITTLE_STRUCTURE = "too little structure"
 """Why an image is left out that is blank, smooth or symmetric; see `formats.picture_signs`."""
 
 NOT_DECODED = "cannot be decoded"
 """Why an image is left out that is damaged."""
+
+MAX_CONFIRMED_PAIRS = 2000
+"""Pairs of the same picture or neighbors of two sides whose pixels are compared.
+
+A pair takes about 20 ms beyond decoding its images.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,6 +117,9 @@ class SimilarPair:
       transformation: what turns the first image into the second, a name in
         `picture_signs.ORIENTATIONS`.
       different_bits: how many of 255 signs differ.
+      is_confirmed: whether the pixels of both images agree, as those of a copy and of some
+        neighbors do; None if they are not compared, because an image is not at hand or 2,000 pairs
+        of the two sides are nearer.
     """
 
     first_id: str
@@ -118,6 +127,7 @@ class SimilarPair:
     level: str
     transformation: str
     different_bits: int
+    is_confirmed: bool | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -333,7 +343,11 @@ def _read_image(record: Record, *, parts: bool) -> _ReadImage:
 
 
 def find_overlap(first: Side, second: Side) -> Overlap:
-    """Compares two sides."""
+    """Compares two sides.
+
+    If the images of both are at hand, those of the 2,000 nearest pairs of the same picture or
+    neighbors are read again, and their pixels are compared.
+    """
     first_sha256s = _sha256_by_voc2012_id(first)
     second_sha256s = _sha256_by_voc2012_id(second)
     shared_ids = sorted(first_sha256s.keys() & second_sha256s.keys())
@@ -415,7 +429,10 @@ def _list_examples(
 
 
 def _pair_similar_images(first: Side, second: Side) -> list[SimilarPair]:
-    """Returns pairs of images that show the same picture or neighbors, whose files differ."""
+    """Returns pairs of images that show the same picture or neighbors, whose files differ.
+
+    The nearest come first.
+    """
     first_ids = list(first.signs_by_id)
     second_ids = list(second.signs_by_id)
     matches = near_duplicates.find_nearest(first.signs, second.signs)
@@ -428,7 +445,26 @@ def _pair_similar_images(first: Side, second: Side) -> list[SimilarPair]:
         level = near_duplicates.level_of(bits)
         transformation = ORIENTATIONS[orientation].name
         pairs.append(SimilarPair(first_id, second_id, level, transformation, bits))
-    return sorted(pairs, key=lambda pair: pair.different_bits)
+    pairs.sort(key=lambda pair: pair.different_bits)
+    return _compare_pixels(first, second, pairs)
+
+
+def _compare_pixels(first: Side, second: Side, pairs: Sequence[SimilarPair]) -> list[SimilarPair]:
+    """Returns the pairs, with whether pixels confirm each of the first 2,000."""
+    nearest_ids = [(pair.first_id, pair.second_id) for pair in pairs[:MAX_CONFIRMED_PAIRS]]
+    grays_by_ids = leak_confirmation.read_grays_of_pairs(
+        first.read_files, second.read_files, nearest_ids
+    )
+    compared = []
+    for pair in pairs:
+        grays = grays_by_ids.get((pair.first_id, pair.second_id))
+        if grays is None:
+            compared.append(pair)
+            continue
+        orientation = _ORIENTATION_BY_NAME[pair.transformation]
+        is_confirmed = leak_confirmation.shows_same_picture(*grays, orientation)
+        compared.append(dataclasses.replace(pair, is_confirmed=is_confirmed))
+    return compared
 
 
 def compare(firsts: Iterable[Side], seconds: Iterable[Side]) -> list[Overlap]:

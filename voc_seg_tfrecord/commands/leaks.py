@@ -29,7 +29,7 @@ from voc_seg_tfrecord.reading.dataset import open_splits
 from voc_seg_tfrecord.sources import sbd
 
 if TYPE_CHECKING:
-    from voc_seg_tfrecord.audit.leaks import Overlap, PartPair, Side
+    from voc_seg_tfrecord.audit.leaks import Overlap, PartPair, Side, SimilarPair
 
 SUMMARY = "find the images that two datasets, splits or named lists share"
 EXAMPLE = "voc-seg-tfrecord leaks trainaug voc2012_val"
@@ -398,12 +398,19 @@ def _print(overlap: "Overlap") -> None:
 
 
 def _print_similar_pairs(title: str, overlap: "Overlap", level: str) -> None:
-    """Prints the pairs of a level, each with what was done."""
+    """Prints the pairs of a level, each with what was done and whether pixels confirm it."""
     lines = []
     for pair in overlap.similar_pairs:
         if pair.level == level:
-            lines.append(_describe_pair(pair.first_id, pair.second_id, pair.transformation))
+            lines.append(_describe_similar_pair(pair))
     _print_pairs(title, lines)
+
+
+def _describe_similar_pair(pair: "SimilarPair") -> str:
+    text = _describe_pair(pair.first_id, pair.second_id, pair.transformation)
+    if pair.is_confirmed is None:
+        return text
+    return f"{text}, confirmed by pixels" if pair.is_confirmed else f"{text}, pixels differ"
 
 
 def _describe_part(pair: "PartPair") -> str:

@@ -105,6 +105,21 @@ class Orientation:
             pixels = pixels[:, ::-1]
         return pixels
 
+    def apply_to_points(self, points: np.ndarray) -> np.ndarray:
+        """Returns where points of an image are after it is turned so, float64 `[N, 2]`.
+
+        Args:
+          points: (x, y) in the image as it is, as shares of its width and height, `[N, 2]`.
+        """
+        x, y = points.T
+        if self.is_transposed:
+            x, y = y, x
+        if self.is_flipped:
+            y = 1 - y
+        if self.is_mirrored:
+            x = 1 - x
+        return np.stack([x, y], axis=1)
+
 
 ORIENTATIONS: Sequence[Orientation] = (
     Orientation("upright", is_transposed=False, is_flipped=False, is_mirrored=False),
