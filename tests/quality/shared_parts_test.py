@@ -51,7 +51,7 @@ def test_a_changed_part_is_found_in_its_image_alone_and_confirmed(name, scenes, 
     confirmed = []
     for pair in shared_parts.find_between(packed, packed_parts):
         confirmation = pixel_confirmation.confirm(
-            scenes[pair.first], parts[pair.second], pair.similarity
+            scenes[pair.first], parts[pair.second], pair.similarity.matrix()
         )
         if confirmation.is_confirmed:
             confirmed.append((pair.first, pair.second))
@@ -144,7 +144,7 @@ def test_what_was_done_to_an_image_is_said(scenes, packed, change, words):
 def test_pixels_of_another_scene_are_not_confirmed(scenes):
     whole = Similarity(False, 1, 0, 0, 0)
     for second in scenes[1:5]:
-        confirmation = pixel_confirmation.confirm(scenes[0], second, whole)
+        confirmation = pixel_confirmation.confirm(scenes[0], second, whole.matrix())
         assert not confirmation.is_confirmed
 
 
@@ -152,5 +152,5 @@ def test_images_without_contrast_or_overlap_are_not_confirmed(scenes):
     plain = np.full(SCENE_SIZE, 128, np.uint8)
     whole = Similarity(False, 1, 0, 0, 0)
     beside = Similarity(False, 1, 0, 5, 5)
-    assert not pixel_confirmation.confirm(plain, plain, whole).is_confirmed
-    assert not pixel_confirmation.confirm(scenes[0], scenes[0], beside).is_confirmed
+    assert not pixel_confirmation.confirm(plain, plain, whole.matrix()).is_confirmed
+    assert not pixel_confirmation.confirm(scenes[0], scenes[0], beside.matrix()).is_confirmed

@@ -72,7 +72,7 @@ def _confirm(
         is_confirmed = None
         grays = grays_by_ids.get((first_id, second_id))
         if grays is not None:
-            is_confirmed = pixel_confirmation.confirm(*grays, part.similarity).is_confirmed
+            is_confirmed = pixel_confirmation.confirm(*grays, part.similarity.matrix()).is_confirmed
         if is_confirmed or part.agreements >= shared_parts.MIN_AGREEMENTS:
             transformation = part.similarity.describe()
             pairs.append(

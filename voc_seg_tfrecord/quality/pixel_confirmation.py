@@ -1,7 +1,7 @@
 """Confirms by pixels that two images show the same picture, or that one shows a part of the other.
 
-Both images are scaled to a long side of 256 pixels. The second one is laid onto the first by the
-similarity that was found. Then the affine map is refined, together with a gain and an offset of
+Both images are scaled to a long side of at most 256 pixels. The second one is laid onto the first
+by the map that was found. Then the affine map is refined, together with a gain and an offset of
 brightness, until the pixels differ least (Gauss-Newton steps, from coarse to fine). The pair is
 confirmed if the pixels correlate where both images are, fine details included.
 
@@ -14,7 +14,6 @@ import dataclasses
 import numpy as np
 
 from voc_seg_tfrecord.formats.pillow import resize_gray
-from voc_seg_tfrecord.quality.similarity import Similarity
 
 SIDE_PX = 256
 """The long side to which images are scaled to be compared."""
@@ -28,6 +27,7 @@ MAX_DETAIL_RESIDUAL = 0.35
 _STEPS_BY_SIDE_PX = {64: 8, 128: 5, SIDE_PX: 2}
 _MIN_OVERLAP_PIXELS = 32 * 32  # at `SIDE_PX`; less could agree by chance
 _MIN_DEVIATION_LEVELS = 4  # of 256; pictures of less contrast correlate by their noise
+_MAX_ZOOM = 2  # of the area, by which refinement may change the map that was found
 _DAMPING = 1e-4
 _DETAIL_BLOCK_PX = 8  # details are what differs from the average of a block
 
@@ -72,16 +72,20 @@ class _Overlay:
     is_covered: np.ndarray
 
 
-def confirm(first: np.ndarray, second: np.ndarray, similarity: Similarity) -> Confirmation:
+def confirm(first: np.ndarray, second: np.ndarray, second_to_first: np.ndarray) -> Confirmation:
     """Compares the pixels of two images where they show the same.
 
     Args:
       first: brightness, uint8 `[H, W]`.
       second: brightness, uint8 `[h, w]`.
-      similarity: carries the second image onto the first, roughly.
+      second_to_first: the affine map that carries the second image onto the first, roughly: of
+        (x, y, 1) in shares of the long sides, `[2, 3]`; see `Similarity.matrix`.
     """
-    first_to_second = np.linalg.inv(np.vstack([similarity.matrix(), [0, 0, 1]]))[:2]
-    for side, steps in _STEPS_BY_SIDE_PX.items():
+    first_to_second = np.linalg.inv(np.vstack([second_to_first, [0, 0, 1]]))[:2]
+    # A smaller image has no finer details that could agree.
+    max_side = min(SIDE_PX, max(first.shape), max(second.shape))
+    for coarse_side, steps in _STEPS_BY_SIDE_PX.items():
+        side = min(coarse_side, max_side)
         first_pixels = _scale(first, side)
         second_pixels = _scale(second, side)
         min_pixels = _MIN_OVERLAP_PIXELS * (side / SIDE_PX) ** 2
@@ -90,6 +94,9 @@ def confirm(first: np.ndarray, second: np.ndarray, similarity: Similarity) -> Co
             if overlay.is_covered.sum() < min_pixels:
                 return _NOT_COMPARABLE
             first_to_second = first_to_second + _correction(overlay)
+    zoom = np.linalg.det(first_to_second[:, :2]) * np.linalg.det(second_to_first[:, :2])
+    if not 1 / _MAX_ZOOM <= zoom <= _MAX_ZOOM:
+        return _NOT_COMPARABLE  # it was led away, such as onto a smooth piece of the second image
     return _measure(_overlay(first_pixels, second_pixels, first_to_second))
 
 

@@ -4,8 +4,6 @@ import dataclasses
 
 import numpy as np
 
-from voc_seg_tfrecord.formats.picture_signs import Orientation
-
 _MAX_UNNAMED_ROTATION_DEGREES = 3  # as exact as the direction of a keypoint
 
 
@@ -87,34 +85,3 @@ def fit_similarity(
         shift_x=float(shift.real),
         shift_y=float(shift.imag),
     )
-
-
-def fit_orientation(
-    orientation: Orientation, first_shape: tuple[int, ...], second_shape: tuple[int, ...]
-) -> Similarity:
-    """Returns the similarity that carries an image that was mirrored or turned onto the original.
-
-    It is fitted to the corners, and exact unless the second image is stretched.
-
-    Args:
-      orientation: what turns the first image into the second.
-      first_shape: height and width of the first image.
-      second_shape: height and width of the second image.
-    """
-    corners = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], np.float64)
-    first_corners = _scale_to_long_side(corners, first_shape)
-    second_corners = _scale_to_long_side(orientation.apply_to_points(corners), second_shape)
-    changes = (orientation.is_transposed, orientation.is_flipped, orientation.is_mirrored)
-    is_mirrored = sum(changes) % 2 == 1  # two of these changes are a turn
-    flip = -1 if is_mirrored else 1
-    return fit_similarity(
-        first_corners[:, 0] + 1j * first_corners[:, 1],
-        second_corners[:, 0] + 1j * flip * second_corners[:, 1],
-        is_mirrored=is_mirrored,
-    )
-
-
-def _scale_to_long_side(points: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Returns points in shares of width and height, `[N, 2]`, in shares of the long side."""
-    height, width = shape
-    return points * np.array([width, height]) / max(height, width)
