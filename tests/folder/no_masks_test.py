@@ -45,6 +45,9 @@ def test_masks_without_any_picture_are_told_that_there_is_no_image(tmp_path):
 def test_a_folder_for_the_one_mask_of_each_image_is_not_called_several_masks(tmp_path):
     put(tmp_path, "pictures/{0}.jpg", "masks/{0}/{0}.png", count=1)
     refused(tmp_path, "a folder for the mask of each image, such as masks/c")
+    for image_id in IDS:
+        exports.put(tmp_path, f"masks/{image_id}/notes.txt", "drawn twice")
+    refused(tmp_path, r"a folder for the mask of each image, such as masks/c.*\.png for c")
 
 
 def test_more_pictures_of_each_image_do_not_make_pairs_unclear(tmp_path):

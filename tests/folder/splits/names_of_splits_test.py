@@ -349,3 +349,10 @@ def test_a_folder_where_folders_of_splits_lie_is_not_silently_train(tmp_path, na
         f"images in the folder {name}, beside folders that are named after splits",
         VocSegError,
     )
+
+
+def test_the_word_of_a_split_is_found_behind_letters_that_are_longer_in_lower_case(tmp_path):
+    assert len("İ".lower()) == 2
+    put_folders_of_pairs(tmp_path, {"İstanbul_train": "ab", "İstanbul_val": "cd"})
+    splits = plan_of(tmp_path).splits
+    assert splits == {"train": ["train/a", "train/b"], "validation": ["val/c", "val/d"]}

@@ -67,7 +67,9 @@ def _start_of_word(folder: str, word: str) -> int:
     Example: 0 for `val` in `val_interval`, as `interval` is another word.
     """
     all_words = words(folder)
-    starts = [match.start() for match in re.finditer(re.escape(word), folder.lower())]
+    # In lower case a name may be longer: `İ` becomes two characters.
+    matches = re.finditer(re.escape(word), folder, re.IGNORECASE)
+    starts = [match.start() for match in matches]
     for start in reversed(starts):
         before, after = folder[:start], folder[start + len(word) :]
         if [*words(before), word, *words(after)] == all_words:

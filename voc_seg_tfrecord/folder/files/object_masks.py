@@ -11,7 +11,7 @@ import posixpath
 
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
-from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS, PHOTO_ENDINGS
+from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS, PHOTO_ENDINGS, SOFT_MASK_ENDINGS
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.affixes import affix_around
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name
@@ -203,9 +203,8 @@ def check_masks_of_many_images(
     if not _is_one_of_folders_of_images(listing, image_folder, mask_folder, images):
         return
     name_of_image = images[posixpath.basename(mask_folder)]
-    masks = [
-        posixpath.join(mask_folder, mask) for mask in sorted(listing.files_by_folder[mask_folder])
-    ]
+    names = _with_ending(sorted(listing.files_by_folder[mask_folder]), SOFT_MASK_ENDINGS)
+    masks = [posixpath.join(mask_folder, name) for name in names]
     if len(masks) > 1:
         image = posixpath.join(image_folder, name_of_image)
         masks_by_image = find_masks_of_images(listing.below())
