@@ -49,7 +49,9 @@ def choose_files(pairings: Sequence[Pairing], evidence: FileEvidence) -> FileCho
 
     compared = compare_with_companions(originals.pairings, originals.rivals, pairings, evidence)
 
-    repeating = find_repeating(compared.chosen)
+    both_are_named = evidence.given >= {"images", "masks"}
+    # If the user named the folders of both, all of them are meant.
+    repeating = None if both_are_named else find_repeating(compared.chosen)
     chosen = [pairing for pairing in compared.chosen if pairing != repeating]
     beaten = list_pairings(by_rules.beaten_sets)
     leftovers = find_leftovers(

@@ -61,7 +61,8 @@ def check_one_numbering(tree: VocTree) -> None:
     Raises:
       LayoutError: if a tool numbered the classes of each mask anew.
     """
-    if "/" not in tree.layout.mask_name or not tree.listing:
+    are_single_masks = any("/" in part.mask_name for part in tree.layout.folders())
+    if not are_single_masks or not tree.listing:
         return
     for tool in TOOLS:
         if tool.names_per_mask:
