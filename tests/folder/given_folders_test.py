@@ -3,6 +3,7 @@
 import json
 import pathlib
 
+import numpy as np
 import pytest
 from support import exports
 from support.folders import images_of, pairs_of, plan_of, proposed, refused, said_by, write
@@ -64,6 +65,14 @@ def test_a_relative_folder_may_be_named_by_whole_paths(tmp_path, monkeypatch):
     assert images_of(plan) == {"train": [*"abc"]}
 
 
+@pytest.mark.parametrize("text", ["photos,", ",photos", "photos,,photos"])
+@pytest.mark.parametrize("option", ["images", "masks"])
+def test_a_comma_beside_no_name_does_not_name_the_given_folder(tmp_path, option, text):
+    root = write(tmp_path, "abc photos/{}.jpg photos/{}.png", "abc other/{}.jpg other/{}.png")
+    words = f"option {option}: an empty name in '{text}'"
+    refused(root, words, ConfigError, **{option: text})
+
+
 def test_a_whole_path_elsewhere_is_refused_as_it_was_given(tmp_path):
     root = write(tmp_path / "set", PAIRS)
     other = write(tmp_path / "other", PAIRS) / "images"
@@ -108,6 +117,136 @@ def test_folders_of_polygons_are_named_as_those_of_masks(tmp_path, masks):
     plan = plan_to_build(tmp_path, name="x", masks=masks)
     expected = [*"abcd"] if "more" in masks else [*"abc"]
     assert images_of(plan) == {"train": expected}
+
+
+CITIES = [
+    "ab images/ulm/{}.jpg masks/ulm/{}.png",
+    "cde images/bonn/{}.jpg masks/bonn/{}.png",
+    "fgh images/jena/{}.jpg masks/jena/{}.png",
+]
+SPLITS_BELOW_HALVES = [
+    "ab images/train/{}.jpg masks/train/{}.png",
+    "cd images/val/{}.jpg masks/val/{}.png",
+    "ef images/test/{}.jpg masks/test/{}.png",
+]
+HALVES_BELOW_SPLITS = [
+    "ab train/images/{}.jpg train/masks/{}.png",
+    "cd val/images/{}.jpg val/masks/{}.png",
+]
+SCENES_IN_ONE_FOLDER_EACH = [
+    "ab ulm/{}.jpg ulm/{}.png",
+    "cd bonn/{}.jpg bonn/{}.png",
+    "ef jena/{}.jpg jena/{}.png",
+]
+HIVE = [
+    "ab images/split=train/{}.jpg masks/split=train/{}.png",
+    "cd images/split=val/{}.jpg masks/split=val/{}.png",
+]
+
+
+@pytest.mark.parametrize(
+    ("sets", "images", "masks", "expected"),
+    [
+        (CITIES, "images/ulm", "masks/ulm", "ab"),
+        (CITIES, "images/ulm", None, "ab"),
+        (CITIES, None, "masks/ulm", "ab"),
+        (CITIES, "images/ulm", "masks", "ab"),
+        (CITIES, "ulm", None, "ab"),
+        (CITIES, "images/ulm,images/bonn", None, "abcde"),
+        (CITIES, "images/ulm,images/bonn", "masks/ulm,masks/bonn", "abcde"),
+        (CITIES, "images", "masks", "abcdefgh"),
+        (SPLITS_BELOW_HALVES, "images/train", "masks/train", "ab"),
+        (SPLITS_BELOW_HALVES, None, "masks/train", "ab"),
+        (HALVES_BELOW_SPLITS, "train/images", "train/masks", "ab"),
+        (HALVES_BELOW_SPLITS, "train/images", None, "ab"),
+        (HALVES_BELOW_SPLITS, None, "train/masks", "ab"),
+        (SCENES_IN_ONE_FOLDER_EACH, "ulm", "ulm", "ab"),
+        (SCENES_IN_ONE_FOLDER_EACH, "ulm,bonn", "ulm,bonn", "abcd"),
+        (HIVE, "images/split=train", "masks/split=train", "ab"),
+    ],
+)
+def test_a_named_folder_is_never_widened_to_the_one_above_it(
+    tmp_path, sets, images, masks, expected
+):
+    root = write(tmp_path, *sets)
+    options = {"images": images, "masks": masks}
+    plan = plan_of(root, **{option: text for option, text in options.items() if text})
+    assert images_of(plan) == {"train": [*expected]}
+
+
+CITIES_WITH_TWO_MASKS = [
+    "ab images/ulm/{}.jpg masks_1/ulm/{}.png masks_2/ulm/{}.png",
+    "cd images/bonn/{}.jpg masks_1/bonn/{}.png masks_2/bonn/{}.png",
+    "ef images/jena/{}.jpg masks_1/jena/{}.png masks_2/jena/{}.png",
+]
+
+
+@pytest.mark.parametrize(
+    ("images", "expected"), [("images/ulm", "ab"), ("images/ulm,images/bonn", "abcd")]
+)
+def test_an_answer_to_a_question_does_not_widen_a_named_folder(tmp_path, images, expected):
+    root = write(tmp_path, *CITIES_WITH_TWO_MASKS)
+    text = refused(root, "2 ways to read the masks", images=images)
+    for _, options in proposed(text):
+        assert images_of(plan_of(root, **said_by(options))) == {"train": [*expected]}
+
+
+@pytest.mark.parametrize(
+    ("images", "expected"), [("images/ulm", "ab"), ("images/ulm,images/bonn", "abcd")]
+)
+def test_merging_the_masks_of_classes_does_not_widen_a_named_folder(tmp_path, images, expected):
+    for city, ids in {"ulm": "ab", "bonn": "cd", "jena": "ef"}.items():
+        for image_id in ids:
+            exports.put_image(tmp_path, f"images/{city}/{image_id}.jpg")
+            for index, name in {1: "disc", 2: "cup"}.items():
+                pixels = (exports.truth(image_id) == index).astype(np.uint8) * 255
+                exports.put_mask(tmp_path, f"{name}/{city}/{image_id}.png", pixels)
+    text = refused(tmp_path, "3 ways to read the masks", images=images, class_names=None)
+    _, options = proposed(text)[0]
+    plan = plan_to_build(tmp_path, name="x", **said_by(options))
+    assert images_of(plan) == {"train": [*expected]}
+
+
+@pytest.mark.parametrize("has_others", [False, True])
+def test_ids_are_the_same_whether_others_lie_beside_a_named_folder(tmp_path, has_others):
+    root = write(tmp_path, *(CITIES if has_others else CITIES[:1]))
+    plan = plan_of(root, images="images/ulm", masks="masks/ulm")
+    assert plan.splits == {"train": ["ulm/a", "ulm/b"]}
+
+
+SCENES_AND_ALL_OF_THEM = [
+    "ab a/images/{}.jpg a/masks/{}.png",
+    "cd b/images/{}.jpg b/masks/{}.png",
+    "ef c/images/{}.jpg c/masks/{}.png",
+    "abcd all/images/{}.jpg all/masks/{}.png",
+]
+
+
+def test_a_folder_that_is_named_in_both_options_is_read_though_it_repeats_names(tmp_path):
+    root = write(tmp_path, *SCENES_AND_ALL_OF_THEM)
+    for image in (tmp_path / "all").rglob("*.jpg"):
+        exports.picture(f"another {image.stem}").save(image)
+    folders = ["a", "b", "c", "all"]
+    images = ",".join(f"{folder}/images" for folder in folders)
+    masks = ",".join(f"{folder}/masks" for folder in folders)
+    plan = plan_of(root, images=images, masks=masks)
+    assert images_of(plan) == {"train": [*"aabbccddef"]}
+
+
+@pytest.mark.parametrize("is_named_as_parts", [False, True])
+def test_masks_that_labelme_numbered_anew_are_refused_in_parts_too(tmp_path, is_named_as_parts):
+    write(
+        tmp_path,
+        "ab train/{}_json/img.png train/{}_json/label.png",
+        "cd val/{}_json/img.png val/{}_json/label.png",
+    )
+    for mask in tmp_path.rglob("label.png"):
+        first_name = mask.parent.name
+        (mask.parent / "label_names.txt").write_text(f"_background_\n{first_name}\n")
+    folders = "train=train,val=val"
+    options = {"images": folders, "masks": folders} if is_named_as_parts else {}
+    patterns = {"image_name": "{id}/img.png", "mask_name": "{id}/label.png"}
+    refused(tmp_path, "label_names.txt: other names than in", **options, **patterns)
 
 
 def put_masks_and_coco(root, folder):

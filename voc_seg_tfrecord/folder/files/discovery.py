@@ -36,7 +36,6 @@ from voc_seg_tfrecord.folder.files.image_channels import (
 from voc_seg_tfrecord.folder.files.infixes import find_infix_pattern
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
-    arrange,
     patterns_of_others,
     relative,
 )
@@ -46,6 +45,7 @@ from voc_seg_tfrecord.folder.files.mask_contents import (
     check_pixels_are_classes,
 )
 from voc_seg_tfrecord.folder.files.masks_and_polygons import check_same_labels
+from voc_seg_tfrecord.folder.files.named_folders import arrange_as_named
 from voc_seg_tfrecord.folder.files.named_parts import (
     check_lone_name,
     lay_out_by_patterns,
@@ -207,9 +207,9 @@ def _find_mask_tree(given: GivenLayout) -> VocTree:
     if not choice.chosen:
         return _tree_without_pairs(given, pairings)
     check_lone_name(given)
-    arranged = arrange(given.listing, choice.chosen, given.endings)
+    arranged = arrange_as_named(given, choice.chosen)
     if arranged is None or choice.beside:
-        raise ask_which_sets(given.listing, choice, given.endings)
+        raise ask_which_sets(given, choice)
     return _tree_of_pairings(given, pairings, choice, arranged)
 
 
@@ -323,7 +323,7 @@ def _take_only_answer(given: GivenLayout, choice: FileChoice) -> FileChoice:
     Raises:
       QuestionError: if the user did not, or several answers are left.
     """
-    question = ask_which_files(given.listing, choice, given.endings)
+    question = ask_which_files(given, choice)
     if not is_answered(question, given.options):
         raise question
     all_pairings_left = (*choice.chosen, *choice.rivals)

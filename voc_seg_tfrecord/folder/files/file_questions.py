@@ -8,22 +8,23 @@ import posixpath
 from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, SPLIT, Layout, Part
 from voc_seg_tfrecord.folder.files.choice import FileChoice
 from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
-from voc_seg_tfrecord.folder.files.file_sets import FileSet, RoleEndings
+from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import find_split_word, replace_name
+from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
     FolderPair,
-    arrange,
     part_of,
     top_folders,
 )
 from voc_seg_tfrecord.folder.files.merge_proposals import KindOfMasks, propose_to_merge
+from voc_seg_tfrecord.folder.files.named_folders import arrange_as_named
 from voc_seg_tfrecord.folder.files.pairings import Pairing, are_apart
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
 
-def ask_which_files(listing: Listing, choice: FileChoice, endings: RoleEndings) -> QuestionError:
+def ask_which_files(given: GivenLayout, choice: FileChoice) -> QuestionError:
     """Returns the question which of several masks, or images, are meant.
 
     Rivals are pairings of which one is right: `images` with `masks_anna`, or with `masks_ben`. A
@@ -39,11 +40,11 @@ def ask_which_files(listing: Listing, choice: FileChoice, endings: RoleEndings) 
     readings = _group_rivals(choice.rivals)
     undisputed = _list_undisputed(choice)
     if not undisputed:
-        return _question(listing, readings, endings)
+        return _question(given, readings)
     complete_readings = [[*pairings, *undisputed] for pairings in readings]
-    if all(arrange(listing, pairings, endings) is not None for pairings in complete_readings):
-        return _question(listing, complete_readings, endings)
-    return _question(listing, [*readings, undisputed, *complete_readings], endings)
+    if all(arrange_as_named(given, pairings) is not None for pairings in complete_readings):
+        return _question(given, complete_readings)
+    return _question(given, [*readings, undisputed, *complete_readings])
 
 
 def _list_undisputed(choice: FileChoice) -> list[Pairing]:
@@ -96,7 +97,7 @@ def _without_split(name: str) -> str:
     return replace_name(name, word, SPLIT) if word else name
 
 
-def ask_which_sets(listing: Listing, choice: FileChoice, endings: RoleEndings) -> QuestionError:
+def ask_which_sets(given: GivenLayout, choice: FileChoice) -> QuestionError:
     """Returns the question which of several sets are meant, or whether all of them.
 
     If pairings lie beside the chosen ones, all chosen ones are one set, and each of the others is
@@ -111,7 +112,7 @@ def ask_which_sets(listing: Listing, choice: FileChoice, endings: RoleEndings) -
     all_together = [*choice.chosen, *choice.beside]
     if are_apart(all_together):
         sets.append(all_together)
-    return _question(listing, sets, endings)
+    return _question(given, sets)
 
 
 def is_answered(question: QuestionError, options: Mapping[str, str]) -> bool:
@@ -126,21 +127,19 @@ def is_answered(question: QuestionError, options: Mapping[str, str]) -> bool:
     return all(options.get(name) == value for name, value in alternative.options.items())
 
 
-def _question(
-    listing: Listing, readings: Sequence[Sequence[Pairing]], endings: RoleEndings
-) -> QuestionError:
+def _question(given: GivenLayout, readings: Sequence[Sequence[Pairing]]) -> QuestionError:
     """Returns the question between several readings of a folder.
 
     Of readings that the same options choose, only the first is an alternative.
     """
-    alternatives = _propose_to_merge(listing, readings, endings)
+    alternatives = _propose_to_merge(given, readings)
     for pairings in readings:
-        alternative = Alternative("", _options(listing, pairings, endings))
+        alternative = Alternative("", _options(given, pairings))
         if alternative not in alternatives:
             alternatives.append(alternative)
     wording = _word_question(readings)
     return QuestionError(
-        listing.root,
+        given.listing.root,
         alternatives,
         task=wording.task,
         expected=wording.expected,
@@ -149,7 +148,7 @@ def _question(
 
 
 def _propose_to_merge(
-    listing: Listing, readings: Sequence[Sequence[Pairing]], endings: RoleEndings
+    given: GivenLayout, readings: Sequence[Sequence[Pairing]]
 ) -> list[Alternative]:
     """Returns the alternatives that merge the masks of all readings; none if it cannot be meant.
 
@@ -162,8 +161,8 @@ def _propose_to_merge(
         masks: list[str] = []
         for pairing in pairings:
             masks += pairing.paths()[1]
-        kinds.append(KindOfMasks(_options_with_split(listing, pairings, endings), masks))
-    return propose_to_merge(listing, kinds)
+        kinds.append(KindOfMasks(_options_with_split(given, pairings), masks))
+    return propose_to_merge(given.listing, kinds)
 
 
 # The words of a question.
@@ -236,36 +235,49 @@ def _image_folders(pairings: Iterable[Pairing]) -> set[str]:
 # The options of an alternative.
 
 
-def _options(listing: Listing, pairings: Sequence[Pairing], endings: RoleEndings) -> dict[str, str]:
+def _options(given: GivenLayout, pairings: Sequence[Pairing]) -> dict[str, str]:
     """Returns the options that choose pairings."""
-    arranged = arrange(listing, pairings, endings)
+    arranged = arrange_as_named(given, pairings)
     if arranged is None:
         return _options_of_parts(pairings)
-    options = _options_of_set(listing, arranged)
-    if "image_name" not in options and _have_files_of_same_stems(listing, pairings):
+    options = _options_of_set(given.listing, arranged)
+    if "image_name" not in options and _have_files_of_same_stems(given.listing, pairings):
         ending = _only_image_ending(pairings)
         if ending:
             options["image_name"] = f"{ID}{ending}"
     return options
 
 
-def _options_with_split(
-    listing: Listing, pairings: Sequence[Pairing], endings: RoleEndings
-) -> dict[str, str]:
-    """Returns the options that choose pairings, with `{split}` in place of the names of parts."""
-    options = _options(listing, pairings, endings)
-    arranged = arrange(listing, pairings, endings)
+def _options_with_split(given: GivenLayout, pairings: Sequence[Pairing]) -> dict[str, str]:
+    """Returns the options that choose pairings, with `{split}` in place of the names of parts.
+
+    Where `{split}` would mean folders outside of those that the user named, the folders themselves
+    are named, without their parts. Several folders of masks keep their parts.
+    """
+    options = _options(given, pairings)
+    arranged = arrange_as_named(given, pairings)
     if arranged is None or not arranged.layout.parts:
         return options
-    for option in ("images", "masks"):
+    halves: tuple[Half, Half] = ("images", "masks")
+    for option in halves:
         templates = {
             replace_name(getattr(part, option), part.name, SPLIT) for part in arranged.layout.parts
         }
         if len(templates) != 1:
             return options
-        folder = posixpath.join(arranged.root, templates.pop())
-        options[option] = posixpath.normpath(folder)
+        folder = posixpath.normpath(posixpath.join(arranged.root, templates.pop()))
+        if given.means_others(option, folder):
+            if option == "masks" and len(arranged.layout.parts) > 1:
+                return _options(given, pairings)
+            folder = _folders_of_parts(arranged, option)
+        options[option] = folder
     return options
+
+
+def _folders_of_parts(arranged: ArrangedSet, half: Half) -> str:
+    """Returns the folders of all parts, with commas between them: `images/bonn,images/ulm`."""
+    folders = [posixpath.join(arranged.root, getattr(part, half)) for part in arranged.layout.parts]
+    return ",".join(map(posixpath.normpath, folders))
 
 
 def _options_of_parts(pairings: Sequence[Pairing]) -> dict[str, str]:

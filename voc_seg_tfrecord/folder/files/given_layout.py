@@ -121,7 +121,7 @@ class GivenLayout:
         if self.listing.is_folder(path):  # the name of a folder may have a comma
             return [NamedFolder("", path)]
         folders: list[NamedFolder] = []
-        for item in text.split(","):
+        for item in _cut_items(option, text):
             folders += self._folders_of_item(option, item)
         return folders
 
@@ -225,8 +225,8 @@ class GivenLayout:
         return [self._path_in_listing(item) for item in items if self._is_file(item)]
 
     def _items_of(self, text: str) -> list[str]:
-        """Returns the items of an option with commas between them; a name may have a comma too."""
-        return [text] if self._is_in_listing(text) else text.split(",")
+        """Returns the items of `masks` with commas between them; a name may have a comma too."""
+        return [text] if self._is_in_listing(text) else _cut_items("masks", text)
 
     def _is_file(self, text: str) -> bool:
         """Says whether a path that the user gave is one of a listed file."""
@@ -246,6 +246,11 @@ class GivenLayout:
         tops = [each.path for each in named] or [""]
         top = deepest_above(folder, tops)
         return None if top is None else folder.removeprefix(top).strip("/")
+
+    def means_others(self, half: Half, path: str) -> bool:
+        """Says whether a path, perhaps with `{split}`, means folders that the user did not name."""
+        folders = self._folders_of_name(path)
+        return any(self.path_below_named(half, folder) is None for folder in folders)
 
     @functools.cached_property
     def all_sets(self) -> PossibleSets:
@@ -317,6 +322,23 @@ class GivenLayout:
                 remedy="check the name",
             )
         return self._path_in_listing(text)
+
+
+def _cut_items(option: str, text: str) -> list[str]:
+    """Returns the items of an option with commas between them.
+
+    Raises:
+      ConfigError: if one is empty, which would name the given folder itself: `photos,`.
+    """
+    items = text.split(",")
+    if not all(item.strip() for item in items):
+        raise ConfigError(
+            f"option {option}",
+            found=f"an empty name in {text!r}",
+            expected="folders with one comma between two of them",
+            remedy="remove the comma; write . for the given folder itself",
+        )
+    return items
 
 
 def _without_named(files: FileSet, naming: Naming) -> FileSet:
