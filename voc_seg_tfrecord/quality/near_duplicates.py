@@ -22,6 +22,7 @@ import dataclasses
 
 import numpy as np
 
+from voc_seg_tfrecord.core.ranges import concatenate_ranges
 from voc_seg_tfrecord.formats.picture_signs import (
     ORIENTATIONS,
     SIGNS,
@@ -335,7 +336,7 @@ class _SortedSide:
         queries_at_once = _MAX_CANDIDATES_AT_ONCE // _MAX_CANDIDATES_PER_KEY
         for begin in range(0, len(numbers), queries_at_once):
             part = slice(begin, begin + queries_at_once)
-            places = _concatenate_ranges(starts[part], counts[part])
+            places = concatenate_ranges(starts[part], counts[part])
             yield np.repeat(numbers[part], counts[part]), self.numbers[places]
 
 
@@ -348,10 +349,3 @@ def _sort_by_key(words: np.ndarray) -> _SortedSide:
 def _key_of(words: np.ndarray) -> np.ndarray:
     """Returns the keys of words, uint32 `[N]`."""
     return (words >> np.uint64(_WORD_BITS - _KEY_BITS)).astype(np.uint32)
-
-
-def _concatenate_ranges(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Returns `starts[0], starts[0] + 1, ...`, `counts[0]` of them, then those of the next ones."""
-    ends = np.cumsum(counts)
-    shift = starts - (ends - counts)
-    return np.arange(ends[-1]) + np.repeat(shift, counts)

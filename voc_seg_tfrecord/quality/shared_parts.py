@@ -16,6 +16,7 @@ import itertools
 
 import numpy as np
 
+from voc_seg_tfrecord.core.ranges import concatenate_ranges
 from voc_seg_tfrecord.quality.keypoints import (
     KEYPOINTS_PER_IMAGE,
     MIRRORED_SIGNS,
@@ -170,9 +171,7 @@ def _pairs_of_equal_values(first: np.ndarray, second: np.ndarray) -> tuple[np.nd
     # Pair number p of a value is its first index p // n and its second index p % n.
     pair_counts = pair_counts[chosen]
     value_of_pair = np.repeat(chosen, pair_counts)
-    number_within = np.arange(len(value_of_pair)) - np.repeat(
-        np.cumsum(pair_counts) - pair_counts, pair_counts
-    )
+    number_within = concatenate_ranges(0, pair_counts)
     down, across = np.divmod(number_within, second_counts[value_of_pair])
     first_indices = first_order[first_starts[value_of_pair] + down]
     second_indices = second_order[second_starts[value_of_pair] + across]

@@ -10,6 +10,7 @@ from typing import NamedTuple, SupportsInt
 
 import numpy as np
 
+from voc_seg_tfrecord.core.ranges import concatenate_ranges
 from voc_seg_tfrecord.reading.balance import Balance
 
 
@@ -52,8 +53,7 @@ class EpochOrder:
         times = self._count_copies(rng)
         # Times of 2, 1, 0 give the numbers 0, 0, 1 and the copies 0, 1, 0.
         numbers = np.repeat(np.arange(self.count), times)
-        position_of_copy_0 = np.repeat(np.cumsum(times) - times, times)
-        copies = np.arange(len(numbers)) - position_of_copy_0
+        copies = concatenate_ranges(0, times)
         order = self._permutation(rng)
         if self.balance is not None and self.shuffle:
             order = separate_copies(order, numbers, self.per_batch, rng)
