@@ -359,7 +359,7 @@ def _split_at_dedent(body: str) -> tuple[str, str, str]:
 
 def _items(section: str) -> str:
     """Returns the items of a section, `name: text`, as a list; other text as it is."""
-    items = re.findall(r"^(\*{0,2}\w+): (.*(?:\n(?: .*)?)*)", section, re.M)
+    items = re.findall(r"^(\*{0,2}[\w.]+): (.*(?:\n(?: .*)?)*)", section, re.M)
     if not items or not section.startswith(items[0][0]):
         return section
     return "\n".join(f"- `{name}`: {' '.join(text.split())}" for name, text in items)

@@ -128,7 +128,7 @@ class SteppingAroundBuilder(  # TFDS has no types
             ...
 
     def open_source(self, dl_manager: tfds.download.DownloadManager) -> Source:
-        """Finds the files of every split and checks its list, before the first record is made."""
+        """Finds the files of each split and checks its list before any record is made."""
         raise NotImplementedError
 
     @property
@@ -194,7 +194,8 @@ class SteppingAroundBuilder(  # TFDS has no types
 
         Args:
           download_config: see TFDS.
-          workers: how many processes make the examples; by default as many as are fastest.
+          workers: number of processes that make the examples; by default one for each 3,000 images,
+            at most one per core.
           file_format: only `tfrecord`.
           **options: see TFDS.
 

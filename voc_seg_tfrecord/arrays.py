@@ -45,11 +45,11 @@ def center_crop_or_pad(example: Mapping[str, Any], size: Size) -> dict[str, Any]
 
     Args:
       example: image uint8 `[H, W, 3]`, masks uint8 `[H, W, 1]`.
-      size: size of the result.
+      size: height and width of the result, or one number for both.
 
     Returns:
-      The example with image and masks `[height, width, channels]`, the same pixels that
-      `pipeline.center_crop_or_pad` gives.
+      The example with image and masks `[height, width, channels]`, with the same pixels as from
+      `pipeline.center_crop_or_pad`.
     """
     canvas = _size_array(size)
     middle = np.abs(_size_of(example) - canvas) // 2
@@ -63,7 +63,7 @@ def random_crop_or_pad(
 
     Args:
       example: image uint8 `[H, W, 3]`, masks uint8 `[H, W, 1]`.
-      size: size of the result.
+      size: height and width of the result, or one number for both.
       rng: the random generator; Grain's `random_map` gives one per example.
 
     Returns:
@@ -87,20 +87,20 @@ def random_scaled_crop(
 ) -> dict[str, Any]:
     """Random scale, then random crop or pad, then random flip, as DeepLab trains.
 
-    The image is resized bilinearly, masks take the nearest pixel, by the rule of
-    `pipeline.random_scaled_crop`. Only what the crop will show is resized.
+    The image is resized bilinearly, and masks take the nearest pixel, as in
+    `pipeline.random_scaled_crop`. Only the pixels of the crop are resized.
 
     Args:
       example: image uint8 `[H, W, 3]`, masks uint8 `[H, W, 1]`.
-      size: size of the result.
+      size: height and width of the result, or one number for both.
       rng: the random generator; Grain's `random_map` gives one per example.
       scales: the smallest and the largest factor (0.5 and 2).
-      step: difference between neighboring factors; 0 allows any number between. By default
-        0.25 if both ends are multiples of it, and else 0.
+      step: difference between possible factors; 0 allows any factor between the ends. By default
+        0.25 if both ends are multiples of 0.25, otherwise 0.
       flip: whether to flip with probability 0.5 (True).
-      out: arrays of the result's shapes and dtypes by feature name, such as parts of a batch.
-        Image and masks are written into them; by default into new arrays.
-      resize_image: how the image is resized; by default as described.
+      out: the arrays to write image and masks into, by feature name, such as slices of a batch.
+        They have the shapes and dtypes of the result. By default arrays are new.
+      resize_image: the function that resizes the image; by default bilinear, as above.
 
     Returns:
       The example with image and masks `[height, width, channels]`.

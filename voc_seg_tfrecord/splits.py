@@ -45,8 +45,8 @@ class CrossValidationRound:
     """One round of k-fold cross-validation, in which one fold is used for validation.
 
     Attributes:
-      number: from 0.
-      train: the split to train on, all other folds, such as `fold_1+fold_2`.
+      number: number of the round, from 0.
+      train: the split to train on: all other folds, such as `fold_1+fold_2`.
       validation: the split to validate on, such as `fold_0`.
     """
 
@@ -58,12 +58,12 @@ class CrossValidationRound:
 def cross_validation(
     dataset: BuiltDataset, *, data_dir: PathLike | None = None
 ) -> tuple[CrossValidationRound, ...]:
-    """Returns the rounds of a dataset that was built with folds, one for each.
+    """Returns the rounds of a dataset that was built with folds, one round for each fold.
 
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/mine`, or the
         path of its folder.
-      data_dir: the folder of datasets, for a name; TFDS's by default.
+      data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Raises:
       ConfigError: if the dataset has no folds.
@@ -85,16 +85,16 @@ def cross_validation(
 
 
 def val_outside_sbd_train(sbd: PathLike) -> tuple[str, ...]:
-    """Returns VOC2012 val without SBD train: the 904 ids that a model trained on SBD may see.
+    """Returns VOC2012 val without SBD train: the 904 ids on which to score a model of SBD train.
 
     Args:
       sbd: SBD's folder `dataset`, with its own `train.txt`, or `train.txt` itself.
 
     Raises:
-      SourceError: if the list is not there.
+      SourceError: if the list is missing.
 
     References:
-      Published count: 904, as SBD train holds 545 of VOC2012 val's 1449.
+      The published count is 904, because SBD train has 545 of the 1449 ids of VOC2012 val.
     """
     sbd_ids = set(read_sbd_ids(sbd, "train"))
     return tuple(image_id for image_id in ids("voc2012_val") if image_id not in sbd_ids)
@@ -104,19 +104,19 @@ def only(dataset: Any, wanted: IdList, *, partial: bool = False) -> Any:
     """Keeps the examples whose id is in a list.
 
     Args:
-      dataset: what `voc_seg_tfrecord.data_source` returns; or a `tf.data.Dataset` of example
+      dataset: a source of `voc_seg_tfrecord.data_source`; or a `tf.data.Dataset` of example
         dictionaries with `image/filename`, neither batched nor repeated. A `tf.data.Dataset` is
-        read through once to see which ids it has; `load` and `voc_seg_tfrecord.pipeline` decode
-        nothing for that.
-      wanted: the name of a list, such as `semi_92`, or image ids.
-      partial: whether the dataset may lack ids of the list (False).
+        read, and decoded, once more to find its ids; `load` and `voc_seg_tfrecord.pipeline` find
+        ids without decoding.
+      wanted: the name of a published list, such as `semi_92`, or image ids.
+      partial: whether ids of the list may be missing in the dataset (False).
 
     Returns:
-      The same kind: a `tf.data.Dataset`, or a data source.
+      A `tf.data.Dataset` or a data source, like `dataset`.
 
     Raises:
-      ConfigError: if examples have no `image/filename`, or the dataset lacks ids of the list
-        and `partial` is False.
+      ConfigError: if examples have no `image/filename`, or ids of the list are missing and
+        `partial` is False.
     """
     selected, _ = _divide(dataset, wanted, partial)
     return selected
@@ -128,10 +128,10 @@ def labeled_unlabeled(dataset: Any, labeled: IdList, *, partial: bool = False) -
     Args:
       dataset: as in `only`.
       labeled: the labeled part, as `wanted` in `only`.
-      partial: whether the dataset may lack ids of the list (False).
+      partial: whether ids of the list may be missing in the dataset (False).
 
     Returns:
-      The labeled part; and all other examples, without the features of `LABELS`.
+      The labeled part, and all other examples without masks and other labels.
 
     Raises:
       ConfigError: as in `only`.
@@ -160,14 +160,14 @@ def load(
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
-      split: the split that holds them, such as `train`.
-      wanted: the name of a list, such as `semi_92`, or image ids.
-      partial: whether the split may lack ids of the list (False).
-      data_dir: the folder of datasets, for a name; TFDS's by default.
+      split: the split that holds the images, such as `train`.
+      wanted: the name of a published list, such as `semi_92`, or image ids.
+      partial: whether ids of the list may be missing in the split (False).
+      data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
       **read: further arguments of `builder.as_dataset`, such as `shuffle_files`.
 
     Raises:
-      ConfigError: if the split lacks ids of the list and `partial` is False.
+      ConfigError: if ids of the list are missing in the split and `partial` is False.
     """
     import tensorflow as tf
     import tensorflow_datasets as tfds

@@ -56,7 +56,7 @@ class Builder(SteppingAroundBuilder):
         )
 
     def stored_config(self) -> dict[str, Any]:
-        """Returns the config without what changes no byte of the dataset."""
+        """Returns the fields of the config that the bytes of the dataset depend on."""
         stored: dict[str, Any] = json.loads(self.builder_config.to_json())
         stored.pop("trust_images", None)
         if stored.get("version") == str(self.VERSION):
@@ -91,7 +91,7 @@ class Builder(SteppingAroundBuilder):
                 yield example.key, dict(example.features)
 
     def open_source(self, dl_manager: tfds.download.DownloadManager) -> Source:
-        """Finds the files of every split and checks its list, before the first record is made."""
+        """Finds the files of each split and checks its list before any record is made."""
         # Imported here, as what is built is read without them.
         from voc_seg_tfrecord.sources.fetcher import Fetcher
         from voc_seg_tfrecord.sources.open import open_source

@@ -27,20 +27,20 @@ def compute(
     progress: bool = False,
     data_dir: PathLike | None = None,
 ) -> dict[str, Stats]:
-    """Reads each record of the splits once and counts.
+    """Reads each record of the splits once, and counts pixels, images and objects.
 
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
       splits: names of splits (all).
       progress: whether to show one progress bar per split on standard error.
-      data_dir: the folder of datasets, for a name; TFDS's by default.
+      data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Returns:
-      One `Stats` per split. Add two for the statistics of both splits together.
+      One `Stats` per split. The sum of two, `a + b`, has the statistics of both splits.
 
     Raises:
-      ConfigError: if voc_seg_tfrecord did not build the dataset.
+      ConfigError: if this package did not build the dataset.
       RecordError: if a record cannot be read.
     """
     builder = as_builder(dataset, data_dir)
@@ -107,8 +107,8 @@ def count_objects(mask: np.ndarray, instances: np.ndarray) -> npt.NDArray[np.int
       instances: object numbers, uint8 `[H, W]`; 0 and 255 are not objects.
 
     Returns:
-      Objects per mask value, int64 `[256]`. An object has the class that most of its pixels
-      have, void left out; an object whose pixels are all void is not counted.
+      Objects per mask value, int64 `[256]`. An object has the class of most of its pixels, void not
+      counted. An object of void alone is not counted.
     """
     return np.bincount(find_objects(mask, instances)[:, 1], minlength=256)
 

@@ -66,18 +66,18 @@ class Side:
     """One split or one list.
 
     Attributes:
-      name: for the report.
-      role: `TRAIN`, `EVALUATION`, or empty if it is unknown.
-      sha256_by_id: the SHA-256 of each image file; empty text if only the id is known.
-      signs_by_id: the signs of each image that has some, uint8 `[32]`; empty if there are no
-        images to compare. See `formats.picture_signs`.
-      source: the dataset's folder or the file of a list or an index, which tells apart two sides
-        of one name; empty for a list of the package.
-      left_out_by_id: why each image without signs is not compared.
-      read_files: yields ids with their image files, for some of the ids; None if the images are not
-        at hand.
+      name: its name in the report.
+      role: `TRAIN`, `EVALUATION`, or empty if unknown.
+      sha256_by_id: the SHA-256 of each image file; an empty text if only the id is known.
+      signs_by_id: the perceptual hash of each image, uint8 `[32]`; images without structure have
+        none. Empty if only ids are known.
+      source: the folder of the dataset, or the file of a list or an index, to distinguish two sides
+        of the same name; empty for a list of the package.
+      left_out_by_id: the reason why an image has no perceptual hash.
+      read_files: a function that yields given ids with their image files; None if there are no
+        images.
       keypoints_by_id: the packed keypoints of each image, uint8 `[24, 9]`; empty unless shared
-        parts are sought. See `quality.keypoints`.
+        parts are searched for.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Side:
 
     @property
     def signs(self) -> np.ndarray:
-        """The signs of its images in the order of `signs_by_id`, uint8 `[N, 32]`."""
+        """The perceptual hashes in the order of `signs_by_id`, uint8 `[N, 32]`."""
         signs = np.array([*self.signs_by_id.values()], np.uint8)
         return signs.reshape(-1, SIGN_BYTES)
 
@@ -108,7 +108,7 @@ class Side:
 
 @dataclasses.dataclass(frozen=True)
 class SimilarPair:
-    """Two images, one of each side, that show the same picture or a neighbor in other bytes.
+    """Two images, one of each side, in different files, that show the same picture or neighbors.
 
     Attributes:
       first_id: the image of the first side.
@@ -116,10 +116,10 @@ class SimilarPair:
       level: `near_duplicates.SAME_PICTURE` or `near_duplicates.SAME_PICTURE_OR_NEIGHBOR`.
       transformation: what turns the first image into the second, a name in
         `picture_signs.ORIENTATIONS`.
-      different_bits: how many of 255 signs differ.
-      is_confirmed: whether the pixels of both images agree, as those of a copy and of some
-        neighbors do; None if they are not compared, because an image is not at hand or 2,000 pairs
-        of the two sides are nearer.
+      different_bits: number of bits that differ, of the 255 of the perceptual hash.
+      is_confirmed: whether the pixels of both images agree, as those of copies and of some
+        neighbors do. None if they were not compared: an image file is missing, or 2,000 pairs of
+        the two sides are more similar.
     """
 
     first_id: str
@@ -137,9 +137,9 @@ class PartPair:
     Attributes:
       first_id: the image of the first side.
       second_id: the image of the second side.
-      agreements: how many keypoints agree on what was done; see `quality.shared_parts`.
-      transformation: how the part was turned, as in `SimilarPair`.
-      is_confirmed: whether the pixels of the part agree; None if the images are not at hand.
+      agreements: number of keypoints that agree on the transformation.
+      transformation: how the part was mirrored or rotated, as in `SimilarPair`.
+      is_confirmed: whether the pixels of the part agree; None if the image files are missing.
     """
 
     first_id: str
@@ -156,15 +156,16 @@ class Overlap:
     Attributes:
       first: one side.
       second: the other.
-      shared_ids: ids that both sides have, in VOC2012's form, ascending.
+      shared_ids: ids that both sides have, in VOC2012's form (`voc2012_id`), ascending.
       same_file_pairs: pairs of ids, one of each side, whose image files have the same bytes.
-      differing_ids: those of `shared_ids` whose image files differ between the sides.
-      example_ids: the examples of the second side that are in the first, by the rules at the top
-        of this module; ids in VOC2012's form, ascending.
-      similar_pairs: each image of either side with the image of the other that is nearest to it,
-        if these show the same picture or neighbors, though their files differ; the nearest first.
-      part_pairs: images that share a part, and are none of the pairs above; only if they were
-        sought by `leak_parts`. Those of most agreements come first.
+      differing_ids: those of `shared_ids` whose image files differ.
+      example_ids: the examples of the second side that are in the first: those of
+        `same_file_pairs`, and those of `shared_ids` that name the same photo; in VOC2012's form,
+        ascending.
+      similar_pairs: each image with the most similar image of the other side, if both show the same
+        picture or neighbors in different files; the most similar first.
+      part_pairs: images that share a part and are in no pair above, the one with most agreements
+        first; empty unless shared parts were searched for.
     """
 
     first: Side
@@ -185,7 +186,7 @@ class Overlap:
 
     @property
     def example_count(self) -> int:
-        """How many examples of the second side are in the first."""
+        """The number of examples of the second side that are in the first."""
         return len(self.example_ids)
 
     @property
@@ -204,10 +205,10 @@ def voc2012_id(image_id: str) -> str:
 
 
 def guess_role(name: str) -> str:
-    """Returns what a split or a list of this name is used for; empty if the name does not tell.
+    """Returns the role of a split or a list by its name; empty if the name is ambiguous.
 
     `my_train`, `trainval` and `trainaug` are for training, `val2017` and `seg11valid` for
-    evaluation. `train_test` could be either, and `interval` is no split.
+    evaluation. `train_test` is ambiguous, and `interval` names no split: both give an empty text.
     """
     if name in named_lists():
         return named_lists()[name].role
@@ -230,8 +231,8 @@ def read_list_file(path: PathLike, name: str = "", role: str = "") -> Side:
 
     Args:
       path: the file.
-      name: of the side, for the report; by default the path.
-      role: `TRAIN` or `EVALUATION`; by default the one that the file's name tells.
+      name: its name in the report; by default the path.
+      role: `TRAIN` or `EVALUATION`; by default as `guess_role` finds in the file's name.
     """
     file = epath.Path(path)
     ids = parse_ids(File.read(file, ListError).data, file)
@@ -250,13 +251,13 @@ def read_splits(
     progress: bool = False,
     parts: bool = False,
 ) -> list[Side]:
-    """Returns one side per split of a built dataset; reads all their records once.
+    """Reads all records of some splits of a built dataset; returns one side per split.
 
     Args:
-      builder: of the dataset.
+      builder: the builder of the dataset.
       splits: names of its splits.
       progress: whether to show a progress bar.
-      parts: whether to describe the parts of images, too; see `leak_parts`.
+      parts: whether to find keypoints too, by which images that share a part are found (False).
 
     Raises:
       MissingPackageError: if `parts` is given and OpenCV is not installed.
@@ -345,8 +346,7 @@ def _read_image(record: Record, *, parts: bool) -> _ReadImage:
 def find_overlap(first: Side, second: Side) -> Overlap:
     """Compares two sides.
 
-    If the images of both are at hand, those of the 2,000 nearest pairs of the same picture or
-    neighbors are read again, and their pixels are compared.
+    If both sides have image files, the pixels of the 2,000 most similar pairs are compared, too.
     """
     first_sha256s = _sha256_by_voc2012_id(first)
     second_sha256s = _sha256_by_voc2012_id(second)
@@ -470,8 +470,8 @@ def _compare_pixels(first: Side, second: Side, pairs: Sequence[SimilarPair]) -> 
 def compare(firsts: Iterable[Side], seconds: Iterable[Side]) -> list[Overlap]:
     """Compares each side of one group with each side of another.
 
-    Leaks come first, then those that share most. A split is not compared with itself, and no
-    two splits are compared twice. Splits of one name in two folders are different splits.
+    Leaks come first, then the pairs of sides that share most. A split is not compared with itself,
+    and two splits are compared once. Splits of the same name in two folders are different splits.
     """
     overlaps: dict[frozenset[tuple[str, str]], Overlap] = {}
     for first, second in itertools.product(firsts, seconds):

@@ -53,7 +53,8 @@ class PinnedComparison:
       faults: what differs.
       checked: a sentence about what agrees, what differs and what was not checked; empty if
         nothing is pinned for data like this.
-      published_as: which published list or masks a hash belongs to, by field of the fingerprint.
+      published_as: the name of the published list or masks with the same hash, by field of the
+        fingerprint.
     """
 
     faults: tuple[str, ...]

@@ -264,7 +264,7 @@ def _read_split(
     """Reads the items of a split, and returns an iterator over them with their records.
 
     Args:
-      builder: of the dataset.
+      builder: the builder of the dataset.
       source: its source.
       split: the split.
       title: of the progress bar.

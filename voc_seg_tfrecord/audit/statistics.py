@@ -27,14 +27,14 @@ class Stats:
     Attributes:
       class_names: the classes, in mask order.
       ids: the image ids, in the order of the records.
-      pixels: how many pixels each class has, int64 `[C]`.
-      images: how many images each class is in, int64 `[C]`.
-      image_pixels: how many pixels without void those images have, int64 `[C]`.
-      objects: how many objects each class has, int64 `[C]`; None without instance masks.
-      void: how many pixels are void.
+      pixels: number of pixels of each class, int64 `[C]`.
+      images: number of images that have each class, int64 `[C]`.
+      image_pixels: number of pixels of those images, void not counted, int64 `[C]`.
+      objects: number of objects of each class, int64 `[C]`; None without instance masks.
+      void: number of void pixels.
       sizes: height and width of each image, int64 `[N, 2]`.
-      bands: of each band of the images the number of finite values that are not void, their sum
-        and that of their squares, float64 `[3, bands]`; None of RGB of 8 bits.
+      bands: for each band, the number of finite values outside void, their sum, and the sum of
+        their squares, float64 `[3, bands]`; None for 8-bit RGB.
     """
 
     class_names: tuple[str, ...]
@@ -77,9 +77,9 @@ class Stats:
         )
 
     def band_means(self) -> npt.NDArray[np.float64] | None:
-        """Returns the mean of each band, float64 `[bands]`; None of RGB of 8 bits.
+        """Returns the mean of each band, float64 `[bands]`; None for 8-bit RGB.
 
-        Void is left out, as it often has no data. The mean of no pixel is NaN.
+        Void pixels do not count, because they often have no data. A band without pixels gives NaN.
         """
         if self.bands is None:
             return None
@@ -87,7 +87,7 @@ class Stats:
         return total / np.where(count == 0, np.nan, count)
 
     def band_deviations(self) -> npt.NDArray[np.float64] | None:
-        """Returns the standard deviation of each band, as `band_means`."""
+        """Returns the standard deviation of each band, float64 `[bands]`; see `band_means`."""
         if self.bands is None:
             return None
         count, total, total_of_squares = self.bands
@@ -113,7 +113,7 @@ class Stats:
 
     @property
     def id_list(self) -> str:
-        """The name of the list of papers that has these ids, such as `voc2012_train`, if any."""
+        """The name of the published list of these ids, such as `voc2012_train`; empty if none."""
         return identify(self.ids_sha256)
 
     def median_frequency_weights(self) -> npt.NDArray[np.float32]:
@@ -154,7 +154,7 @@ class Stats:
         return [(int(sizes[i, 0]), int(sizes[i, 1]), int(images[i])) for i in order]
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns everything as values that JSON can hold."""
+        """Returns everything as values for JSON."""
         document: dict[str, Any] = {
             "examples": len(self.ids),
             "ids_sha256": self.ids_sha256,

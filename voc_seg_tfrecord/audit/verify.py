@@ -27,13 +27,13 @@ from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """Something that is wrong in a record, a split or the files of a dataset.
+    """A fault of a record, a split or the files of a dataset.
 
     Attributes:
       split: the split; empty if a file belongs to no split.
       id: the record's id; empty if no single record is wrong.
       found: what is wrong.
-      is_missing: whether the record is not there, which more than one check may find.
+      is_missing: whether the record is missing, which several checks may find.
     """
 
     split: str
@@ -51,12 +51,13 @@ class SplitReport:
     """The result of verifying one split.
 
     Attributes:
-      fingerprint: of its examples.
-      ids_sha256: the digest of its image ids; for tiles, of the ids of the complete images.
-      faults: in order of id.
-      facts: a sentence about what agrees with the pinned facts of a release and what could not
-        be compared; empty if nothing is pinned for data like this.
-      published_as: which published list or masks a hash belongs to, by field of the fingerprint.
+      fingerprint: sha256 over the examples of the split.
+      ids_sha256: sha256 of the image ids; for tiles, of the ids of the complete images.
+      faults: the faults, in the order of the ids.
+      facts: a sentence about which pinned facts of a release agree, and which could not be
+        compared; empty if no release has such data.
+      published_as: the name of the published list or masks with the same hash, by field of the
+        fingerprint.
     """
 
     fingerprint: fingerprint.Fingerprint
@@ -79,11 +80,11 @@ class VerificationReport:
     """The result of verifying a dataset.
 
     Attributes:
-      splits: one report per split.
-      fingerprint: sha256 of the complete dataset.
-      archives: `filename` and `sha256` of each archive that the dataset was built from, if its
-        sha256 was verified at build.
-      has_sums: whether the dataset has SHA256SUMS, with which its files were compared.
+      splits: one `SplitReport` per split.
+      fingerprint: sha256 over the complete dataset.
+      archives: `filename` and `sha256` of each archive of the source whose sha256 the build
+        verified.
+      has_sums: whether its files were compared with SHA256SUMS.
       files: faults of files that belong to no split.
     """
 
@@ -110,7 +111,7 @@ class VerificationReport:
 
     @property
     def faults(self) -> list[Fault]:
-        """All faults: those of files, then split after split."""
+        """All faults: first those of files, then those of each split."""
         faults = list(self.files)
         for split in self.splits.values():
             faults += split.faults
@@ -124,28 +125,28 @@ def verify(
     progress: bool = False,
     data_dir: PathLike | None = None,
 ) -> VerificationReport:
-    """Reads every record once and reports what is wrong with it.
+    """Reads every record once and reports all faults.
 
     1. The files are compared with SHA256SUMS in both directions, if it is there.
-    2. Each record is checked in itself, by the checks of `record`: what passes them can be read to
-       the end by `tfds.load`, `pipeline`, and the commands.
-    3. The records of a split are checked together: their number, the digest of their ids, ids that
-       are there twice, and tiles that are missing.
-    4. With a source, each record is compared with the one that its files give, and the ids with
-       the tree's lists.
-    5. Counts, ids and masks of a release are compared with `checksums/splits.tsv`, see
-       `pinned_facts`.
+    2. Each record is checked alone. If it passes, `tfds.load`, `pipeline` and the commands can read
+       it.
+    3. The records of a split are checked together: their number, the sha256 of their ids, duplicate
+       ids, and missing tiles.
+    4. With a source, each record is compared with the one made from its source files, and the ids
+       with the source's lists.
+    5. Counts, ids and masks of a release are compared with its pinned facts.
 
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
-      source: what it was built from, as `find_originals` returns it.
+      source: the records made from the source, as `audit.source_records.find_originals` returns
+        them.
       progress: whether to show one progress bar per split on standard error.
-      data_dir: the folder of datasets, for a name; TFDS's by default.
+      data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Returns:
-      The report. It has no faults if all that could be checked is right; see `SplitReport.facts`
-      for what could not.
+      The report. It has no faults if every check passed; `SplitReport.facts` has what could not be
+      checked.
 
     Raises:
       ConfigError: if the dataset cannot be verified.

@@ -43,7 +43,7 @@ class EarlierBuild:
 
         Args:
           name: the dataset, as `open_built` takes it.
-          data_dir: the folder of all datasets; TFDS's default if not given.
+          data_dir: the folder of all datasets; by default TFDS's.
 
         Raises:
           ConfigError: if there is no such dataset, or if it is a release or does not say how it was

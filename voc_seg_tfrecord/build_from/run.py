@@ -52,10 +52,11 @@ def build_source(
       config: the config.
       data_dir: where to write; TFDS's default if not given.
       num_shards: number of shards per split; TFDS chooses by default.
-      overwrite: whether to replace a dataset that exists.
+      overwrite: whether to replace an existing dataset.
       manual_dir: the folder with a release's tree or archive, if there is no source.
       download_dir: where downloads are kept; TFDS's default, below `data_dir`, if not given.
-      workers: how many processes make the examples; by default as many as are fastest.
+      workers: number of processes that make the examples; by default one for each 3,000 images, at
+        most one per core.
       version: the dataset's version, if the config does not name it; 1.0.0 by default.
       may_be_built: whether a dataset that exists is returned if a build would make the same.
 
@@ -229,34 +230,35 @@ def from_arrays(
     data_dir: PathLike | None = None,
     **options: Any,
 ) -> Builder:
-    """Builds a dataset from arrays, or returns it if it was built from equal ones before.
+    """Builds a dataset from arrays, or returns the dataset that equal arrays made before.
 
-    With one split each array is written as soon as it is drawn, so an iterator may hold more
-    than fits into memory. Ratios need all arrays in memory first.
+    With one split, each array is written as soon as it comes, so an iterator may give more arrays
+    than fit into memory. With ratios, all arrays are held in memory first.
 
     Args:
       images: uint8 `[H, W]`, `[H, W, 1]` or `[H, W, 3]` each; sizes may differ.
-      masks: integers `[H, W]` or `[H, W, 1]` each: class index, 255 is void, and so are the
-        masked pixels of a masked array. If there are two classes, and no value but 0 and 255, then
-        255 is the second class, as in `build`; 255 alone is refused.
-      labels: a class index for each image, in place of masks: whole numbers.
+      masks: integers `[H, W]` or `[H, W, 1]` each: class indices, and 255 for void. Masked pixels
+        of a masked array are void too. If there are two classes, and 0 and 255 are the only values,
+        255 is the second class, as in `build`. Masks of 255 alone are refused.
+      labels: the class index of each image, an integer, in place of masks.
       filenames: a name for each image; `00000000.png` and so on by default.
-      name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
-      class_names: in the order of the indices; `['voc']` for VOC's. With masks a name such as
-        `void` or `ignore` is no class, and its pixels are void (255).
-      splits: ratios by which images are assigned to splits by a hash of their names; by default
-        all images are in `train`.
-      seed: seed for assigning images to splits by ratio.
+      name: the config's name; the dataset is called `voc_seg_tfrecord/<name>`.
+      class_names: the classes in the order of their indices; `['voc']` for VOC's 21. With masks, a
+        name such as `void` or `ignore` is not a class: its pixels are void (255).
+      splits: the ratio of each split, such as `{'train': 0.8, 'test': 0.2}`. A hash of its name
+        assigns each image to a split. By default all images are in `train`.
+      seed: seed for assigning images to splits.
       data_dir: where to write; TFDS's default if not given.
-      **options: see `build_source`.
+      **options: `num_shards`, `overwrite` and `version`, as in `builder_from_tree`.
 
     Returns:
-      The builder of the dataset, built.
+      The builder of the built dataset.
 
     Raises:
-      VocSegError: if an array is of another dtype or shape, a value is no class, or there
-        are not as many masks or labels as images; or if 255 would be the second class, and masks
-        come from an iterator, of which the first ones are written when the last one is seen.
+      VocSegError: if an array has another dtype or shape, a value is not a class, or the numbers of
+        images and of masks or labels differ. Also if there are two classes and masks from an
+        iterator hold 255 but no 1: the first masks are written before the last one is read, so 255
+        may be void or the second class.
     """
     check_name(name)
     if (masks is None) == (labels is None):

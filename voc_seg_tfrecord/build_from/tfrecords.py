@@ -50,7 +50,7 @@ def import_records(
 
     Args:
       files: files, folders or patterns; gzip-compressed ones too.
-      name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
+      name: the config's name; the dataset is called `voc_seg_tfrecord/<name>`.
       class_names: in the order of the masks' values, or of the labels; `['voc']` for VOC's. A
         name such as `void` or `ignore` is no class, and its pixels are void (255).
         Leave it out for records with neither mask nor label.
@@ -69,10 +69,10 @@ def import_records(
       seed: seed for assigning records to splits by ratio.
       data_dir: where to write; TFDS's default if not given.
       note: called with each sentence that the user should read; by default a warning.
-      **options: see `build_source`.
+      **options: `num_shards`, `overwrite`, `version`, `workers`; see `builder_from_tree`.
 
     Returns:
-      The builder of the dataset, built.
+      The builder of the built dataset.
 
     Raises:
       VocSegError: if a file or record is damaged or of no known layout, naming it.

@@ -52,23 +52,25 @@ def builder_from_tree(
     verbose: bool = True,
     **options: Any,
 ) -> Builder:
-    """Builds a dataset from a folder in the VOC layout, exported by any tool.
+    """Builds a dataset from a folder of images and masks or polygons, as labeling tools export.
 
     Args:
       root: the folder, or its `.zip` or `.tar`.
-      name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
+      name: the config's name; the dataset is called `voc_seg_tfrecord/<name>`.
       data_dir: where to write; TFDS's default if not given.
       num_shards: number of shards per split; TFDS chooses by default.
-      overwrite: whether to replace a dataset that exists.
-      workers: how many processes make the examples; by default as many as are fastest.
-      verbose: whether to print what was found and decided, as the command `build` does (True).
-      **options: see `config_from_options`.
+      overwrite: whether to replace an existing dataset.
+      workers: number of processes that make the examples; by default one for each 3,000 images, at
+        most one per core.
+      verbose: whether to print what is found and decided, as the command `build` does (True).
+      **options: the options of the command `build`, such as `class_names`, `masks` or `splits`;
+        others are fields of `VocSegConfig`.
 
     Returns:
-      The builder of the dataset, built: `builder.as_dataset(split='train')` reads it.
+      The builder of the built dataset. `builder.as_dataset(split='train')` reads it.
 
     Raises:
-      VocSegError: if the tree or the call is wrong; then nothing was built.
+      VocSegError: if the folder or an argument is wrong; nothing is built then.
     """
     with unpacked(root) as folder:
         plan = plan_to_build(folder, name=name, **options)
@@ -127,7 +129,8 @@ class FolderPlanner:
     Args:
       root: the folder that a tool exported, or one above it.
       name: the config's name.
-      **options: see `config_from_options`.
+      **options: the options of the command `build`, such as `class_names`, `masks` or `splits`;
+        others are fields of `VocSegConfig`.
     """
 
     def __init__(self, root: PathLike, *, name: str, **options: Any):

@@ -55,71 +55,70 @@ class VocSegConfig(tfds.core.BuilderConfig):
     """What one dataset is made from. Give it a name of its own, and a tree with `--manual_dir`.
 
     Attributes:
-      name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
+      name: the config's name; the dataset is called `voc_seg_tfrecord/<name>`.
       version: the dataset's version, such as `1.1.0`, by default `1.0.0`. Each version has a folder
         of its own, and `tfds.load` takes the newest one unless a version is named.
-      release: name of the release that the tree is, such as `2007` or `2012_aug`; empty for
-        own data.
-      strict: whether the id lists must be the release's official ones. Only a config with a
-        release can be strict; `False` builds a part of it.
+      release: name of the official release, such as `2007` or `2012_aug`; empty for own data.
+      strict: whether the id lists must be the official lists of the release, which is the default
+        for a release. `False` builds a part of a release.
       class_names: the classes of the values 0, 1, 2, background among them. Defaults to those of
-        the release, and to VOC's 21 for own data. A name such as `void` or `ignore` is no class
-        of the dataset: its pixels are 255, and the classes after it move up.
-        `CLASSES_OF_FOLDER`: not known yet; `with_findings` adds them.
+        the release, and to VOC's 21 for own data. A name such as `void` or `ignore` is not a class
+        of the dataset: its pixels are 255, and the next classes move up by one.
       classes: pairs of a key and a class, which replace what `class_names` gives for these keys:
         `[[255, "crack"], ["#ff0000", "weed"], ["car", "vehicle"], ["*", "void"]]`. A key is a
-        value, a color, a name of `class_names`, or `*`: the others. Pairs of values and colors
-        without `class_names` are the whole table. See `class_table`.
-      background: name of the class that is background, needed only if it is not called
-        background or bg, in any spelling.
+        value, a color, a name of `class_names`, or `*` for all others. Without `class_names`, these
+        pairs are the complete table.
+      background: name of the background class; needed only if it is not called background or bg, in
+        any spelling.
       splits: split names and where each comes from: a list (`{"train": "trainaug"}`), a part
         of a file (`{"train": "meta.csv:train"}`), a folder (`{"train": "train/"}`), or a ratio
         for all of them (`{"train": 0.8, "validation": 0.2}`). By default the folder's lists and
         folders decide; `val` becomes `validation`.
-      instance_mask: whether to have `instance_mask`, from SegmentationObject. By default as
-        the release has it, and not for own data.
-      objects: whether to have `objects`, from Annotations. By default as the release has it,
-        and not for own data.
-      layout: names of folders and patterns of file names that are not VOC's; see
-        `layout.Layout`.
+      instance_mask: whether to add the feature `instance_mask`, from SegmentationObject. By default
+        only if the release has it; not for own data.
+      objects: whether to add the feature `objects`, from Annotations. By default only if the
+        release has it; not for own data.
+      layout: names of folders, and patterns of file names, that differ from VOC's: `images`,
+        `masks`, `lists`, `image_name`, `mask_name`.
       missing_mask: what to do about a listed image without a mask: `error`; `skip` leaves it
         out; `background` gives it a mask of background alone, and needs a background class.
       missing_image: what to do about a listed id without an image: `error`, or `skip` leaves it
         out.
-      threshold: for soft masks, that is black and white ones with grays at their edges, such as
-        JPEGs: from which gray on, 1 to 255, a pixel is read as 255; all others are 0.
-      ignore_masks: the folder of ignore masks, such as DRIVE's field of view: where one is 0, the
-        masks of its image are void. Each image needs one.
-      resize_masks: `nearest` scales a mask of another size to its image, if it has the proportions
-        of the image. By default such a mask is refused.
-      exif: `auto`, `apply` or `ignore` an EXIF orientation; see `images.open_image`.
-      bands: the numbers of the bands that images keep, from 0, in the order wanted; or `rgb` for
-        RGB of 8 bits, whatever is lost. By default images are RGB of 8 bits, and one that would
-        lose bands or bits is refused. `all`, of `builder_from_tree` and the command `build`,
-        becomes the numbers of all bands of the first image.
-      dtype: what bands are stored as: `uint8`, `uint16` or `float32`; see `formats.bands`.
-      task: `segmentation`; `classification` for records and arrays that have one label per
-        image and no mask; or `images` for records that have neither. Images alone have no
-        classes, so `class_names` has to be empty for them.
-      trust_images: whether the build skips the check that each image can be decoded, because
-        `check` has done it. It changes no byte of the dataset.
+      threshold: for soft masks (black and white with gray edges, such as JPEGs): a gray from 1 to
+        255. A pixel of this gray or a lighter one is read as 255, all others as 0.
+      ignore_masks: the folder of ignore masks, such as DRIVE's field of view. Where an ignore mask
+        is 0, the mask of its image is void. Each image needs one.
+      resize_masks: `nearest` scales a mask to the size of its image if both have the same
+        proportions. By default a mask of another size is an error.
+      exif: what to do about an image that EXIF rotates: rotate it if its mask demands it (`auto`),
+        always (`apply`), or never (`ignore`).
+      bands: the numbers, from 0, of the bands to store, in this order; or `rgb` for 8-bit RGB, even
+        if bands or bits are lost. By default images are stored as 8-bit RGB, and an image that
+        would lose bands or bits is an error. For `builder_from_tree` and the command `build`, `all`
+        stands for all bands of the first image.
+      dtype: the dtype of stored bands: `uint8`, `uint16` or `float32`. A value that it cannot hold
+        is an error.
+      task: `segmentation`; `classification` for records and arrays with one label per image in
+        place of a mask; or `images` for records with neither, where `class_names` has to be empty.
+      trust_images: whether to skip decoding each image as a test, because `check` has done it. The
+        dataset's bytes stay the same.
       overlap: whether an id may be in several splits.
-      tile: height and width of the tiles that images and masks are cut into, in pixels; by
-        default they are not cut. Only own data with masks and without `objects` can be.
-      tile_overlap: how many pixels neighboring tiles share.
-      tile_format: `png` loses nothing; `jpeg` encodes the pixels of tiles again.
-      split_by: how ids are assigned to splits by ratio: by a `hash` of each, or `stratified`,
-        so that each split has its share of every class.
-      folds: into how many folds of equal size the images of train are divided, for k-fold
-        cross-validation: `fold_0`, `fold_1`, ... are splits then, and the others stay. Ids are
-        assigned as `split_by` says; `builder_from_tree` and the command `build` take
-        `stratified` unless it is given.
-      group_by: which ids stay together in splits by ratio and in folds; see
-        `grouping.Grouping`. With `none` each id is on its own, and a build does not ask. Without
-        ratios and folds, lists name these groups in place of images.
+      tile: height and width, in pixels, of the tiles that images and masks are cut into. By default
+        they are not cut. Only for own data with masks and without `objects`.
+      tile_overlap: number of pixels that neighboring tiles share.
+      tile_format: `png` stores the pixels of tiles without loss; `jpeg` encodes them again with
+        quality 95.
+      split_by: how ids are assigned to splits by ratio: by a `hash` of the id, or `stratified`, so
+        that each split has about the same share of every class.
+      folds: number of folds for k-fold cross-validation. The images of train are divided into the
+        splits `fold_0`, `fold_1`, ... of equal size; other splits stay the same. With
+        `builder_from_tree` and the command `build`, `split_by` is then `stratified` by default.
+      group_by: which ids stay in the same split if splits come from ratios or folds: those with the
+        same folder (`folder`), the same text before the first `_` (`prefix:_`), or the same match
+        of a regular expression (`regex:PATTERN`). With `none`, ids are independent, and the build
+        does not ask. Without ratios and folds, lists name these groups in place of images.
       seed: seed for assigning ids to splits by ratio, and to folds.
-      citation: how the dataset is cited, in BibTeX. Only a release has one by default.
-        `description`, a field of TFDS, describes the dataset.
+      citation: how to cite the dataset, in BibTeX. Only a release has one by default.
       homepage: address of the dataset's page. Only a release has one by default.
       license: the dataset's license: its name or its text.
       packaged_tree: the package's folder that holds the tree, for data that comes with it.

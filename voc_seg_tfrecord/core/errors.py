@@ -13,14 +13,14 @@ from voc_seg_tfrecord.core.shell import rename_path, rename_quoted_path
 
 
 class VocSegError(ValueError):
-    """Something about the data or the call is wrong, and the message says what to do.
+    """The data or the call is wrong. The base class of all errors of this package.
 
     Args:
       where: the file, the line of a list, or the option that is wrong.
       found: what is there.
       expected: what should be there.
       remedy: what the user can do about it.
-      kind: the sort of problem in a few words; by default that of the class.
+      kind: the kind of problem in a few words; by default the kind of the class.
     """
 
     KIND = "other"
@@ -109,13 +109,13 @@ class SourceError(VocSegError):
 
 
 class LayoutError(VocSegError):
-    """A tree is not laid out as Pascal VOC's: a folder, list or file is missing."""
+    """A folder, list or file is missing, or the folder can be read in several ways."""
 
     KIND = "layout"
 
 
 class ListError(LayoutError):
-    """An id list is empty, repeats itself, leaves its tree, or is not the official one."""
+    """An id list is empty, repeats ids, leads out of the folder, or is not the official one."""
 
     KIND = "id list"
 
@@ -151,15 +151,15 @@ class StorageError(VocSegError):
 
 
 class SplitError(VocSegError):
-    """A split has problems. The first few are shown and all are counted.
+    """A split has problems. The message shows the first five and the number of all.
 
-    Problems with the same expectation and advice stand together, which are printed once.
+    Problems with the same expectation and advice are grouped, and both are printed once.
 
     Args:
       split: name of the split.
-      problems: all that was found wrong, in the order of the id list.
-      examined: how many ids were examined.
-      remedy: what the user can do about all of them.
+      problems: all problems, in the order of the id list.
+      examined: number of examined ids.
+      remedy: what the user can do about all problems.
     """
 
     KIND = "split"

@@ -18,15 +18,15 @@ _FILE_RULE = re.compile(r"(?P<is_renamed>2007_:)?(?P<file>\w+)(?P<takes_every_se
 
 @dataclasses.dataclass(frozen=True)
 class NamedList:
-    """One id list of `facts/lists.tsv`.
+    """A published id list that comes with the package.
 
     Attributes:
-      name: such as `semi_92`.
-      role: what papers use it for, `train` or `evaluation`.
-      images: whose images it lists.
-      examples: how many ids it has.
+      name: name of the list, such as `semi_92`.
+      role: `train` or `evaluation`, as papers use the list.
+      images: the dataset of the images, such as `VOC2012`.
+      examples: number of ids.
       sha256: hash of the sorted ids, one per line, with LF after each.
-      made_from: the files of `facts/ids` that it is made from, joined by ` + `.
+      made_from: the files of the package that the list is made from, joined by ` + `.
       source: where the list was taken from.
     """
 
@@ -48,7 +48,7 @@ class NamedList:
 
 @functools.cache
 def named_lists() -> dict[str, NamedList]:
-    """Returns what is known of each named list, by name."""
+    """Returns each published list that comes with the package, by name."""
     lists = {}
     for row in releases.read_table(releases.FACTS / "lists.tsv"):
         fields = row | {"examples": int(row["examples"])}
@@ -61,7 +61,7 @@ def list_ids(name: str) -> tuple[str, ...]:
     """Returns the ids of a named list, ascending.
 
     Args:
-      name: a name of `named_lists()`, such as `trainaug`, `semi_1_16` or `voc2007_test_in_2012`.
+      name: a name of `splits.named()`, such as `trainaug`, `semi_1_16` or `voc2007_test_in_2012`.
 
     Raises:
       ConfigError: if there is no such list.

@@ -64,7 +64,8 @@ _BACKGROUND_WORDS = ("background", "bg")
 def voc_palette() -> npt.NDArray[np.uint8]:
     """Returns VOC's palette, uint8 `[256, 3]` RGB; row 255 is `VOID_COLOR`.
 
-    Bit k of red, green and blue, from the top, is bit 3k, 3k + 1 and 3k + 2 of the index.
+    Bit k of red, green and blue, counted from the highest bit, is bit 3k, 3k + 1 and 3k + 2 of the
+    index, counted from the lowest bit.
 
     References:
       VOC2012 development kit, VOCcode/VOClabelcolormap.m.

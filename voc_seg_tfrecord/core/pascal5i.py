@@ -25,14 +25,15 @@ Part = Literal["train", "evaluation"]
 
 @dataclasses.dataclass(frozen=True)
 class Episode:
-    """One task of few-shot segmentation: segment a class in an image, by the masks of others.
+    """One task of few-shot segmentation: segment a class in an image, given masks of other images.
 
-    In all masks of the episode the class is foreground, and everything else but void background.
+    In all masks of the episode the class is foreground, void stays void, and the rest is
+    background.
 
     Attributes:
       label: the index of the class.
       query: the id of the image to segment.
-      support: the ids of the images whose masks are given, each once, the query not among them.
+      support: the ids of the images whose masks are given, each once, without the query.
     """
 
     label: int
@@ -42,15 +43,16 @@ class Episode:
 
 @dataclasses.dataclass(frozen=True)
 class Fold:
-    """One fold of PASCAL-5i: its classes are evaluated, and those of the other folds trained.
+    """One fold of PASCAL-5i: evaluate on its classes, and train on those of the other folds.
 
-    An image with several classes is in several pairs. It may also show classes of other folds.
+    A pair is an image id and a class. An image with several classes is in several pairs, and may
+    also show classes of other folds.
 
     Attributes:
       number: 0 to 3.
       classes: the indices of the classes that are evaluated: 5 * number + 1 and the next four.
-      train: pairs to train on, of the other three folds, from images of trainaug.
-      evaluation: pairs to evaluate on, of this fold, from images of VOC2012 val.
+      train: pairs to train on: classes of the other three folds, in images of trainaug.
+      evaluation: pairs to evaluate on: classes of this fold, in images of VOC2012 val.
 
     References:
       Shaban et al., One-Shot Learning for Semantic Segmentation, BMVC 2017, table 1, for the
@@ -84,22 +86,21 @@ class Fold:
     def episodes(
         self, shots: int = 1, count: int = 1000, *, seed: int = 0, part: Part = "evaluation"
     ) -> tuple[Episode, ...]:
-        """Draws episodes; the same arguments give the same ones on every machine.
+        """Draws episodes. The same arguments give the same episodes on every machine.
 
-        Queries are all pairs in a random order, and then all in another one, so that each is a
-        query as often as any other, give or take one. Support images are drawn from those of the
-        query's class. Papers draw in ways of their own: name the seed beside a score.
+        Queries are all pairs in a random order, then all pairs in another random order, and so on.
+        Support images are drawn from the images of the query's class. Papers draw in different
+        ways, so report the seed with a score.
 
         Args:
-          shots: how many support images an episode has.
-          count: how many episodes there are.
-          seed: of the draw.
-          part: `evaluation` for the classes of this fold in VOC2012 val, `train` for those of the
-            other folds in trainaug.
+          shots: number of support images of an episode.
+          count: number of episodes.
+          seed: seed of the draw.
+          part: `evaluation` for the pairs of `evaluation`, `train` for those of `train`.
 
         Raises:
-          ConfigError: if a number is below 1, a class has too few images for so many shots, or
-            there is no such part.
+          ConfigError: if a number is below 1, a class has too few images for `shots`, or `part` is
+            unknown.
         """
         if part not in get_args(Part):
             raise ConfigError("part", found=repr(part), expected="train or evaluation")

@@ -23,13 +23,14 @@ class Confusion:
     The rule is that of VOC's devkit (`VOCevalseg.m`):
 
     1. One matrix is summed over all images; no mean over images is taken.
-    2. Pixels that are void (255) in the mask count nowhere, whatever was predicted there.
-    3. A prediction is a class everywhere. A prediction of void, or of any other value that
-       is no class, is an error, also where the mask is void.
+    2. Pixels that are void (255) in the mask do not count, whatever the prediction is.
+    3. A prediction has a class at every pixel. Void, or another value that is not a class, is an
+       error, even where the mask is void.
     4. The IoU of a class is its correct pixels divided by all pixels that have the class in
        the mask, in the prediction, or in both.
-    5. The mean is over classes. The devkit divides 0 by 0 for a class that occurs neither in
-       masks nor in predictions; here such a class is left out of the mean and named.
+    5. The mean is over classes. For a class that occurs neither in masks nor in predictions, the
+       devkit divides 0 by 0. Here the mean does not count such a class, and `Result.absent` names
+       it.
 
     References:
       Everingham et al., The PASCAL Visual Object Classes Challenge 2012 Development Kit,
@@ -37,8 +38,8 @@ class Confusion:
 
     Args:
       class_names: the classes, in mask order, background among them.
-      boundary: if given, Boundary IoU is counted too, in bands as wide as this share of the
-        image's diagonal; its authors take 0.02.
+      boundary: the width of the bands of Boundary IoU, as a share of the image's diagonal; its
+        authors take 0.02. By default Boundary IoU is not counted.
     """
 
     def __init__(self, class_names: Sequence[str], *, boundary: float | None = None) -> None:
@@ -84,18 +85,17 @@ class Confusion:
         predictions: npt.NDArray[np.integer[Any]],
         where: object = "",
     ) -> None:
-        """Adds one image or a batch; nothing of it if it is refused.
+        """Adds one image or a batch. If it raises an error, nothing is added.
 
         Args:
-          masks: class indices, integers `[H, W]`, `[H, W, 1]`, `[B, H, W]` or
-            `[B, H, W, 1]`; 0 to C - 1, or 255 for void, which padding is as well, and so are the
-            masked pixels of a masked array.
+          masks: class indices, integers `[H, W]`, `[H, W, 1]`, `[B, H, W]` or `[B, H, W, 1]`; 0 to
+            C - 1, and 255 for void and padding. Masked pixels of a masked array are void too.
           predictions: class indices of the same shape, with or without the last axis of 1;
             0 to C - 1.
           where: names the image in errors.
 
         Raises:
-          MaskError: if shapes differ, or a value is no class.
+          MaskError: if shapes differ, or a value is not a class.
         """
         masks = _as_mask_batch(masks, "mask", where)
         predictions = _as_mask_batch(predictions, "prediction", where)
@@ -114,10 +114,10 @@ class Confusion:
         self.merge(batch)
 
     def merge(self, other: "Confusion") -> "Confusion":
-        """Adds what another worker has counted; returns this object.
+        """Adds the counts of another worker, and returns this object.
 
         Raises:
-          ConfigError: if the other one counts other classes or other bands.
+          ConfigError: if the other object counts other classes or bands.
         """
         if (self.class_names, self.boundary) != (other.class_names, other.boundary):
             raise ConfigError("merge", found=other._describe(), expected=self._describe())
@@ -127,7 +127,7 @@ class Confusion:
         return self
 
     def result(self, *, fingerprint: str = "", dataset: str = "") -> Result:
-        """Returns the scores of all that was added."""
+        """Returns the scores of everything that was added."""
         return Result(
             self.class_names,
             self.matrix.copy(),

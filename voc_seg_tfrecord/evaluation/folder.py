@@ -50,28 +50,29 @@ def evaluate(
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
-      splits: the split's name, or several, which are scored together; or the name of a list of
-        papers, such as `seg11valid`, which selects from all splits.
-      predictions: a folder with one `ID.png` or `ID.npy` per image of the splits: class
-        indices, `[H, W]`, as grayscale or with VOC's palette. If the dataset holds tiles, one
-        per tile, or one per image that was cut. Each pixel of an image then counts once.
-      probabilities: `CHW` or `HWC` if the files are `ID.npy` with a float probability per class and
-        pixel, whose axes have this order. The most probable class is scored.
-      boundary: if given, Boundary IoU is counted too; see `Confusion`.
-      per_image: whether the result holds the score of each image, or tile (False).
+      splits: the name of a split, or several names, which are scored together; or the name of a
+        published list, such as `seg11valid`, whose images may be in any split.
+      predictions: a folder with one `ID.png` or `ID.npy` per image of the splits: class indices
+        `[H, W]`, PNGs in grayscale or with VOC's palette. If the dataset has tiles, one file per
+        tile, or one per complete image. Each pixel of an image counts once, even where tiles
+        overlap.
+      probabilities: the order of the axes, `CHW` or `HWC`, if the files are `ID.npy` with a
+        floating-point probability per class and pixel. The most probable class is scored.
+      boundary: the width of the bands of Boundary IoU; see `Confusion`.
+      per_image: whether the result also has the score of each image or tile (False).
       progress: whether to show a progress bar on standard error.
-      data_dir: the folder of datasets, for a name; TFDS's by default.
+      data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Returns:
-      The score, with the fingerprint of what was scored.
+      The scores, with the fingerprint of the images and masks.
 
     Raises:
-      ConfigError: if the dataset or the folder cannot be used, a split is named twice, or ids of a
-        list are not there.
-      SplitError: if predictions are missing, of another size than their images, or have
-        values that are no class. All of them are counted, and the first few are named.
-      MaskError: if there are predictions of images that are not in the splits. A list leaves out
-        the predictions of other images.
+      ConfigError: if the dataset or the folder cannot be used, a split is named twice, or an id of
+        a list is missing.
+      SplitError: if predictions are missing, differ in size from their images, or have values that
+        are not classes. It counts all such predictions and names the first five.
+      MaskError: if there are predictions of images outside the splits. With a list, predictions of
+        other images are ignored.
     """
     builder = as_builder(dataset, data_dir)
     split_names = [splits] if isinstance(splits, str) else list(splits)

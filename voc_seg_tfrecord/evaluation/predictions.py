@@ -289,8 +289,8 @@ def submission(
 
     Raises:
       ConfigError: if the call is wrong.
-      SplitError: if predictions are missing, of another size than their images, or have
-        values that are no class. All of them are counted, and the first few are named.
+      SplitError: if predictions are missing, differ in size from their images, or have values that
+        are not classes. It counts all such predictions and names the first five.
       MaskError: if there are predictions of images that are not in the test.
 
     References:

@@ -50,21 +50,21 @@ class ImageScore:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Result:
-    """The score of some predictions. All arrays have one entry per class.
+    """The scores of predictions. All arrays have one entry per class.
 
     Attributes:
       class_names: the classes, in mask order.
       matrix: pixels by class of the mask (rows) and of the prediction (columns), int64
         `[C, C]`; void pixels of the mask are not in it.
       images: how many images were scored.
-      fingerprint: sha256 that stands for the ids, images and masks that were scored; empty
-        where only arrays are known.
-      dataset: name and split of what was scored, empty likewise.
-      predictions: sha256 that stands for the ids and the predicted classes, empty likewise.
+      fingerprint: sha256 over the ids, images and masks that were scored; empty if only arrays were
+        given.
+      dataset: name and split that were scored; empty if only arrays were given.
+      predictions: sha256 over the ids and the predicted classes; empty if only arrays were given.
       background: index of the background class, None if there is none.
-      bands: pixels within the bands of Boundary IoU, int64 `[3, C]`: of the mask, of the
-        prediction, of both; None if these were not counted.
-      per_image: the score of each image, if it was asked for.
+      bands: pixels within the bands of Boundary IoU, int64 `[3, C]`: in the mask, in the
+        prediction, and in both; None if they were not counted.
+      per_image: the score of each image; empty unless `per_image` was given.
     """
 
     class_names: tuple[str, ...]
@@ -115,12 +115,12 @@ class Result:
 
     @property
     def miou(self) -> float:
-        """The mean of the IoU over the classes that occur, 0 to 1; NaN if none does."""
+        """The mean IoU of the classes that occur, 0 to 1; NaN if none does."""
         return _mean(self.iou[self.present])
 
     @property
     def foreground_miou(self) -> float:
-        """The mean of the IoU over the classes that occur but background; NaN if none does."""
+        """The mean IoU of the classes that occur, without background; NaN if none does."""
         return _mean(self.iou[self._foreground & self.present])
 
     @property
@@ -131,14 +131,14 @@ class Result:
 
     @property
     def mean_dice(self) -> float:
-        """The mean of `dice` over the classes that occur; NaN if none does."""
+        """The mean of `dice` for the classes that occur; NaN if none does."""
         return _mean(self.dice[self.present])
 
     @property
     def fb_iou(self) -> float:
-        """FB-IoU: the mean of two IoUs, where all classes but background count as one.
+        """FB-IoU: the mean of the IoU of background and that of all other classes as one.
 
-        NaN if there is no background class, or one of the two occurs nowhere.
+        NaN if there is no background class, or if one of the two does not occur.
 
         References:
           Rakelly et al., Conditional Networks for Few-Shot Semantic Segmentation, ICLR 2018
@@ -155,7 +155,7 @@ class Result:
     def rank_images(self) -> tuple[ImageScore, ...]:
         """Returns the scores of `per_image`, the lowest mIoU first.
 
-        Equal ones are in the order of their ids. Images without a pixel that counts are last.
+        Equal scores are in the order of the ids. Images without a counted pixel come last.
         """
         return tuple(sorted(self.per_image, key=self._rank_of_image))
 
@@ -171,10 +171,10 @@ class Result:
 
     @property
     def fold_mious(self) -> tuple[float, ...]:
-        """The mIoU over the five classes of each fold of PASCAL-5i; none for other classes.
+        """The mIoU of the five classes of each fold of PASCAL-5i; empty if classes are not VOC's.
 
-        It is the mean over the classes of the fold that occur, from one prediction per image. It
-        is not the score of episodes, where each pair of image and class has its own prediction.
+        It is the mean of the fold's classes that occur, with one prediction per image. It is not
+        the score of episodes, in which each pair of image and class has its own prediction.
 
         References:
           Shaban et al., One-Shot Learning for Semantic Segmentation, BMVC 2017.
@@ -189,7 +189,7 @@ class Result:
 
     @property
     def boundary_iou(self) -> npt.NDArray[np.float64] | None:
-        """Boundary IoU of each class, float64 `[C]`, NaN where no band has it; None if not counted.
+        """Boundary IoU of each class, float64 `[C]`; NaN if it is in no band. None if not counted.
 
         References:
           Cheng et al., Boundary IoU: Improving Object-Centric Image Segmentation Evaluation,
@@ -202,7 +202,7 @@ class Result:
 
     @property
     def boundary_miou(self) -> float:
-        """The mean of `boundary_iou` over the classes that have one; NaN without any."""
+        """The mean of `boundary_iou` without NaN; NaN if all are NaN."""
         boundary_iou = self.boundary_iou
         if boundary_iou is None:
             return float("nan")
@@ -210,26 +210,26 @@ class Result:
 
     @property
     def accuracy(self) -> npt.NDArray[np.float64]:
-        """The share of each class's pixels that were found, float64 `[C]`; NaN without any."""
+        """The share of correct pixels of each class, float64 `[C]`; NaN without pixels."""
         return _ratio(self.matrix.diagonal(), self.matrix.sum(1))
 
     @property
     def mean_accuracy(self) -> float:
-        """The mean of `accuracy` over the classes that occur in masks; NaN if none does."""
+        """The mean of `accuracy` for the classes that occur in masks; NaN if none does."""
         return _mean(self.accuracy[self.matrix.sum(1) > 0])
 
     @property
     def pixel_accuracy(self) -> float:
-        """The share of all pixels whose class was found; NaN without any pixel."""
+        """The share of correct pixels among all pixels; NaN without pixels."""
         return float(_ratio(np.trace(self.matrix), self.matrix.sum()))
 
     @property
     def pixels(self) -> int:
-        """How many pixels were counted."""
+        """The number of pixels that were counted."""
         return int(self.matrix.sum())
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns what JSON can hold; figures that are not defined are None."""
+        """Returns the scores as values for JSON; undefined figures are None."""
         return {
             "dataset": self.dataset,
             "fingerprint": self.fingerprint,

@@ -12,24 +12,25 @@ from voc_seg_tfrecord.pipeline.window import Example, decode, image_names
 
 
 def augment(example: Mapping[str, Any], layers: Iterable[Callable[..., Any]]) -> Example:
-    """Moves image and masks with random layers of Keras, such as `keras.layers.RandomRotation`.
+    """Moves image and masks by random Keras layers, such as `keras.layers.RandomRotation`.
 
-    Masks take the nearest pixel, whatever the `interpolation` of the layer. They become 255, which
-    is void, wherever the layer fills the image with its `fill_value`; with the other fill modes
-    they are continued as the image is. Layers that change colors leave masks as they are.
+    Masks take the nearest pixel, whatever the layer's `interpolation`. Where the layer fills the
+    image with its `fill_value`, masks become 255 (void). With other fill modes, masks are extended
+    in the same way as the image. Layers that change colors do not change masks.
 
     Args:
       example: image and masks.
-      layers: layers of Keras that take a dictionary of `images` and `segmentation_masks`, made
-        outside of the function that is mapped. Random numbers are drawn from the layers' own
-        seeds, not from the example's.
+      layers: Keras layers that take a dictionary of `images` and `segmentation_masks`. Make them
+        outside of the mapped function. Random numbers come from the layers' own seeds, not from the
+        example's.
 
     Returns:
-      The example, moved. The image keeps its dtype: uint8 is rounded, and cut off at 0 and 255.
+      The example with image and masks moved. The image keeps its dtype; uint8 values are rounded
+      and clipped to 0 to 255.
 
     Raises:
-      tf.errors.InvalidArgumentError: when the dataset is read, if a layer made mask values that
-        were not there, as `RandomCrop` does where it resizes.
+      tf.errors.InvalidArgumentError: when the dataset is read, if a layer made new mask values, as
+        `RandomCrop` does if it resizes.
     """
     image_names(example)  # it must be one, and no batch
     decoded = decode(example)

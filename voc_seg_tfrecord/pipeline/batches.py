@@ -68,59 +68,57 @@ def training_batches(
     cat_max_ratio: float = 1,
     data_dir: PathLike | None = None,
 ) -> Examples:
-    """Shuffles, scales, crops and flips at random, and gives full batches only.
+    """Gives full batches of examples, shuffled, scaled, cropped and flipped at random.
 
-    An epoch is `num_examples // batch_size` batches, which is what Keras's `steps_per_epoch`
-    has to be. Examples that do not fill a batch are dropped, in every epoch other ones. If a
-    split is smaller than one batch, a batch takes examples of more than one epoch.
+    An epoch has `num_examples // batch_size` batches; give Keras this number as `steps_per_epoch`.
+    Examples that do not fill a batch are dropped, other ones in each epoch. If the split is smaller
+    than a batch, a batch has examples of several epochs.
 
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
-      split: as everywhere in TFDS, or a list: its name or image ids; see `read`.
-      size: size of the crops, one number for a square, or height and width.
-      batch_size: examples per batch.
-      seed: 0 to 2**31 - 1 (0). The same seed gives the same batches, whatever the number of
-        threads and in whatever process.
+      split: a split as in TFDS; or the name of a published list, or image ids; see `read`.
+      size: height and width of the crops, or one number for both.
+      batch_size: number of examples per batch.
+      seed: 0 to 2**31 - 1 (0). The same seed gives the same batches with any number of threads and
+        in any process.
       scales: the smallest and the largest random scale (0.5 and 2); (1, 1) does not scale.
-      step: difference between neighboring scales; 0 allows any number between. By default 0.25
-        if both ends are multiples of it, and else 0.
+      step: difference between possible scales; 0 allows any scale between the ends. By default 0.25
+        if both ends are multiples of 0.25, otherwise 0.
       flip: whether to swap left and right with probability 0.5 (True).
-      shuffle: True draws the order of all examples anew in each epoch; False keeps the records'
-        order, and a number is the size of a shuffle buffer; see `read` (True).
-      epochs: number of epochs; None, the default, never ends. Whoever iterates again over a number
-        of epochs gets the next ones.
+      shuffle: True, the default, gives a new random order of all examples in each epoch; False
+        keeps the order of the records; a number is the size of a shuffle buffer. See `read`.
+      epochs: number of epochs; None, the default, repeats without end. If you iterate again, you
+        get the next epochs.
       first_epoch: number of the first epoch (0); see `read`.
-      features: which features a batch has; `instance_mask` is decoded only if it is one of
-        them. `labels` and `objects` are refused, because they describe the complete image.
-      partial: whether the dataset may lack ids of a list (False).
-      balance: `classes` draws images with rare classes more often, by repeat factor sampling
-        (Gupta et al., LVIS, CVPR 2019): an image's number of copies in an epoch is in
-        proportion to the largest max(1, sqrt(balance_threshold / f)) of its `labels`, f being
-        the share of the images that have the class. Each copy is cropped in its own way, and
-        epochs keep their length. All records are read once more for it. None, the default, has
-        each image once per epoch.
-        No batch has an image twice, unless it has more copies than there are batches, or
-        `shuffle` is off.
+      features: the features of a batch; `instance_mask` is decoded only if you name it. `labels`
+        and `objects` are refused, because they describe the complete image.
+      partial: whether ids of the list may be missing in the dataset (False).
+      balance: `classes` draws images with rare classes more often, by repeat factor sampling (Gupta
+        et al., LVIS, CVPR 2019): the number of an image's copies in an epoch is proportional to the
+        largest max(1, sqrt(balance_threshold / f)) among its `labels`, where f is the share of
+        images with that class. Each copy gets a crop of its own, and the length of an epoch stays
+        the same. All records are read once more to count the classes. None, the default, draws each
+        image once per epoch. A batch has an image twice only if the image has more copies than the
+        epoch has batches, or `shuffle` is off.
       balance_threshold: above 0, up to 1; only classes in a smaller share of the images are
         drawn more often (1).
-      shard: the rank of this process and how many there are, for `tf.distribute` (0 of 1). All
-        ranks together draw each example of an epoch once, and each has as many batches, also of a
-        split that is smaller than the batches of all ranks.
-      class_crop: probability with which a crop is placed on a pixel of one of the image's
-        `labels` (0). With `balance`, rare classes are preferred by the same factors.
-      cat_max_ratio: the share of a crop that every class should stay below, as in
-        MMSegmentation, which has 0.75; see `random_scaled_crop` (1: any share).
-      data_dir: the folder of datasets, for a name; TFDS's by default.
+      shard: the rank of this process and the number of ranks, for `tf.distribute`; (0, 1) by
+        default. The ranks share the examples of an epoch, and all have the same number of batches,
+        even if the split is smaller than one batch per rank.
+      class_crop: probability of placing a crop on a pixel of one of the image's `labels` (0). With
+        `balance`, rare classes are preferred by the same factors.
+      cat_max_ratio: the share of a crop that each class should stay below, such as MMSegmentation's
+        0.75; see `random_scaled_crop`. 1, the default, allows any share.
+      data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Returns:
-      A dataset of batches: image uint8 `[B, height, width, 3]`, masks uint8
-      `[B, height, width, 1]`, the other features as they are in the record.
+      A dataset of batches: image uint8 `[B, height, width, 3]`, masks uint8 `[B, height, width,
+      1]`, and the other features as in the records.
 
     Raises:
-      ConfigError: if the split is empty or has no such feature, or ids of a list are missing,
-        or the call would give no batch.
-      RecordError: if a build has replaced the dataset since it was opened.
+      ConfigError: if the split is empty, a feature or an id is missing, or no batch can be filled.
+      RecordError: if a build replaced the dataset after it was opened.
       tf.errors.InvalidArgumentError: when the batches are read, if a build has replaced it
         meanwhile.
     """
@@ -191,7 +189,7 @@ def cropped_batches(
       builder: of the built dataset.
       stream: its records, in order.
       crop: how they are cropped.
-      batch_size: examples per batch.
+      batch_size: number of examples per batch.
       features: which features a batch has.
       seed: of the run.
     """
@@ -252,27 +250,28 @@ def evaluation_batches(
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
-      split: as everywhere in TFDS, or a list: its name or image ids; see `read`.
-      batch_size: examples per batch; the last batch may be smaller.
-      size: images and masks are center-cropped or padded to it; None, the default, keeps
-        complete images and pads to the largest in the batch.
-      multiple: height and width of a batch of complete images are rounded up to a multiple
-        of this (1), with padding. A network that halves its input five times needs 32.
-      features: which features a batch has; by default those of `core.names.SEGMENTATION` that
-        the dataset has, as the images of a test have no masks. With `size`, `labels` and
-        `objects` are refused, because they describe the complete image.
-      partial: whether the dataset may lack ids of a list (False).
-      data_dir: the folder of datasets, for a name; TFDS's by default.
+      split: a split as in TFDS; or the name of a published list, or image ids; see `read`.
+      batch_size: number of examples per batch; the last batch may be smaller.
+      size: height and width, or one number for both, to which images and masks are center-cropped
+        or padded. None, the default, keeps complete images and pads them to the largest height and
+        width in the batch.
+      multiple: complete images are padded to a height and width that are multiples of this (1). A
+        network that halves its input five times needs 32.
+      features: the features of a batch; by default image, mask, file name, height and width, as far
+        as the dataset has them. With `size`, `labels` and `objects` are refused, because they
+        describe the complete image.
+      partial: whether ids of the list may be missing in the dataset (False).
+      data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Returns:
-      A dataset of batches, as of `training_batches`, or of `padded_batch` if `size` is None;
-      with `id`, string `[B]`, the images' ids, by which predictions are named; and with the
-      features `tile/...` of tiles, by which `stitch` puts predictions together.
+      A dataset of batches like those of `training_batches`, or like those of `padded_batch` if
+      `size` is None. Each batch also has `id`, string `[B]`, the image ids by which you name
+      predictions. Tiles have the features `tile/...`, which `stitch` needs.
 
     Raises:
-      ConfigError: if the split is empty or has no such feature, or ids of a list are missing,
-        or `size` is no multiple of `multiple`.
-      RecordError: if a build has replaced the dataset since it was opened.
+      ConfigError: if the split is empty, a feature or an id is missing, or `size` is not a multiple
+        of `multiple`.
+      RecordError: if a build replaced the dataset after it was opened.
       tf.errors.InvalidArgumentError: when the batches are read, if a build has replaced it
         meanwhile.
     """
@@ -333,18 +332,18 @@ def padded_batch(
     """Batches decoded images and masks of any size, padded at the bottom and the right.
 
     Args:
-      dataset: of decoded examples, without `objects`.
-      batch_size: examples per batch.
-      multiple: height and width of a batch are those of its largest image, rounded up to
-        a multiple of this (1). Many networks need 16 or 32, and it gives compilers fewer
-        shapes.
+      dataset: a dataset of decoded examples without `objects`.
+      batch_size: number of examples per batch.
+      multiple: height and width of a batch are the largest of its images, rounded up to a multiple
+        of this (1). Many networks need 16 or 32. A larger multiple also means fewer shapes to
+        compile.
       drop_remainder: whether to drop a last batch that is not full.
 
     Returns:
-      A dataset of batches: image uint8 `[B, H, W, 3]`, 0 in padding; masks uint8
-      `[B, H, W, 1]`, 255 in padding; `labels`, if there, int64 `[B, N]`, -1 in padding.
-      If images were not cropped, resized or padded, `image/height` and `image/width`, int32
-      `[B]`, say which part of each is the image.
+      A dataset of batches: image uint8 `[B, H, W, 3]`, 0 in padding; masks uint8 `[B, H, W, 1]`,
+      255 in padding; `labels`, if there, int64 `[B, N]`, -1 in padding. If images were not cropped,
+      resized or padded before, `image/height` and `image/width`, int32 `[B]`, are the size of each
+      image without padding.
 
     Raises:
       ConfigError: if images or masks are not decoded, or there are `objects`.

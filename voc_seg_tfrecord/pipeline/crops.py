@@ -41,14 +41,14 @@ def random_scale(
 ) -> Example:
     """Resizes the complete image by a random factor.
 
-    Before a crop use `random_scaled_crop`: it resizes only what the crop will show.
+    If you crop afterwards, use `random_scaled_crop`, which resizes only the pixels of the crop.
 
     Args:
       example: image and masks.
       seed: integer `[2]`, such as `example_seed` returns.
       scales: the smallest and the largest factor (0.5 and 2).
-      step: difference between neighboring factors; 0 allows any number between. By default
-        0.25 if both ends are multiples of it, and else 0.
+      step: difference between possible factors; 0 allows any factor between the ends. By default
+        0.25 if both ends are multiples of 0.25, otherwise 0.
 
     Returns:
       The example with image and masks of the new size, at least 1 x 1.
@@ -71,33 +71,33 @@ def random_scaled_crop(
 ) -> Example:
     """Random scale, then random crop or pad, then random flip, as DeepLab trains.
 
-    Only what the crop will show is decoded and resized. Cropping before resizing rounds
-    the crop's edges to full pixels of the unscaled image, and changes nothing else.
+    Only the pixels of the crop are decoded and resized. The crop's edges are rounded to full pixels
+    of the unscaled image; apart from that, the result is the same.
 
     Args:
       example: image and masks.
-      size: size of the result.
+      size: height and width of the result, or one number for both.
       seed: integer `[2]`, such as `example_seed` returns.
       scales: the smallest and the largest factor (0.5 and 2).
-      step: difference between neighboring factors; 0 allows any number between. By default
-        0.25 if both ends are multiples of it, and else 0.
+      step: difference between possible factors; 0 allows any factor between the ends. By default
+        0.25 if both ends are multiples of 0.25, otherwise 0.
       flip: whether to flip with probability 0.5.
-      class_crop: probability with which the crop is placed so that it shows a pixel of a class
-        (0). The class is one of `labels`, so it is neither background nor void. Where the scale
-        would pass over all its pixels, the image is not scaled.
-      class_weights: by class index, in what proportion the classes of an image are sampled for
-        that; None, the default, samples each of them equally often. A class of weight 0 is never
-        sampled; an image with no other class is cropped as without `class_crop`.
-      cat_max_ratio: the share of the crop's pixels, void not counted, that every class must
-        stay below; up to 10 offsets are tried, as in MMSegmentation (1: any share). A crop of void
-        alone counts as filled.
+      class_crop: probability of placing the crop so that it has a pixel of one class (0). The class
+        is one of `labels`, so it is neither background nor void. If scaling would drop all pixels
+        of the class, the image is not scaled.
+      class_weights: the weight of each class, by index, for sampling that class; None, the default,
+        samples the classes of an image equally often. A class of weight 0 is never sampled. If an
+        image has only such classes, it is cropped as without `class_crop`.
+      cat_max_ratio: the share of the crop's pixels, void not counted, that each class should stay
+        below, as in MMSegmentation; 1, the default, allows any share. Up to 10 offsets are tried;
+        if all fail, another one is taken. A crop of only void fails too.
 
     Returns:
       The example with image and masks of that size.
 
     Raises:
-      ConfigError: if an argument is out of its range, or the example lacks `labels` or the mask
-        that `class_crop` or `cat_max_ratio` need.
+      ConfigError: if an argument is out of range, or the example has no `labels` or no mask, which
+        `class_crop` and `cat_max_ratio` need.
     """
     _check_choice(class_crop, class_weights, cat_max_ratio)
     if class_crop:

@@ -16,15 +16,15 @@ from voc_seg_tfrecord.pipeline.window import Example, Padding, Window, image_siz
 
 
 def center_crop_or_pad(example: Mapping[str, Any], size: Size) -> Example:
-    """Keeps the middle of what is larger than `size`, pads what is smaller on all sides.
+    """Crops to the middle where the image is larger than `size`, pads all sides where smaller.
 
     Args:
       example: image and masks.
-      size: size of the result.
+      size: height and width of the result, or one number for both.
 
     Returns:
-      The example with image and masks of that size. Where the number of rows or columns to
-      crop or pad is odd, the extra one is at the bottom or at the right.
+      The example with image and masks of that size. If the number of rows or columns to crop or pad
+      is odd, the extra one is at the bottom or right.
     """
     canvas = parse_size("size", size)
     room = tf.abs(image_size(example) - canvas)
@@ -36,7 +36,7 @@ def random_crop_or_pad(example: Mapping[str, Any], size: Size, *, seed: tf.Tenso
 
     Args:
       example: image and masks.
-      size: size of the result.
+      size: height and width of the result, or one number for both.
       seed: integer `[2]`, such as `example_seed` returns.
 
     Returns:
@@ -53,10 +53,10 @@ def resize(example: Mapping[str, Any], size: Size) -> Example:
 
     Args:
       example: image and masks.
-      size: size of the result.
+      size: height and width of the result, or one number for both.
 
     Returns:
-      The example with image and masks of that size. Nothing is smoothed before it is scaled down.
+      The example with image and masks of that size. Images are scaled down without smoothing.
     """
     return Window(size=tf.constant(parse_size("size", size))).apply(example)
 

@@ -35,42 +35,41 @@ def read(
     decoded: bool = False,
     data_dir: PathLike | None = None,
 ) -> Examples:
-    """Reads examples, each with its seed. They are not decoded, unless `decoded` is set.
+    """Reads examples, each with its seed. They are decoded only if `decoded` is set.
 
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
-      split: as everywhere in TFDS: `train`, `train+validation`, `train[:80%]`. Or a list: its
-        name, such as `semi_1_16`, or image ids, which are looked for in all splits. Every
-        record is then read once more, to see which ids there are.
-      features: which to read; the others cost nothing. `image/filename` is always read,
-        because an example's seed is made from it.
+      split: a split as in TFDS: `train`, `train+validation`, `train[:80%]`. Or the name of a
+        published list, such as `semi_1_16`, or image ids: these are looked up in all splits, for
+        which every record is read once more.
+      features: the features to read; others are skipped. `image/filename` is always read, because
+        the seed is made from it.
       seed: seed for the order and for the examples' seeds, 0 to 2**31 - 1 (0).
-      shuffle: True draws the order of all examples anew in each epoch. False, the default, keeps
-        the records' order, which is TFDS's hash order. A number is the size of a shuffle buffer:
-        an example then comes early or late in every epoch. Records in a bucket have no places, so
-        that True is a buffer of all of them, of about 0.1 GB per thousand.
-      epochs: how often the split is read, each time in another order and with other seeds
-        (1); None never ends. Whoever iterates again, as Keras does in each epoch of its own, gets
+      shuffle: True gives a new random order of all examples in each epoch. False, the default,
+        keeps the order of the records, which is TFDS's hash order. A number is the size of a
+        shuffle buffer; an example then comes at about the same time in every epoch. For a dataset
+        in a bucket, True needs a buffer of all records, about 0.1 GB per thousand.
+      epochs: number of epochs, each with other seeds and, if shuffled, another order (1); None
+        repeats without end. If you iterate again, as Keras does for each of its own epochs, you get
         the next epochs.
-      first_epoch: number of the first epoch (0). A run that stopped after epoch 3 continues
-        with 4, as if it had never stopped.
-      partial: whether the dataset may lack ids of a list (False).
-      balance: `classes` draws images with rare classes more often; see `training_batches`.
-        None, the default, reads each example once per epoch.
+      first_epoch: number of the first epoch (0). To resume a run that stopped after epoch 3, give
+        4.
+      partial: whether ids of the list may be missing in the dataset (False).
+      balance: `classes` reads images with rare classes more often; see `training_batches`. None,
+        the default, reads each example once per epoch.
       balance_threshold: see `training_batches` (1).
-      decoded: whether images and masks are decoded, as `pipeline.decode` does it (False). It
-        is faster than mapping `pipeline.decode` over what this returns, because no example is
-        handed from one stage to another.
-      data_dir: the folder of datasets, for a name; TFDS's by default.
+      decoded: whether to decode images and masks (False). This is faster than mapping
+        `pipeline.decode` over the result.
+      data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Returns:
       A dataset of examples whose image and masks are scalar strings, with `seed`, int64 `[2]`.
       With `decoded`, image is uint8 `[H, W, 3]` and masks are uint8 `[H, W, 1]`.
 
     Raises:
-      ConfigError: if the split is empty, or has no such feature, or ids of a list are missing.
-      RecordError: if a build has replaced the dataset since it was opened.
+      ConfigError: if the split is empty, or a feature or an id is missing.
+      RecordError: if a build replaced the dataset after it was opened.
       tf.errors.InvalidArgumentError: when the examples are read, if a build has replaced it
         meanwhile.
     """

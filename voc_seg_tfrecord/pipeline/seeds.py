@@ -23,23 +23,23 @@ def example_seed(
     epoch: int | tf.Tensor = 0,
     copy: int | tf.Tensor = 0,
 ) -> tf.Tensor:
-    """Makes the seed for everything random about an example in an epoch.
+    """Makes the seed for all random numbers of an example in an epoch.
 
-    It depends on nothing else: not on order, batch, number of threads, shards or hosts.
+    It depends only on the arguments, not on order, batch, threads, shards or hosts.
 
     Args:
       example: its `image/filename`, scalar string, identifies it.
       seed: the run's seed, 0 to 2**31 - 1.
-      epoch: how often the example was seen before (0).
-      copy: which one it is, if an epoch has the example more than once (0). Each copy has
-        numbers of its own, and copy 0 has those of an epoch that has the example once.
+      epoch: number of the epoch, from 0 (0).
+      copy: number of the copy, from 0, if an epoch has the example more than once (0). Each copy
+        gets a seed of its own; copy 0 gets that of an example that occurs once.
 
     Returns:
       int64 `[2]`, for the `seed` argument of this package's functions and of
       `tf.random.stateless_*`.
 
     Raises:
-      ConfigError: if the example has no file name, or the seed is out of range.
+      ConfigError: if the example has no `image/filename`, or the seed is out of range.
     """
     check_seed(seed)
     if FILENAME not in example:

@@ -74,11 +74,11 @@ def select(builder: tfds.core.DatasetBuilder, split: IdList, *, partial: bool = 
       builder: of the built dataset.
       split: a split as everywhere in TFDS; or the name of a list, or image ids, which are
         looked for in all splits of the dataset. A tile is meant by its own id and by its image's.
-      partial: whether the dataset may lack ids of a list (False).
+      partial: whether ids of the list may be missing in the dataset (False).
 
     Raises:
       ConfigError: if there is nothing to read, or ids are missing or in several splits.
-      RecordError: if a build has replaced the dataset since it was opened.
+      RecordError: if a build replaced the dataset after it was opened.
     """
     if _is_list(builder, split):
         return _select_ids(builder, split, partial=partial)
@@ -132,7 +132,7 @@ def divide(
 
     Raises:
       ConfigError: if one of both is empty, or ids are missing.
-      RecordError: if a build has replaced the dataset since it was opened.
+      RecordError: if a build replaced the dataset after it was opened.
     """
     where = f"{builder.info.full_name}, split {split!r}"
     watch = Watch.start(builder)

@@ -44,44 +44,44 @@ def labeled_unlabeled_batches(
     partial: bool = False,
     data_dir: PathLike | None = None,
 ) -> ExamplePairs:
-    """Draws a labeled and an unlabeled batch at a time, each as `training_batches` does.
+    """Gives pairs of a labeled and an unlabeled batch, each as from `training_batches`.
 
-    An epoch is one pass over the unlabeled part: `unlabeled // (ratio * batch_size)` pairs
-    of batches. Meanwhile the labeled part is read as often as needed, each time in another
-    order, cropped in other places.
+    An epoch is one pass over the unlabeled part: `unlabeled // (ratio * batch_size)` pairs of
+    batches. Meanwhile the labeled part is repeated as often as needed, each time in another order
+    and with other crops.
 
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
-      split: as everywhere in TFDS; it holds both parts.
-      labeled: the labeled part: the name of a list, such as `semi_1_16`, or image ids. All
-        other examples of the split are the unlabeled part. A tile is labeled if its image is.
-      size: size of the crops, one number for a square, or height and width.
+      split: a split as in TFDS, which holds both parts.
+      labeled: the labeled part: the name of a published list, such as `semi_1_16`, or image ids.
+        All other examples of the split are the unlabeled part. A tile is labeled if its image is.
+      size: height and width of the crops, or one number for both.
       batch_size: labeled examples per pair.
-      ratio: unlabeled examples per labeled example (1); times `batch_size` it has to be a
-        whole number.
+      ratio: unlabeled examples per labeled example (1). `ratio * batch_size` has to be a whole
+        number.
       seed: 0 to 2**31 - 1 (0), for both parts.
       scales: the smallest and the largest random scale (0.5 and 2).
-      step: difference between neighboring scales; 0 allows any number between. By default 0.25
-        if both ends are multiples of it, and else 0.
+      step: difference between possible scales; 0 allows any scale between the ends. By default 0.25
+        if both ends are multiples of 0.25, otherwise 0.
       flip: whether to swap left and right with probability 0.5 (True).
       shuffle: for both parts, see `training_batches` (True).
-      epochs: number of epochs; None, the default, never ends. Whoever iterates again over a number
-        of epochs gets the next ones, of both parts.
-      first_epoch: number of the first epoch (0); both parts go on as if the run had not
-        stopped.
-      features: which features a labeled batch has. An unlabeled batch has none of those
-        that tell what is in an image.
-      partial: whether the split may lack ids of the list (False).
-      data_dir: the folder of datasets, for a name; TFDS's by default.
+      epochs: number of epochs; None, the default, repeats without end. If you iterate again, you
+        get the next epochs of both parts.
+      first_epoch: number of the first epoch (0). To resume a run that stopped after epoch 3, give
+        4.
+      features: the features of a labeled batch. An unlabeled batch has them without masks and other
+        labels.
+      partial: whether ids of the list may be missing in the split (False).
+      data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Returns:
       A dataset of pairs `(labeled batch, unlabeled batch)`.
 
     Raises:
-      ConfigError: if ids of the list are missing, a part is empty, or the unlabeled part
-        does not fill a batch.
-      RecordError: if a build has replaced the dataset since it was opened.
+      ConfigError: if an id is missing, a part is empty, or the unlabeled part does not fill a
+        batch.
+      RecordError: if a build replaced the dataset after it was opened.
       tf.errors.InvalidArgumentError: when the batches are read, if a build has replaced it
         meanwhile.
     """

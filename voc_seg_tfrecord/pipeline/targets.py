@@ -16,8 +16,8 @@ from voc_seg_tfrecord.pipeline.window import Example
 def sample_weights(example: Mapping[str, Any]) -> Example:
     """Adds `sample_weight`: 0 for void, which includes padding, and 1 elsewhere.
 
-    Keras takes it as the third of `(image, segmentation_mask, sample_weight)`. A loss that
-    looks up the class of each pixel still finds 255 there: give it `ignore_class=255`.
+    Keras takes it as the third of `(image, segmentation_mask, sample_weight)`. The mask still holds
+    255: give a loss that takes class indices `ignore_class=255` too.
 
     Args:
       example: its `segmentation_mask` is uint8 `[..., H, W, 1]`.
@@ -34,10 +34,10 @@ def one_hot(example: Mapping[str, Any], num_classes: int) -> Example:
 
     Args:
       example: its `segmentation_mask` is uint8 `[..., H, W, 1]`.
-      num_classes: number of classes with background and without void; 21 for VOC.
+      num_classes: number of classes, counting background but not void; 21 for VOC.
 
     Returns:
-      The example with `segmentation_mask` as float32 `[..., H, W, num_classes]`. Categorical
-      cross-entropy of a pixel of zeros is 0, so no weights are needed to leave void out.
+      The example with `segmentation_mask` as float32 `[..., H, W, num_classes]`. The categorical
+      cross-entropy of a pixel of zeros is 0, so void needs no weights.
     """
     return {**example, MASK: tf.one_hot(example[MASK][..., 0], num_classes)}

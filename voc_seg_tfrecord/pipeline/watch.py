@@ -44,7 +44,7 @@ class Watch:
         """Begins to watch a dataset.
 
         Raises:
-          RecordError: if a build has replaced the dataset since it was opened.
+          RecordError: if a build replaced the dataset after it was opened.
         """
         files = identifying_files(builder)
         contents = b"".join(path.read_bytes() for path in files)

@@ -218,15 +218,14 @@ def _flip_if(is_flipped: tf.Tensor, image: tf.Tensor) -> tf.Tensor:
 
 
 def decode(example: Mapping[str, Any]) -> Example:
-    """Decodes the image and masks of an example that are not decoded yet.
+    """Decodes the image and masks of an example, unless they are decoded already.
 
     Args:
-      example: image and masks are scalar strings; those that are decoded already stay
-        unchanged.
+      example: image and masks as scalar strings; decoded ones stay unchanged.
 
     Returns:
-      The example with image uint8 `[H, W, 3]` and masks uint8 `[H, W, 1]`, the pixels that
-      `tfds.load` gives.
+      The example with image uint8 `[H, W, 3]` and masks uint8 `[H, W, 1]`, with the same pixels as
+      from `tfds.load`.
     """
     decoded = dict(example)
     for name in image_names(example):

@@ -49,28 +49,29 @@ def data_source(
     decode: bool = True,
     cache_dir: PathLike | None = None,
 ) -> Any:
-    """Opens a built dataset for reading by number, as `tfds.data_source` does, from TFRecords.
+    """Opens the TFRecords of a built dataset for random access, like `tfds.data_source`.
 
     Args:
-      name: a built dataset: its name, such as `voc_seg_tfrecord/cracks`, with or without a
-        version, the path of its folder, or its builder.
-      split: as everywhere in TFDS: `train`, `train[:10%]`, `train+validation`. For a list of
-        them, a list of sources is returned; for None, the default, a dictionary of all splits.
-      data_dir: the folder of all datasets; TFDS's default if not given.
-      ids: the name of a list of papers, such as `semi_1_16`, or image ids; only these are in the
-        source. A tile is in it if its image is in the list.
-      partial: whether the split may lack ids of the list (False).
-      features: which features an example has; all by default. Others are not decoded.
-      decode: whether images and masks are decoded (True); else they are the bytes of their files.
-      cache_dir: a folder on a disk; the shards of a dataset in a bucket are copied there, each
+      name: the built dataset: its name, such as `voc_seg_tfrecord/cracks` or
+        `voc_seg_tfrecord/cracks:1.0.0`, the path of its folder, or its builder.
+      split: a split as in TFDS: `train`, `train[:10%]`, `train+validation`. A list of splits gives
+        a list of sources. None, the default, gives a dictionary of all splits.
+      data_dir: the folder of all datasets; by default TFDS's.
+      ids: the name of a published list, such as `semi_1_16`, or image ids; the source has only
+        these. A tile belongs to it if its image does.
+      partial: whether ids of the list may be missing in the split (False).
+      features: the features of an example; all by default. Other features are not decoded.
+      decode: whether to decode images and masks (True); if not, they are the bytes of PNG and JPEG
+        files.
+      cache_dir: for a dataset in a bucket: a folder on a disk, into which each shard is copied
         once.
 
     Returns:
-      A `DataSource`; a list or a dictionary of them.
+      A `DataSource`, or a list or dictionary of them; see `split`.
 
     Raises:
-      ConfigError: if there is no such dataset, split or feature, ids are missing, or records of
-        this format cannot be read by number.
+      ConfigError: if the dataset, the split, a feature or an id is missing, or the file format has
+        no random access.
       RecordError: if a shard is missing, truncated or damaged.
     """
     builder = as_builder(name, data_dir)

@@ -32,7 +32,7 @@ def as_builder(dataset: BuiltDataset, data_dir: PathLike | None = None) -> tfds.
     Args:
       dataset: a builder, which is returned as it is; a name, such as `voc_seg_tfrecord/2012`; or
         the path of a version folder.
-      data_dir: the folder of datasets, for a name; TFDS's by default.
+      data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Raises:
       ConfigError: if there is no such dataset.
@@ -49,7 +49,7 @@ def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.Dataset
     Args:
       name: such as `voc_seg_tfrecord/2012` or `2012`, with or without a version, or the path of
         a version folder; see `find`.
-      data_dir: the folder of all datasets; TFDS's default if not given.
+      data_dir: the folder of all datasets; by default TFDS's.
 
     Returns:
       A builder that can only read.

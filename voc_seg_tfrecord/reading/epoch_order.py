@@ -190,8 +190,8 @@ def example_rng(
     Args:
       filename: its `image/filename`, which identifies it.
       seed: of the run.
-      epoch: its number.
-      copy: which one it is, if an epoch has the example more than once.
+      epoch: number of the epoch.
+      copy: number of the copy, from 0, if an epoch has the example more than once.
     """
     encoded = filename.encode() if isinstance(filename, str) else filename
     digest = hashlib.blake2b(encoded, digest_size=16).digest()

@@ -40,33 +40,32 @@ def stitch(
     overlap: Overlap | None = None,
     data_dir: PathLike | None = None,
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Puts predictions of tiles together, in whatever order the tiles come.
+    """Puts the predictions of tiles together into images. The tiles may come in any order.
 
-    An image is in memory from its first tile to its last. The tiles of a split come in random
-    order, so that many images wait at a time: of scores of many classes take a few images at a
-    time, whose tiles `tiles_of` names.
+    An image is in memory from its first tile to its last. A split has its tiles in random order, so
+    many images are in memory at once. If you predict scores of many classes, predict a few images
+    at a time; `tiles_of` returns the ids of their tiles.
 
     Args:
       dataset: the tiled dataset: its builder, its name, such as `voc_seg_tfrecord/field`, or the
         path of its folder.
-      predictions: pairs of an example or a batch with the features `tile/...`, as
-        `data_source` and `evaluation_batches` give them, and what was predicted: scores
-        `[h, w, C]` or classes `[h, w]`, with a batch as first axis if it is one. Padding below
-        and to the right of a tile is cut off.
-      overlap: `average` takes the mean of scores where tiles overlap; `blend` takes a weighted
-        mean, in which the weight of a tile falls linearly over the pixels that it shares with a
-        neighbor, so that no seam is seen; `first` takes the first tile, row by row, whatever the
-        order in which they come. By default `average` for floating-point numbers and `first` for
-        integers, of which no mean can be taken.
-      data_dir: the folder of datasets, for a name; TFDS's by default.
+      predictions: pairs. The first is an example or a batch with the features `tile/...`, from
+        `data_source` or `evaluation_batches`. The second is its prediction: scores `[h, w, C]` or
+        classes `[h, w]` of an example, `[B, h, w, C]` or `[B, h, w]` of a batch. Padding below and
+        to the right of a tile is removed.
+      overlap: what to take where tiles overlap. `average` is the mean of the scores. `blend` is a
+        weighted mean without visible seams: the weight of a tile falls linearly over the pixels
+        that it shares with a neighbor. `first` is the first tile in row order. By default `average`
+        for floating-point scores and `first` for integer classes.
+      data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Yields:
-      The id of an image and what was predicted for it, `[H, W, C]` or `[H, W]` of the same
-      dtype, as soon as its last tile has come.
+      Pairs of an image id and the prediction of the image, `[H, W, C]` or `[H, W]` of the same
+      dtype, each as soon as the image's last tile has come.
 
     Raises:
-      ConfigError: if the dataset has no tiles, a prediction is smaller than its tile or is of
-        a tile that the image does not have, a score is NaN, or in the end tiles are missing.
+      ConfigError: if the dataset has no tiles, a prediction is smaller than its tile, a tile does
+        not belong to the dataset, a score is NaN, or tiles are missing at the end.
     """
     if overlap not in (None, *get_args(Overlap)):
         expected = "average, blend or first"
@@ -111,12 +110,12 @@ def tiles_of(
     *,
     data_dir: PathLike | None = None,
 ) -> list[str]:
-    """Returns the ids of all tiles of images, which `evaluation_batches` takes as a list.
+    """Returns the ids of all tiles of some images, as `split` of `evaluation_batches`.
 
     Args:
       dataset: the tiled dataset; see `stitch`.
       sizes: height and width of each image, by its id.
-      data_dir: the folder of datasets, for a name; TFDS's by default.
+      data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Raises:
       ConfigError: if the dataset has no tiles.

@@ -53,16 +53,17 @@ def write(
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
-      out: the file to write; one that exists is replaced when the page is complete.
-      data_dir: the folder of datasets, for a name.
+      out: the file to write; an existing file is replaced when the page is complete.
+      data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
       splits: names of splits (all).
       fits: whether to look for masks that do not fit their images.
-      rgb: the bands, from 0, for red, green and blue, of images of more than 8-bit RGB; by default
-        the first three, or one. All images have one range of values; see `find_display`.
+      rgb: for images other than 8-bit RGB: the numbers, from 0, of the bands to show as red, green
+        and blue; by default the first three, or the first one in gray. All images share one range
+        of values.
       progress: whether to show a progress bar on standard error.
 
     Raises:
-      ConfigError: if there is no such dataset or split, or the file cannot be written.
+      ConfigError: if the dataset or split is missing, or the file cannot be written.
       RecordError: if a shard cannot be read.
     """
     path = output_files.check_file(out, "--out")

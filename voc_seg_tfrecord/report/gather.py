@@ -132,7 +132,7 @@ def gather(
       progress: whether to show a progress bar.
 
     Raises:
-      ConfigError: if voc_seg_tfrecord did not build the dataset.
+      ConfigError: if this package did not build the dataset.
       RecordError: if a shard is damaged. A record that is wrong is a problem of its split.
     """
     metadata.check_features(builder, (IMAGE, FILENAME))

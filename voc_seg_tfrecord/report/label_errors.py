@@ -35,22 +35,22 @@ def find_label_errors(
     """Finds labels that may be wrong, the most suspicious first. It needs no model.
 
     Args:
-      data: the builder of a built dataset, or its name, such as `voc_seg_tfrecord/2012`; or the
+      data: a built dataset: its builder or its name, such as `voc_seg_tfrecord/2012`; or the
         folder, `.zip` or `.tar` that a labeling tool exported.
-      data_dir: the folder of datasets, for a name.
-      fits: whether to look for masks that do not fit their images, and for regions that look like
-        another class (with scikit-learn), which takes most of the time.
+      data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
+      fits: whether to look for masks that do not fit their images and, with scikit-learn, for
+        regions that look like another class (True). This takes most of the time.
       progress: whether to show a progress bar for each split of a built dataset.
-      **options: of an exported folder, such as `class_names`; see `builder_from_tree`. A built
-        dataset takes none of them.
+      **options: options for an exported folder, such as `class_names`; see `builder_from_tree`. A
+        built dataset has none.
 
     Returns:
-      One `Finding` per problem: `kind`, `message`, `ids`, `split`, `box` (left, top, width and
-      height in pixels), `score` (0 to 1, the most suspicious is 1) and `remedy`; and `suggested`,
-      the class that a region looks like.
+      One `Finding` per problem, with `kind`, `message`, `ids`, `split`, `box` (left, top, width and
+      height in pixels), `score` (0 to 1; 1 is the most suspicious) and `remedy`. If a region looks
+      like another class, `suggested` is that class.
 
     Raises:
-      ConfigError: if there is neither such a dataset nor such a folder, or the options are wrong.
+      ConfigError: if neither a dataset nor a folder of this name exists, or an option is wrong.
       RecordError: if a shard of a built dataset cannot be read.
     """
     builder = _open_if_built(data, data_dir)

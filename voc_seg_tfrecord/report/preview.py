@@ -48,24 +48,24 @@ def preview(
     Args:
       dataset: a builder, as `tfds.builder` returns it, or a name as in TFDS,
         `voc_seg_tfrecord/2012`, or the path of a version folder.
-      num: how many examples (9); with `by_class`, of each class (1).
-      split: a split, or a slice such as `train[20:26]`; `train` by default, or the first split
-        of a dataset without it.
-      ids: the image ids to show, in this order, in place of a choice. Without `split` they are
-        looked for in all splits.
-      by_class: whether to show examples of each class, under its name. Of the first examples
-        with a class, those are taken in which it covers the largest share.
-      seed: 0 or more, for a choice at random; by default the first examples are shown.
-      rgb: the bands, from 0, for red, green and blue, of images of more than 8-bit RGB; by default
-        the first three, or one. All images have one range of values; see `find_display`.
-      data_dir: the folder of datasets, for a name; TFDS's by default.
+      num: number of examples (9), or of examples of each class with `by_class` (1).
+      split: a split, or a slice such as `train[20:26]`; by default `train`, or the first split if
+        there is no `train`.
+      ids: the ids of the images to show, in this order. Without `split`, all splits are searched.
+      by_class: whether to show examples of each class under its name: among the first examples with
+        the class, those in which it covers the largest share.
+      seed: a seed of 0 or more chooses examples at random; by default the first are shown.
+      rgb: for images other than 8-bit RGB: the numbers, from 0, of the bands to show as red, green
+        and blue; by default the first three, or the first one in gray. All images share one range
+        of values.
+      data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Returns:
-      A figure of Matplotlib, 100 dots per inch. Masks and legend have the colors of
-      `info.metadata['palette']`; if these are VOC's, background is black.
+      A Matplotlib figure with 100 dots per inch. Masks and legend have the colors of
+      `info.metadata['palette']`; in VOC's, background is black.
 
     Raises:
-      ConfigError: if there is no such dataset, split or id, or an argument is out of range.
+      ConfigError: if the dataset, the split or an id is missing, or an argument is out of range.
       RecordError: if the examples cannot be read.
     """
     builder = as_builder(dataset, data_dir)

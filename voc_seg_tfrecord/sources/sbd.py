@@ -52,7 +52,7 @@ def read_sbd_ids(folder: epath.PathLike, name: str) -> Sequence[str]:
     The folder is SBD's `dataset`, or one above it, or the list itself.
 
     Raises:
-      SourceError: if the list is not there.
+      SourceError: if the list is missing.
       ListError: if the list cannot be used.
     """
     path = epath.Path(folder).expanduser()

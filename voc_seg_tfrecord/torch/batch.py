@@ -14,8 +14,8 @@ class Batch(NamedTuple):
     """A batch to train on.
 
     Attributes:
-      images: uint8 `[B, 3, H, W]` in the memory format `torch.channels_last`, or uint8
-        `[B, H, W, 3]`; 0 in padding. Images of other bands have their number and dtype.
+      images: uint8 `[B, 3, H, W]` in the memory format `torch.channels_last`, or uint8 `[B, H, W,
+        3]`; 0 in padding. Images with other bands keep their number of bands and their dtype.
       masks: uint8 `[B, H, W]`, class indices, and 255 for void and padding.
       ids: the image id of each example.
     """

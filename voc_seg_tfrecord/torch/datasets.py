@@ -23,15 +23,14 @@ _IMAGE_FILL = 0
 
 
 class SegmentationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
-    """Random crops by `Draw`, made in whole batches.
+    """Random crops, one for each `Draw`. A batch is made at once, by `__getitems__`.
 
-    PyTorch's loader asks for a batch at once, by `__getitems__`. In a worker the batch lies in
-    shared memory. For a `DataLoader` of your own use `EpochBatches` as its `batch_sampler`, and
-    `collate_fn=lambda batch: batch`.
+    In a worker the batch lies in shared memory. If you make a `DataLoader` yourself, give it
+    `EpochBatches` as `batch_sampler`, and `collate_fn=lambda batch: batch`.
 
     Args:
       source: the examples.
-      size: see `loader`, as all that follows.
+      size: see `loader`.
       scales: see `loader`.
       step: see `loader`.
       flip: see `loader`.
@@ -40,7 +39,7 @@ class SegmentationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore
       channels: see `loader`.
 
     Raises:
-      ConfigError: if an argument is wrong or the source lacks a feature.
+      ConfigError: if an argument is wrong, or a feature is missing in the source.
     """
 
     def __init__(
@@ -75,7 +74,7 @@ class SegmentationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore
         return self.make_batch(draws, NEW_MEMORY)
 
     def count_bytes(self, batch_size: int) -> BatchBytes:
-        """Returns how many bytes a batch has, unless a transform makes more of it."""
+        """Returns the number of bytes of a batch. A transform may make it larger."""
         if self._crop is None:
             return BatchBytes(0, 0)
         feature = self._source.features[IMAGE]
@@ -86,7 +85,7 @@ class SegmentationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore
         )
 
     def make_batch(self, draws: Sequence[Draw], allocators: Allocators) -> Batch:
-        """Returns a batch of the examples, in their order, in memory of the allocators."""
+        """Returns a batch of these examples, in this order, in memory that the allocators give."""
         batch: BatchMemory | None = None
         ids = []
         for place, draw in enumerate(draws):
@@ -134,7 +133,7 @@ class SegmentationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore
 
 
 class EvaluationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
-    """Complete images by number, made in whole batches.
+    """Complete images by their number in the source. A batch is made at once, by `__getitems__`.
 
     Args:
       source: the examples.
@@ -142,7 +141,7 @@ class EvaluationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
       channels: see `evaluation_loader`.
 
     Raises:
-      ConfigError: if an argument is wrong or the source lacks a feature.
+      ConfigError: if an argument is wrong, or a feature is missing in the source.
     """
 
     def __init__(
@@ -168,7 +167,7 @@ class EvaluationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
         return self.make_batch(numbers, NEW_MEMORY)
 
     def make_batch(self, numbers: Sequence[int], allocators: Allocators) -> EvaluationBatch:
-        """Returns a batch of the examples, in their order, in memory of the allocators."""
+        """Returns a batch of these examples, in this order, in memory that the allocators give."""
         pairs = [DecodedPair.of_example(example) for example in self._source[list(numbers)]]
         largest = np.max([pair.size for pair in pairs], axis=0)
         height, width = -(-largest // self._multiple) * self._multiple

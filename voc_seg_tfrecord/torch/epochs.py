@@ -15,9 +15,9 @@ class Draw(NamedTuple):
     """An example in an epoch: the index of a `SegmentationDataset`.
 
     Attributes:
-      number: of the example in the source.
-      epoch: its number.
-      copy: which one it is, if an epoch has the example more than once.
+      number: number of the example in the source.
+      epoch: number of the epoch.
+      copy: number of the copy, from 0, if an epoch has the example more than once.
     """
 
     number: int
@@ -26,21 +26,21 @@ class Draw(NamedTuple):
 
 
 class EpochBatches(data.Sampler):  # type: ignore[type-arg, unused-ignore]
-    """The draws of each batch of an epoch; each iteration is the next epoch.
+    """Gives a list of `Draw` for each batch of an epoch. Each iteration gives the next epoch.
 
     Args:
-      count: how many examples there are.
-      batch_size: examples per batch of this process.
+      count: number of examples.
+      batch_size: number of examples per batch of this process.
       seed: see `loader`.
       shuffle: see `loader`.
       drop_last: see `loader`.
-      balance: how often each example is drawn; None for once.
+      balance: how often each example comes in an epoch; None for once.
       shard: see `loader`.
       first_epoch: see `loader`.
       start_step: see `loader`.
 
     Attributes:
-      next_epoch: number of the epoch that the next iteration gives.
+      next_epoch: number of the epoch of the next iteration.
 
     Raises:
       ConfigError: if an argument is wrong, or an epoch would have no batch.

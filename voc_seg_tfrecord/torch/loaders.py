@@ -54,41 +54,42 @@ def loader(
     workers: int = 0,
     **options: Any,
 ) -> "SegmentationLoader":
-    """Shuffles, scales, crops and flips at random. Each iteration is the next epoch.
+    """Gives batches, shuffled, scaled, cropped and flipped at random. Each iteration is an epoch.
 
     Args:
       source: the examples, as `data_source` opens them.
-      size: size of the crops, one number for a square, or height and width. None leaves images
-        complete, and `transform` has to bring those of a batch to one size.
-      batch_size: examples per batch of this process.
+      size: height and width of the crops, or one number for both. With None, images stay complete,
+        and `transform` has to give all images of a batch the same size.
+      batch_size: number of examples per batch of this process.
       seed: 0 to 2**31 - 1 (0).
       scales: the smallest and the largest random scale, (0.5, 2) by default; (1, 1) does not
         scale.
       step: difference between neighboring scales; see `arrays.random_scaled_crop`.
-      flip: whether to swap left and right with probability 0.5, which is the default.
+      flip: whether to swap left and right with probability 0.5; by default it does.
       transform: changes each crop and its mask; see `torchvision_transform` and
         `albumentations_transform`.
-      shuffle: whether to draw the order of all examples anew in each epoch (True).
-      drop_last: whether to drop the examples that do not fill a batch (True), in each epoch other
-        ones.
-      balance: `classes` draws images with rare classes more often; see
-        `pipeline.training_batches`. All records are read once more for it.
+      shuffle: whether each epoch has a new random order of all examples (True).
+      drop_last: whether to drop the examples that do not fill a batch, other ones in each epoch
+        (True).
+      balance: `classes` draws images with rare classes more often; see `pipeline.training_batches`.
+        All records are read once more to count the classes.
       balance_threshold: above 0, up to 1; see `pipeline.training_batches`.
-      shard: the rank of this process and how many there are (0 of 1). All together have each
-        example of an epoch once, and each has as many batches.
+      shard: the rank of this process and the number of ranks; (0, 1) by default. The ranks share
+        the examples of an epoch, and all have the same number of batches.
       first_epoch: number of the first epoch (0).
-      start_step: how many batches of the first epoch to leave out (0), to go on where a run has
-        stopped: `first_epoch, start_step = divmod(steps_done, len(loader))`.
+      start_step: number of batches of the first epoch to skip (0). To resume a run: `first_epoch,
+        start_step = divmod(steps_done, len(loader))`.
       channels: whether images are `[B, 3, H, W]` or `[B, H, W, 3]`.
-      workers: processes that make batches (0). They stay for all epochs. Without them threads of
-        this process do it, or with a `transform` this thread.
-      **options: of PyTorch's `DataLoader`, such as `pin_memory`.
+      workers: number of processes that make batches, kept for all epochs. With 0, the default,
+        threads of this process make them, or, with a `transform`, the calling thread.
+      **options: further arguments of PyTorch's `DataLoader`, such as `pin_memory`.
 
     Returns:
       A loader of `Batch`.
 
     Raises:
-      ConfigError: if an argument is wrong, the source lacks a feature, or an epoch has no batch.
+      ConfigError: if an argument is wrong, a feature is missing in the source, or an epoch has no
+        batch.
     """
     dataset = SegmentationDataset(
         source,
@@ -137,20 +138,21 @@ def evaluation_loader(
 
     Args:
       source: the examples, as `data_source` opens them.
-      batch_size: examples per batch (1); the last batch may be smaller.
-      multiple: height and width of a batch are those of its largest image, rounded up to a
-        multiple of this (1).
-      shard: the rank of this process and how many there are (0 of 1). All together have each
-        example once; some may have one example less than others.
+      batch_size: number of examples per batch (1); the last batch may be smaller.
+      multiple: height and width of a batch are the largest of its images, rounded up to a multiple
+        of this (1).
+      shard: the rank of this process and the number of ranks; (0, 1) by default. The ranks share
+        the examples; some may have one example less than others.
       channels: whether images are `[B, 3, H, W]` or `[B, H, W, 3]`.
-      workers: processes that make batches (0); without them threads of this process do it.
-      **options: of PyTorch's `DataLoader`, such as `pin_memory`.
+      workers: number of processes that make batches. With 0, the default, threads of this process
+        make them.
+      **options: further arguments of PyTorch's `DataLoader`, such as `pin_memory`.
 
     Returns:
       A loader of `EvaluationBatch`.
 
     Raises:
-      ConfigError: if an argument is wrong or the source lacks a feature.
+      ConfigError: if an argument is wrong, or a feature is missing in the source.
     """
     check_count("batch_size", batch_size)
     check_shard(shard)
@@ -167,17 +169,17 @@ def evaluation_loader(
 
 
 class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-ignore]
-    """PyTorch's loader with workers that stay, or with threads if it has no workers.
+    """A `DataLoader` that keeps its workers for all epochs, or uses threads if it has none.
 
-    An error of this package that a worker raises is raised here with its own class.
+    If a worker raises an error of this package, the loader raises the same error.
 
     Args:
-      dataset: makes a batch of a list of indices.
-      batches: the lists of indices of an epoch.
-      workers: how many processes make batches.
-      byte_counts: of a batch, for which buffers are kept.
+      dataset: the dataset, which makes a batch from a list of indices.
+      batches: gives the list of indices of each batch of an epoch.
+      workers: number of processes that make batches.
+      byte_counts: the sizes of a batch's arrays, for buffers that are used again.
       in_threads: whether threads make batches if there are no workers.
-      options: of `DataLoader`.
+      options: further arguments of `DataLoader`.
     """
 
     def __init__(
@@ -268,7 +270,7 @@ class _BatchTasks(data.Sampler):  # type: ignore[type-arg, unused-ignore]
     """The tasks of an epoch for workers.
 
     Args:
-      batches: the lists of indices of an epoch.
+      batches: gives the list of indices of each batch of an epoch.
       loans: the buffers.
     """
 

@@ -16,10 +16,11 @@ Transform: TypeAlias = Callable[
 
 
 def torchvision_transform(transform: Callable[..., Any]) -> Transform:
-    """Makes a `Transform` of one of `torchvision.transforms.v2`.
+    """Makes a `Transform` from one of `torchvision.transforms.v2`.
 
-    It gets a `tv_tensors.Image` and a `tv_tensors.Mask`. What it uncovers in a mask is void only
-    with `fill={tv_tensors.Image: 0, tv_tensors.Mask: 255}`.
+    It gets a `tv_tensors.Image` and a `tv_tensors.Mask`. Give steps that move pixels
+    `fill={tv_tensors.Image: 0, tv_tensors.Mask: 255}`, so that uncovered pixels of the mask become
+    void.
 
     Args:
       transform: the transform.
@@ -28,9 +29,9 @@ def torchvision_transform(transform: Callable[..., Any]) -> Transform:
 
 
 def albumentations_transform(transform: Any) -> Transform:
-    """Makes a `Transform` of an `albumentations.Compose`, version 2.
+    """Makes a `Transform` from an `albumentations.Compose` of version 2.
 
-    What it uncovers in a mask is void only with `fill_mask=255`.
+    Give steps that move pixels `fill_mask=255`, so that uncovered pixels of the mask become void.
 
     Args:
       transform: the transform.

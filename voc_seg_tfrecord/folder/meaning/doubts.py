@@ -87,9 +87,9 @@ def void_color_is_not_value_255(candidate: MeaningCandidate, survey: Survey) -> 
 
 
 def a_value_has_several_colors(candidate: MeaningCandidate, survey: Survey) -> Doubt | None:
-    """A value that has one color here and another one there contradicts the values.
+    """A value with different colors in different masks contradicts the values.
 
-    Example: value 1 is red in `a.png` and green in `b.png`. Palettes at random show nothing.
+    Example: value 1 is red in `a.png` and green in `b.png`. Random palettes do not count.
     """
     if not _palettes_may_contradict(candidate, survey):
         return None
@@ -107,7 +107,7 @@ def a_value_has_several_colors(candidate: MeaningCandidate, survey: Survey) -> D
 
 
 def most_masks_hold_0_and_255_alone(candidate: MeaningCandidate, survey: Survey) -> Doubt | None:
-    """255 may be a class if more masks have it beside nothing but 0 than beside a class.
+    """255 may be a class if more masks hold 255 with only 0 than hold 255 with a class.
 
     Example: three names, two masks of 0 and 255, and one of 0, 1 and 255.
     """

@@ -33,7 +33,7 @@ def has_values_of_one_color(survey: Survey) -> bool:
 
 
 def values_with_several_colors(survey: Survey) -> set[int | None]:
-    """Returns the values of palette masks that have one color here and another one there."""
+    """Returns the values of palette masks that have different colors in different masks."""
     colors_by_value: dict[int | None, set[Color | None]] = {}
     for pixel in survey.palette_entries:
         colors_by_value.setdefault(pixel.value, set()).add(pixel.color)

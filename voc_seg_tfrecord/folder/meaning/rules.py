@@ -40,7 +40,7 @@ def palettes_were_packed(
 def masks_use_the_colors_of_the_class_file(
     candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
 ) -> str | None:
-    """All others lose to the colors of a class file if masks use one of them.
+    """If masks use a color of a class file, other readings lose to those by the file's colors.
 
     Example: labelmap.txt has crack as 255,0,0, and red is value 0 of the masks' palettes.
     """
@@ -56,7 +56,7 @@ def reads_fewer_masks(
     """A candidate loses to one that has a class for each pixel of more masks, or for more values.
 
     Example: the names are background and person, and a mask has the values 0 and 15, which is
-    VOC's number of person. By value 15 is no class.
+    VOC's number of person. By value, 15 is not a class.
     """
     masks, masks_of_other = evidence.masks_read[candidate], evidence.masks_read[other]
     if masks < masks_of_other:
@@ -78,7 +78,7 @@ def _count_known(classes: Sequence[str | None]) -> int:
 def a_class_would_never_occur(
     candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
 ) -> str | None:
-    """A candidate under which no mask has some class loses to one that uses all classes.
+    """A reading loses if no mask has one of its classes, and another reading uses all classes.
 
     Example: `classes.txt` has cat and dog, and masks have the values 0 and 1. With background as 0,
     no mask would have a dog.
