@@ -102,7 +102,7 @@ WAYS = {
 
 
 def test_the_page_shows_these_ways():
-    page = pathlib.Path(__file__).parents[2] / "docs" / "guides" / "classes-and-splits.md"
+    page = pathlib.Path(__file__).parents[2] / "docs" / "guides" / "splits.md"
     _, _, rows = page.read_text().partition("| in the folder |")
     assert re.findall(r"^\| ([^|-]*) \|", rows.partition("\n\n")[0], re.M) == [*WAYS]
 

@@ -367,7 +367,7 @@ COCO = Tool(
         tool="COCO",
         files="one JSON, or one per split; Roboflow's `_annotations.coco.json`",
         pixels="pycocotools, as `annToMask`",
-        above="the one of fewer drawn pixels",
+        above="the one with fewer pixels",
         classes="by category id",
     ),
 )

@@ -340,7 +340,7 @@ CVAT = Tool(
     example=ShapeExample(images="{id}.jpg", has_splits=True, write=write_example),
     folder_row=FolderRow(
         written_by='CVAT "Segmentation mask 1.1", "PASCAL VOC 1.1"',
-        images="`JPEGImages`, sub-folders too",
+        images="`JPEGImages` and its sub-folders",
         masks="`SegmentationClass`, RGB",
         classes="`labelmap.txt`, in its order",
         splits="`ImageSets/Segmentation/*.txt`",
@@ -350,6 +350,6 @@ CVAT = Tool(
         files="`annotations.xml`, one or several",
         pixels="pycocotools, as the export `Segmentation mask 1.1`",
         above="the higher z-order, or else the later one",
-        classes="the labels' order",
+        classes="in the order of the labels",
     ),
 )

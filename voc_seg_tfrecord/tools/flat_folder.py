@@ -12,8 +12,8 @@ FLAT_FOLDER = Tool(
     folder_row=FolderRow(
         written_by="a flat folder",
         images="`NAME.jpg`, `NAME_img.png`, `NAME_sat.jpg`",
-        masks="`NAME.png`, `NAME_mask.png`, `NAME_L.png` or the like beside it (a name with "
-        "`_mask` may also end in `.tif`, `.npy`, `.bmp` or `.gif`); other names with `--mask_name`",
+        masks="`NAME.png`, `NAME_mask.png`, `NAME_L.png` or the like beside it; other names with "
+        "`--mask_name`",
         classes="a class file or `--class_names`",
         splits="lists in the folder, or the folders `train`, `val`, `test`",
     ),

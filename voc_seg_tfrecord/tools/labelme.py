@@ -142,11 +142,10 @@ LABELME = Tool(
     example=ShapeExample(images="{id}.jpg", has_splits=False, write=write_example),
     shapes_row=ShapesRow(
         tool="labelme",
-        files="a JSON beside each image, or in a folder of its own with `imagePath`, or alone with "
-        "`imageData`",
+        files="a JSON beside each image, or in its own folder (`imagePath`), or with the image in "
+        "it (`imageData`)",
         pixels="Pillow, as `shapes_to_label` of labelme 7.1.0",
         above="the later one in the file",
-        classes="as in `labels.txt`, where a label that it lacks is an error; without one sorted "
-        "by name",
+        classes="`labels.txt`, which must have every label; without it, by name",
     ),
 )

@@ -20,8 +20,8 @@ LABELME2VOC = Tool(
     folder_row=FolderRow(
         written_by="labelme2voc",
         images="`JPEGImages`",
-        masks="`SegmentationClass` (PNG), before 2023-09 `SegmentationClassPNG` or `.npy`",
+        masks="`SegmentationClass`, or `SegmentationClassPNG` or `.npy` before 2023-09",
         classes="`class_names.txt`",
-        splits="none, all is `train`",
+        splits="none; all images are `train`",
     ),
 )

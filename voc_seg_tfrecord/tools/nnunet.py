@@ -93,6 +93,6 @@ NNUNET = Tool(
         images="`imagesTr`, `NAME_0000.png` or `NAME.png`",
         masks="`labelsTr`, `NAME.png`",
         classes="`dataset.json`",
-        splits="`labelsTs`, where there is one, is `test`; `imagesTs` alone is no split",
+        splits="`labelsTs`, if it exists, is `test`",
     ),
 )

@@ -17,8 +17,7 @@ PLAIN_FOLDERS = Tool(
         masks="`masks`, `labels`, `annotations`, `gt`, `segmentation`, `manual`, `ann_dir`, with "
         "the names of the images",
         classes="a class file or `--class_names`",
-        splits="lists, or folders: `train/images` and `train/masks`, or `images/train` and "
-        "`masks/train`, or `train` and `val` with one `masks`; also `tr`, `trn`, `ts`, `tst`, "
-        "`dev` where all are called so",
+        splits="lists, or folders: `train/images` and `train/masks`, `images/train` and "
+        "`masks/train`, or `train` and `val` with one `masks`",
     ),
 )

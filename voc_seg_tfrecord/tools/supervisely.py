@@ -262,7 +262,7 @@ SUPERVISELY = Tool(
     folder_row=FolderRow(
         written_by="Supervisely",
         images="`VOCdevkit/VOC/JPEGImages`",
-        masks="one palette for each image, read by color",
+        masks="a palette per image, read by color",
         classes="`colors.txt`",
         splits="lists",
     ),

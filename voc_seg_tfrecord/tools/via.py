@@ -381,10 +381,10 @@ VIA = Tool(
     example=ShapeExample(images="{id}.jpg", has_splits=True, write=write_example),
     shapes_row=ShapesRow(
         tool="VIA 1, 2 and 3",
-        files="`via_region_data.json` or `.csv`, or a project, one or several",
-        pixels="pycocotools, as VIA's export to COCO; ellipses are turned too",
+        files="`via_region_data.json` or `.csv`, or a project; one or several",
+        pixels="pycocotools, as VIA's export to COCO; rotated ellipses too",
         above="the smaller one",
-        classes="the regions' one attribute, or that called class, label or category; numbered as "
-        "labelme's. Without attributes all are one class, `region`",
+        classes="the only attribute, or the one named class, label or category; numbered as for "
+        "labelme. Without attributes, one class, `region`",
     ),
 )

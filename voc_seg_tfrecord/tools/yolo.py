@@ -240,10 +240,10 @@ YOLO = Tool(
     example=ShapeExample(images="images/{id}.jpg", has_splits=True, write=write_example),
     shapes_row=ShapesRow(
         tool="YOLO segmentation",
-        files="`images`, `labels` and `data.yaml`, as Ultralytics or Roboflow lay them out",
+        files="`images`, `labels` and `data.yaml`, as from Ultralytics or Roboflow",
         pixels="Pillow at fractions of the sides, cut to whole pixels",
         above="the smaller one",
-        classes="`names`, or `classes.txt`, which may not contradict it; its `train`, `val` and "
-        "`test` where no folder is called as a split is",
+        classes="`names` of `data.yaml`, or `classes.txt`. Its `train`, `val` and `test` are the "
+        "splits, unless folders are",
     ),
 )
