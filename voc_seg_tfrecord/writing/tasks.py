@@ -26,6 +26,9 @@ from voc_seg_tfrecord.writing.copies import DigestedItem
 from voc_seg_tfrecord.writing.examples import try_examples
 from voc_seg_tfrecord.writing.serializer import Encoder, StableSerializer
 
+_MAX_OPEN_CHUNKS = 64
+"""Chunks that are open at a time while a shard is cut; many systems allow a process 256 files."""
+
 
 @dataclasses.dataclass(frozen=True)
 class TaskResult:
@@ -180,19 +183,47 @@ class ShardCutter:
 
     def _read_records(self, task: ShardTask, note: Note) -> Iterator[bytes]:
         """Yields the records of a shard, each from its chunk."""
-        with contextlib.ExitStack() as open_files:
-            files: dict[int, BinaryIO] = {}
+        with contextlib.closing(_ChunkReader(task.chunks)) as chunks:
             for chunk, offset, length in task.records:
-                if chunk not in files:
-                    file = epath.Path(task.chunks[chunk]).open("rb")
-                    files[chunk] = open_files.enter_context(file)
-                files[chunk].seek(offset)
                 note(1)
-                yield files[chunk].read(length)
+                yield chunks.read(chunk, offset, length)
 
     def task_from_json(self, data: Mapping[str, Any]) -> ShardTask:
         """Returns the task that `ShardTask.to_json` turned into plain data."""
         return ShardTask(**data)
+
+
+class _ChunkReader:
+    """Reads records of chunks, and keeps the chunks open that were read last.
+
+    Args:
+      paths: the files of the chunks.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = paths
+        self._files: dict[int, BinaryIO] = {}  # the one that was read last comes last
+
+    def read(self, chunk: int, offset: int, length: int) -> bytes:
+        """Returns the record at an offset, in bytes, of the chunk of this number."""
+        file = self._open(chunk)
+        file.seek(offset)
+        return file.read(length)
+
+    def _open(self, chunk: int) -> BinaryIO:
+        file = self._files.pop(chunk, None)
+        if file is None:
+            if len(self._files) >= _MAX_OPEN_CHUNKS:
+                oldest = next(iter(self._files))
+                self._files.pop(oldest).close()
+            file = epath.Path(self._paths[chunk]).open("rb")
+        self._files[chunk] = file
+        return file
+
+    def close(self) -> None:
+        """Closes all chunks."""
+        for file in self._files.values():
+            file.close()
 
 
 def _write_records(path: str, records: Iterable[bytes]) -> None:
