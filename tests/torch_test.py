@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from support import learnable
 from support.paths import REPOSITORY
 from support.python import run_python
 
@@ -23,7 +24,7 @@ PLAIN = {"size": 32, "batch_size": 4}
 # In a process of its own, as PyTorch and TensorFlow bring two copies of LLVM.
 BUILD = """
 import sys
-from support import no_tensorflow
+from support import learnable, no_tensorflow
 import numpy as np
 from voc_seg_tfrecord import from_arrays
 
@@ -35,6 +36,9 @@ for number in range(int(sys.argv[2])):
 masks[3][0] = 4  # the only image of the rare class
 names = ["background", "a", "b", "c", "rare"]
 from_arrays(images, masks, name="p", class_names=names, data_dir=sys.argv[1], overwrite=True)
+images, masks = learnable.images_and_masks(8)
+names = learnable.CLASS_NAMES
+from_arrays(images, masks, name="colors", class_names=names, data_dir=sys.argv[1], overwrite=True)
 """
 
 
@@ -258,6 +262,28 @@ def test_after_another_build_a_run_keeps_its_records_and_a_new_worker_ends_with_
     assert content([dataset[Draw(2)]]) == before
     with pytest.raises(RecordError, match="other records"):
         pickle.loads(sent_to_worker)[Draw(2)]
+
+
+def test_the_loss_of_a_training_falls(data_dir):
+    source = data_source("voc_seg_tfrecord/colors", "train", data_dir)
+    train = loader(source, size=32, batch_size=4)
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 8, 3, padding="same"),
+        torch.nn.ReLU(),
+        torch.nn.Conv2d(8, len(learnable.CLASS_NAMES), 1),
+    )
+    loss_of = torch.nn.CrossEntropyLoss(ignore_index=255)
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.02)
+    losses = []
+    for _ in range(20):
+        for batch in train:
+            loss = loss_of(network(batch.images.float() / 255), batch.masks.long())
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    assert np.mean(losses[-4:]) < np.mean(losses[:4]) / 4
 
 
 WORKERS = """
