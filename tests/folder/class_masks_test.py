@@ -271,7 +271,7 @@ WRONG_SETS = {
     "other names": (move_masks_to_other_names, {}, "no mask of cup for an image"),
     "one folder twice": (leave, {"masks": "a=masks_cup,b=masks_cup"}, "for the classes"),
     "no such folder": (leave, {"masks": "a=masks_cup,b=masks_b"}, "no folder 'masks_b'"),
-    "names of splits": (leave, {"masks": "train=masks_cup,val=masks_disc"}, "disc=masks_disc,cup"),
+    "names of splits": (leave, {"masks": "train=masks_cup,val=masks_disc"}, "a name for masks"),
     "patterns of splits": (leave, {"masks": "", "mask_name": "train={id}_a,val={id}_b"}, "splits"),
     "a threshold": (leave, {"threshold": 128}, "merged from the masks of classes"),
     "one class twice": (leave, {"masks": "a=masks_cup,a=masks_disc"}, "'a' twice"),

@@ -310,8 +310,66 @@ def test_the_name_of_a_lone_folder_is_its_split(tmp_path):
     assert {split: len(ids) for split, ids in plan.splits.items()} == {"test": 3}
 
 
-@pytest.mark.parametrize("masks", ["masks", ""])
-def test_the_name_of_a_folder_of_images_alone_is_refused(tmp_path, masks):
-    write(tmp_path, PAIRS)
-    options = {"images": "test=images", "masks": masks} if masks else {"images": "test=images"}
-    refused(tmp_path, "a name for images alone, test=images", ConfigError, **options)
+TWO_PARTS = [
+    "abc photos/{}.jpg photo_masks/{}.png",
+    "de more/{}.jpg more_masks/{}.png",
+]
+
+
+@pytest.mark.parametrize(
+    ("images", "masks", "words"),
+    [
+        ("test=photos", "photo_masks", "a name for images alone, test=photos"),
+        ("test=photos", None, "a name for images alone, test=photos"),
+        ("train=photos,test=more", "photo_masks,more_masks", "a name for images alone"),
+        ("train=photos,test=more", None, "a name for images alone, train=photos"),
+        ("photos", "test=photo_masks", "a name for masks alone, test=photo_masks"),
+        (None, "test=photo_masks", "a name for masks alone, test=photo_masks"),
+        ("train=photos,more", "train=photo_masks,test=more_masks", "no name for more"),
+        ("train=photos,test=more", "train=photo_masks,more_masks", "no name for more_masks"),
+        ("train=photos,test=more", "train=photo_masks", "the part 'test' without masks"),
+        ("train=photos", "train=photo_masks,test=more_masks", "the part 'test' without images"),
+    ],
+)
+def test_a_name_of_a_part_is_given_to_all_folders_or_to_none(tmp_path, images, masks, words):
+    root = write(tmp_path, *TWO_PARTS)
+    options = {"images": images, "masks": masks}
+    options = {option: text for option, text in options.items() if text}
+    refused(root, words, ConfigError, **options)
+
+
+@pytest.mark.parametrize("option", ["images", "masks"])
+def test_a_name_that_a_folder_has_as_its_split_may_stand_in_one_option(tmp_path, option):
+    root = write(tmp_path, "abc test/images/{}.jpg test/masks/{}.png")
+    assert images_of(plan_of(root, **{option: f"test=test/{option}"})) == {"test": [*"abc"]}
+
+
+def test_a_folder_of_masks_that_two_parts_share_has_the_names_of_both(tmp_path):
+    root = write(tmp_path, "abc photos/{}.jpg masks/{}.png", "de more/{}.jpg masks/{}.png")
+    images = "train=photos,test=more"
+    text = refused(root, "a name for images alone", ConfigError, images=images, masks="masks")
+    assert "--masks train=masks,test=masks" in text
+    plan = plan_of(root, images=images, masks="train=masks,test=masks")
+    assert images_of(plan) == {"train": [*"abc"], "test": [*"de"]}
+
+
+def test_a_name_for_a_folder_of_polygons_is_refused(tmp_path):
+    for image_id in "abc":
+        exports.put_image(tmp_path, f"images/{image_id}.jpg")
+        put_labelme(tmp_path, f"labels/{image_id}.json", f"{image_id}.jpg")
+    text = refused(tmp_path, "a name for a folder of them, test=labels", masks="test=labels")
+    assert "give --masks labels" in text
+    assert images_of(plan_to_build(tmp_path, name="x", masks="labels")) == {"train": [*"abc"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"images": "test=images"}, "a name for a folder, test=images"),
+        ({"masks": "test=masks"}, "a name for a folder, test=masks"),
+    ],
+)
+def test_a_name_for_a_folder_beside_patterns_of_classes_is_refused(tmp_path, options, words):
+    write(tmp_path, "ab images/{}.jpg masks/{}_cat.png masks/{}_dog.png")
+    patterns = "cat={id}_cat.png,dog={id}_dog.png"
+    refused(tmp_path, words, ConfigError, mask_name=patterns, class_names=None, **options)

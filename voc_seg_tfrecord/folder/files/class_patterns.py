@@ -8,13 +8,14 @@ import posixpath
 from voc_seg_tfrecord.core.class_masks import ClassMaskNaming, ClassMasks
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, counted
 from voc_seg_tfrecord.core.layout import MASK_ENDINGS, PHOTO_ENDINGS, Layout
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.class_mask_checks import (
     check_one_file_of_image,
     photo_error,
 )
 from voc_seg_tfrecord.folder.files.class_mask_files import FilesOfClass, ImagesAndClasses
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
-from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
+from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, NamedFolder
 from voc_seg_tfrecord.folder.files.paths import deepest_above
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.names import Names
@@ -84,11 +85,12 @@ def _choose_image_folder(given: GivenLayout) -> str:
     Raises:
       ConfigError: if the user named several, or nothing, and several are called so.
     """
-    named_folders = [named.path for named in given.image_folders]
+    named_folders = given.image_folders
     if len(named_folders) == 1:
-        return named_folders[0]
+        _check_has_no_name("images", named_folders[0])
+        return named_folders[0].path
     if named_folders:
-        raise _several_image_folders_error(named_folders)
+        raise _several_image_folders_error([named.path for named in named_folders])
     if given.image_name:
         return ""
     folders = _list_folders_called_as_images(given)
@@ -134,6 +136,17 @@ def _has_images(given: GivenLayout, names: Iterable[str]) -> bool:
     return any(name.lower().endswith(tuple(given.endings.images)) for name in names)
 
 
+def _check_has_no_name(option: str, folder: NamedFolder) -> None:
+    """Checks that a folder was not given the name of a part, which would have no effect."""
+    if folder.part:
+        raise ConfigError(
+            f"option {option}",
+            found=f"a name for a folder, {folder.item}, beside the masks of classes",
+            expected="a folder without a name: such masks and their images are one set",
+            remedy=f"give {command(**{option: folder.path or '.'})}",
+        )
+
+
 def _several_image_folders_error(folders: Sequence[str]) -> ConfigError:
     return ConfigError(
         "option images",
@@ -165,6 +178,8 @@ def _list_mask_folders(given: GivenLayout, masks: ClassMasks, image_folder: str)
     if masks.folder:
         options = {**given.options, "masks": masks.folder}
         given_for_class = dataclasses.replace(given, options=options)
+        for named in given_for_class.mask_folders:
+            _check_has_no_name("masks", named)
         return [named.path for named in given_for_class.mask_folders]
     if "/" in given.image_name:  # images lie in folders of their own, and masks there too
         return [image_folder]

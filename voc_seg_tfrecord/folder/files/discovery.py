@@ -47,10 +47,11 @@ from voc_seg_tfrecord.folder.files.mask_contents import (
 from voc_seg_tfrecord.folder.files.masks_and_polygons import check_same_labels
 from voc_seg_tfrecord.folder.files.named_folders import arrange_as_named
 from voc_seg_tfrecord.folder.files.named_parts import (
-    check_lone_name,
+    INCOMPLETE_NAMES,
+    check_all_or_none_are_named,
+    has_named_parts,
     lay_out_by_patterns,
     lay_out_parts,
-    names_parts,
 )
 from voc_seg_tfrecord.folder.files.no_masks import NO_MASKS, no_masks_error
 from voc_seg_tfrecord.folder.files.object_masks import (
@@ -122,10 +123,10 @@ def _find_labels(given: GivenLayout, exif: str) -> VocTree:
         raise _no_polygons_error(label_files[0], polygons.problems)
     try:
         masks = _find_mask_tree(_without_photos(given, polygons))
-    except LayoutError as error:
-        if error.kind != NO_MASKS:
+    except (LayoutError, ConfigError) as error:
+        if error.kind not in (NO_MASKS, INCOMPLETE_NAMES):
             raise
-        if polygons.tree:
+        if error.kind == NO_MASKS and polygons.tree:
             return polygons.tree
         if polygons.problems:
             raise polygons.problems[0] from None
@@ -193,12 +194,13 @@ def _find_mask_tree(given: GivenLayout) -> VocTree:
     Raises:
       QuestionError: if the rules leave several readings.
       LayoutError: if there are no images with masks, or the masks have no classes.
+      ConfigError: if the user gave a name to some of the folders.
     """
+    check_all_or_none_are_named(given)
     if "/" in given.image_name or "/" in given.mask_name:
-        check_lone_name(given)
         return _tree_of_layout(given, "", lay_out_by_patterns(given))
     pairings = _list_pairings(given)
-    if names_parts(given):
+    if has_named_parts(given):
         return _tree_of_layout(given, "", lay_out_parts(given, pairings))
     choice = _choose_or_ask(given, pairings)
     channels = _find_channels(given, {pairing.masks.folder for pairing in choice.chosen})
@@ -206,7 +208,6 @@ def _find_mask_tree(given: GivenLayout) -> VocTree:
         return _tree_of_channels(given, channels)
     if not choice.chosen:
         return _tree_without_pairs(given, pairings)
-    check_lone_name(given)
     arranged = arrange_as_named(given, choice.chosen)
     if arranged is None or choice.beside:
         raise ask_which_sets(given, choice)
@@ -343,8 +344,8 @@ def _find_channels(given: GivenLayout, used_mask_folders: Set[str]) -> ChannelIm
     if given.image_name:
         return None
     folders = given.listing.files_by_folder
-    image_folders = [f for f in folders if given.path_below_named("images", f) is not None]
-    mask_folders = {f for f in folders if given.path_below_named("masks", f) is not None}
+    image_folders = [folder for folder in folders if given.is_named("images", folder)]
+    mask_folders = {folder for folder in folders if given.is_named("masks", folder)}
     channels = find_channel_images(given.listing, image_folders, mask_folders - used_mask_folders)
     if channels is not None and ".npy" not in given.endings.images:
         raise several_channels_error(given.listing, channels)

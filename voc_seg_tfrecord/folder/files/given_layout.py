@@ -11,7 +11,6 @@ from voc_seg_tfrecord.core.class_masks import ClassMasks, find_class_masks
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.core.layout import SPLIT, Naming
 from voc_seg_tfrecord.folder.files.affixes import Affix
-from voc_seg_tfrecord.folder.files.endings import ending_of
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_sets import (
     FileSet,
@@ -20,6 +19,7 @@ from voc_seg_tfrecord.folder.files.file_sets import (
     list_file_sets,
 )
 from voc_seg_tfrecord.folder.files.paths import deepest_above, paths_below
+from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.listing import Listing, is_at_or_below
 
 Half = Literal["images", "masks"]
@@ -40,6 +40,12 @@ class NamedFolder:
 
     part: str
     path: str
+
+    @property
+    def item(self) -> str:
+        """The item of an option that names it, such as `train=data/images`."""
+        path = self.path or "."
+        return f"{self.part}={path}" if self.part else path
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,18 +212,26 @@ class GivenLayout:
           ConfigError: if there is no such file or folder.
         """
         all_paths = list(self.listing.below())
-        text = self.options.get("masks", "")
-        if not text:
+        if not self.options.get("masks", ""):
             return all_paths
         paths: dict[str, None] = {}  # in place of an ordered set
-        for item in self._items_of(text):
-            if self._is_in_listing(item):
-                named = [self._path_in_listing(item)]
-            else:
-                named = [folder.path for folder in self._folders_of_item("masks", item)]
-            for path in named:
-                paths |= dict.fromkeys(paths_below(all_paths, path))
+        for named in self._named_labels():
+            paths |= dict.fromkeys(paths_below(all_paths, named.path))
         return list(paths)
+
+    def named_label_parts(self) -> list[NamedFolder]:
+        """Returns the folders to which the option `masks` gives the name of a part."""
+        return [named for named in self._named_labels() if named.part]
+
+    def _named_labels(self) -> list[NamedFolder]:
+        """Returns the folders that the option `masks` names, and the files as if they were some."""
+        named: list[NamedFolder] = []
+        for item in self._items_of(self.options.get("masks", "")):
+            if self._is_in_listing(item):
+                named.append(NamedFolder("", self._path_in_listing(item)))
+            else:
+                named += self._folders_of_item("masks", item)
+        return named
 
     def named_label_files(self) -> list[str]:
         """Returns the paths of files, such as `train.json`, that the option `masks` names."""
@@ -237,20 +251,29 @@ class GivenLayout:
         """Says whether a path that the user gave is one of a listed file or folder."""
         return self._is_file(text) or self.listing.is_folder(self._path_in_listing(text))
 
+    def folders_of(self, half: Half) -> list[NamedFolder]:
+        """Returns the folders of a half that the user named; none if the user named none."""
+        return self.image_folders if half == "images" else self.mask_folders
+
     def path_below_named(self, half: Half, folder: str) -> str | None:
         """Returns the path of a folder below the one that the user named; None if outside of it.
 
         If the user named none, all lie below the root.
         """
-        named = self.image_folders if half == "images" else self.mask_folders
-        tops = [each.path for each in named] or [""]
+        tops = [named.path for named in self.folders_of(half)] or [""]
         top = deepest_above(folder, tops)
         return None if top is None else folder.removeprefix(top).strip("/")
 
+    def is_named(self, half: Half, folder: str) -> bool:
+        """Says whether the user named a folder, or one that it lies in.
+
+        If the user named none, all are meant.
+        """
+        return self.path_below_named(half, folder) is not None
+
     def means_others(self, half: Half, path: str) -> bool:
         """Says whether a path, perhaps with `{split}`, means folders that the user did not name."""
-        folders = self._folders_of_name(path)
-        return any(self.path_below_named(half, folder) is None for folder in folders)
+        return not all(self.is_named(half, folder) for folder in self._folders_of_name(path))
 
     @functools.cached_property
     def all_sets(self) -> PossibleSets:
@@ -287,7 +310,7 @@ class GivenLayout:
         """Returns the sets in the folders that the user named for a half, without empty ones."""
         allowed: list[FileSet] = []
         for files in sets:
-            if files.names and self.path_below_named(half, files.folder) is not None:
+            if files.names and self.is_named(half, files.folder):
                 allowed.append(files)
         return allowed
 

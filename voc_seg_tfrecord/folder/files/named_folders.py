@@ -13,7 +13,7 @@ from voc_seg_tfrecord.core.layout import Part
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half
 from voc_seg_tfrecord.folder.files.layouts import ArrangedSet, arrange
 from voc_seg_tfrecord.folder.files.pairings import Pairing
-from voc_seg_tfrecord.folder.files.paths import paths_below
+from voc_seg_tfrecord.folder.files.paths import deepest_above, paths_below
 from voc_seg_tfrecord.folder.tree.listing import is_at_or_below
 
 
@@ -31,16 +31,13 @@ def arrange_as_named(given: GivenLayout, chosen: Sequence[Pairing]) -> ArrangedS
 
 
 def _keep_to_named(given: GivenLayout, arranged: ArrangedSet) -> ArrangedSet:
-    """Returns a layout that reads no image or mask outside the folders that the user named.
-
-    Each part that would read others becomes one part for each named folder in it. The name of
-    this part is the beginning of its ids, so ids stay as they are: `ulm/1` for `images/ulm/1.jpg`.
-    """
+    """Returns a layout that reads no image or mask outside the folders that the user named."""
     parts: list[Part] = []
     for part in arranged.layout.folders():
         parts += _keep_part_to_named(given, arranged.root, part)
     if parts == arranged.layout.folders():
         return arranged
+    assert parts, "the chosen images and masks lie in named folders"
     layout = dataclasses.replace(
         arranged.layout, images=".", masks=".", image_name="", mask_name="", parts=tuple(parts)
     )
@@ -48,62 +45,91 @@ def _keep_to_named(given: GivenLayout, arranged: ArrangedSet) -> ArrangedSet:
 
 
 def _keep_part_to_named(given: GivenLayout, root: str, part: Part) -> list[Part]:
-    """Returns a part itself if it reads only named folders, or else the parts for these."""
-    image_folder = _path(root, part.images)
-    mask_folder = _path(root, part.masks)
-    has_other_images = _has_others(given, "images", image_folder, given.endings.images)
-    has_other_masks = _has_others(given, "masks", mask_folder, given.endings.masks)
-    if not has_other_images and not has_other_masks:
+    """Returns the parts that read what a part reads in the folders that the user named.
+
+    - The part itself, if it reads no other folder.
+    - Otherwise a part for each named folder in it, such as `ulm`, if the part is `images` with
+      `masks`, and the user named `images/ulm`.
+    - None, if it reads no named folder, such as a part `val`, if the user named `train/images`.
+
+    Args:
+      given: the folder, and the user's options.
+      root: the root of the layout.
+      part: the part; its folders lie below the root.
+    """
+    image_folder = _path_in_listing(root, part.images)
+    mask_folder = _path_in_listing(root, part.masks)
+    reads_unnamed_folders = _has_unnamed_files(
+        given, "images", image_folder, given.endings.images
+    ) or _has_unnamed_files(given, "masks", mask_folder, given.endings.masks)
+    if not reads_unnamed_folders:
         return [part]
-    kept: list[Part] = []
-    for below in _named_paths_below(given, image_folder, mask_folder):
-        images = posixpath.join(image_folder, below)
-        masks = posixpath.join(mask_folder, below)
-        is_named = (
-            given.path_below_named("images", images) is not None
-            and given.path_below_named("masks", masks) is not None
-        )
-        is_in_kept = any(is_at_or_below(below, other.name) for other in kept)
-        if is_named and not is_in_kept:
-            kept.append(dataclasses.replace(part, name=below, images=images, masks=masks))
-    return [_as_part_of(part, root, other) for other in kept]
+    paths = _list_named_paths(given, image_folder, mask_folder)
+    return [_part_below(part, path) for path in paths]
 
 
-def _has_others(given: GivenLayout, half: Half, folder: str, endings: Sequence[str]) -> bool:
+def _has_unnamed_files(given: GivenLayout, half: Half, folder: str, endings: Sequence[str]) -> bool:
     """Says whether files of a half lie at or below a folder, outside of those the user named."""
     for path in paths_below(given.listing.files_by_folder, folder):
         names = given.listing.files_by_folder[path]
         has_files = any(name.lower().endswith(tuple(endings)) for name in names)
-        if has_files and given.path_below_named(half, path) is None:
+        if has_files and not given.is_named(half, path):
             return True
     return False
 
 
-def _named_paths_below(given: GivenLayout, image_folder: str, mask_folder: str) -> list[str]:
-    """Returns the paths of named folders below the folder of their half, the upper ones first."""
-    paths: set[str] = set()
-    for named_folders, top in (
-        (given.image_folders, image_folder),
-        (given.mask_folders, mask_folder),
-    ):
-        for named in named_folders:
-            is_below = not top or is_at_or_below(named.path, top)
-            if is_below and named.path != top:
-                paths.add(named.path.removeprefix(top).strip("/"))
-    return sorted(paths)
+def _list_named_paths(given: GivenLayout, image_folder: str, mask_folder: str) -> list[str]:
+    """Returns the paths that lead from a folder of images, and of masks, to named folders of both.
+
+    Examples for the folders `images` and `masks`:
+
+    | the user named images | the user named masks | the paths |
+    | --- | --- | --- |
+    | `images/ulm` | `masks/ulm` | `ulm` |
+    | `images/ulm` | `masks`, or none | `ulm` |
+    | `images/ulm` | `masks/ulm/day` | `ulm/day` |
+    | `images/ulm`, `images/ulm/day` | none | `ulm`, which has `ulm/day` in it |
+    """
+    paths_of_either = {
+        *_paths_to_named_folders(given, "images", image_folder),
+        *_paths_to_named_folders(given, "masks", mask_folder),
+    }
+    paths: list[str] = []
+    for path in sorted(paths_of_either):  # upper folders come before those in them
+        if not given.is_named("images", posixpath.join(image_folder, path)):
+            continue
+        if not given.is_named("masks", posixpath.join(mask_folder, path)):
+            continue
+        if deepest_above(path, paths) is None:
+            paths.append(path)
+    return paths
 
 
-def _as_part_of(part: Part, root: str, kept: Part) -> Part:
-    """Returns a kept part with its folders below the root, and its name below that of its part."""
+def _paths_to_named_folders(given: GivenLayout, half: Half, top: str) -> list[str]:
+    """Returns the paths from a folder to the folders below it that the user named for a half."""
+    paths: list[str] = []
+    for named in given.folders_of(half):
+        is_below_top = named.path != top and (not top or is_at_or_below(named.path, top))
+        if is_below_top:
+            paths.append(named.path.removeprefix(top).strip("/"))
+    return paths
+
+
+def _part_below(part: Part, path: str) -> Part:
+    """Returns the part of a part at one path below its folders.
+
+    The part is named after this path, as the ids of its files begin with it: `ulm/1` for
+    `images/ulm/1.jpg`. So ids are the same with and without the user's options.
+    """
     return dataclasses.replace(
-        kept,
-        name=posixpath.join(part.name, kept.name),
-        images=posixpath.relpath(kept.images, root or "."),
-        masks=posixpath.relpath(kept.masks, root or "."),
+        part,
+        name=posixpath.join(part.name, path),
+        images=posixpath.normpath(posixpath.join(part.images, path)),
+        masks=posixpath.normpath(posixpath.join(part.masks, path)),
     )
 
 
-def _path(root: str, folder: str) -> str:
-    """Returns a folder of a layout as the listing has it; empty for the root."""
+def _path_in_listing(root: str, folder: str) -> str:
+    """Returns a folder of a layout as the listing has it; empty for the root of the listing."""
     path = posixpath.normpath(posixpath.join(root, folder))
     return "" if path == "." else path

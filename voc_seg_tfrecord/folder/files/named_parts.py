@@ -5,39 +5,75 @@ import dataclasses
 
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.layout import Layout, Part
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
+from voc_seg_tfrecord.folder.files.folder_names import find_split_word
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, NamedFolder
 from voc_seg_tfrecord.folder.files.layouts import part_of
 from voc_seg_tfrecord.folder.files.object_masks import check_masks_of_many_images
 from voc_seg_tfrecord.folder.files.pairings import Pairing
 
+INCOMPLETE_NAMES = "incomplete names"
+"""The kind of the error that some of the folders have names, and others none."""
 
-def names_parts(given: GivenLayout) -> bool:
+_EXPECTED_PARTS = (
+    "the same names in --images and --masks, such as train=A,test=B, and masks in each"
+)
+
+
+def has_named_parts(given: GivenLayout) -> bool:
     """Says whether the user gave a name to each folder, as in `--images test=A --masks test=B`."""
-    has_folders = bool(given.image_folders)
-    same_count = len(given.image_folders) == len(given.mask_folders)
-    folders = [*given.image_folders, *given.mask_folders]
-    return has_folders and same_count and all(each.part for each in folders)
+    if not given.image_folders or not given.mask_folders:
+        return False
+    return all(folder.part for folder in (*given.image_folders, *given.mask_folders))
 
 
-def check_lone_name(given: GivenLayout) -> None:
-    """Checks that the name of one folder of images is that of one folder of masks too.
+def check_all_or_none_are_named(given: GivenLayout) -> None:
+    """Checks that the user gave a name to each folder of images and masks, or to none.
+
+    A name that the folder itself has as its split, as in `--masks test=test/masks`, is allowed.
 
     Raises:
-      ConfigError: if it would have no effect, as in `--images test=A --masks B`.
+      ConfigError: if a name would have no effect, as in `--images test=A --masks B`.
     """
-    if len(given.image_folders) != 1 or len(given.mask_folders) > 1 or names_parts(given):
+    if has_named_parts(given):
         return
-    (images,) = given.image_folders
-    if images.part:
-        raise ConfigError(
-            "options images and masks",
-            found=f"a name for images alone, {images.part}={images.path}",
-            expected="the same name in --images and in --masks",
-            remedy=f"give both a name, such as --images {images.part}=A --masks {images.part}=B, "
-            "or none",
-        )
+    named_images = [folder for folder in given.image_folders if _has_name_of_its_own(folder)]
+    named_masks = [folder for folder in given.mask_folders if _has_name_of_its_own(folder)]
+    if not named_images and not named_masks:
+        return
+    if not named_masks:
+        found = f"a name for images alone, {named_images[0].item}"
+    elif not named_images:
+        found = f"a name for masks alone, {named_masks[0].item}"
+    else:
+        folders = (*given.image_folders, *given.mask_folders)
+        unnamed = next(folder for folder in folders if not folder.part)
+        found = f"the name {named_images[0].item}, and no name for {unnamed.path or '.'}"
+    raise ConfigError(
+        "options images and masks",
+        found=found,
+        expected="the same names in --images and in --masks, or none",
+        remedy=_propose_names(given, named_images),
+        kind=INCOMPLETE_NAMES,
+    )
+
+
+def _has_name_of_its_own(folder: NamedFolder) -> bool:
+    """Says whether a folder was given another name than that of the split in its path."""
+    return folder.part != "" and find_split_word(folder.path).word != folder.part
+
+
+def _propose_names(given: GivenLayout, named_images: Sequence[NamedFolder]) -> str:
+    """Returns what a user can do who gave a name to some of the folders."""
+    are_images_named = bool(named_images) and len(named_images) == len(given.image_folders)
+    if are_images_named and len(given.mask_folders) == 1:
+        (masks,) = given.mask_folders
+        items = [dataclasses.replace(masks, part=images.part).item for images in named_images]
+        return f"give the names to the folder of masks, too: {command(masks=','.join(items))}"
+    example = "--images train=A,test=B --masks train=C,test=D"
+    return f"give a name to each folder, such as {example}, or to none"
 
 
 def lay_out_parts(given: GivenLayout, pairings: Sequence[Pairing]) -> Layout:
@@ -48,14 +84,17 @@ def lay_out_parts(given: GivenLayout, pairings: Sequence[Pairing]) -> Layout:
     """
     evidence = FileEvidence(given.listing, pairings, given.options, given.looks)
     parts: list[Part] = []
-    for part in _list_named_parts(given):
-        folders = (part.images, part.masks)
-        candidates = [pairing for pairing in pairings if pairing.folders == folders]
+    for named_part in _list_named_parts(given):
+        candidates: list[Pairing] = []
+        for pairing in pairings:
+            image_folder, mask_folder = pairing.folders
+            if image_folder == named_part.images and mask_folder == named_part.masks:
+                candidates.append(pairing)
         if not candidates:
-            raise _no_masks_of_part_error(part.name, part.images)
-        pairing = _best_named(candidates, evidence)
-        check_masks_of_many_images(given.listing, *pairing.folders, pairing.images.names)
-        parts.append(part_of(part.name, pairing))
+            raise _no_masks_of_part_error(named_part.name, named_part.images)
+        best = _best_named(candidates, evidence)
+        check_masks_of_many_images(given.listing, *best.folders, best.images.names)
+        parts.append(part_of(named_part.name, best))
     return Layout(".", ".", parts=tuple(parts))
 
 
@@ -67,11 +106,17 @@ def lay_out_by_patterns(given: GivenLayout) -> Layout:
     Raises:
       ConfigError: if the user gave several folders of images or masks, and not as parts.
     """
-    if names_parts(given):
+    if has_named_parts(given):
         parts: list[Part] = []
-        for part in _list_named_parts(given):
-            folders = part.images or ".", part.masks or "."
-            parts.append(Part(part.name, *folders, given.image_name, given.mask_name))
+        for named_part in _list_named_parts(given):
+            part = Part(
+                named_part.name,
+                named_part.images or ".",
+                named_part.masks or ".",
+                given.image_name,
+                given.mask_name,
+            )
+            parts.append(part)
         return Layout(".", ".", parts=tuple(parts))
     images = _only_folder("images", given.image_folders)
     masks = _only_folder("masks", given.mask_folders)
@@ -92,7 +137,9 @@ def _only_folder(option: str, folders: Sequence[NamedFolder]) -> str:
             expected="one folder, or a name for each folder in --images and in --masks",
             remedy="name the folders, such as --images train=A,test=B --masks train=C,test=D",
         )
-    return folders[0].path or "." if folders else "."
+    if not folders:
+        return "."
+    return folders[0].path or "."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,7 +161,8 @@ def _list_named_parts(given: GivenLayout) -> list[_NamedPart]:
     """Returns the parts that the user named.
 
     Raises:
-      ConfigError: if a folder of images is in two parts, or a part has no folder or two.
+      ConfigError: if a folder of images is in two parts, or if a part has two folders of images or
+        of masks, or none.
     """
     image_folders = [each.path for each in given.image_folders]
     repeated = [folder for folder in image_folders if image_folders.count(folder) > 1]
@@ -129,10 +177,13 @@ def _list_named_parts(given: GivenLayout) -> list[_NamedPart]:
     _check_part_names("masks", given.mask_folders)
     mask_folder_of_part = {each.part: each.path for each in given.mask_folders}
     parts: list[_NamedPart] = []
-    for named in given.image_folders:
-        if named.part not in mask_folder_of_part:
-            raise _no_masks_of_part_error(named.part, named.path)
-        parts.append(_NamedPart(named.part, named.path, mask_folder_of_part[named.part]))
+    for images in given.image_folders:
+        mask_folder = mask_folder_of_part.pop(images.part, None)
+        if mask_folder is None:
+            raise _no_masks_of_part_error(images.part, images.path)
+        parts.append(_NamedPart(images.part, images.path, mask_folder))
+    for name, mask_folder in mask_folder_of_part.items():
+        raise _no_images_of_part_error(name, mask_folder)
     return parts
 
 
@@ -157,8 +208,16 @@ def _no_masks_of_part_error(part: str, image_folder: str) -> ConfigError:
     return ConfigError(
         "option images",
         found=f"the part {part!r} without masks for its images in {image_folder!r}",
-        expected="the same names in --images and --masks, such as train=A,test=B, and masks in "
-        "each",
+        expected=_EXPECTED_PARTS,
+        remedy="check the names and the folders",
+    )
+
+
+def _no_images_of_part_error(part: str, mask_folder: str) -> ConfigError:
+    return ConfigError(
+        "option masks",
+        found=f"the part {part!r} without images for its masks in {mask_folder!r}",
+        expected=_EXPECTED_PARTS,
         remedy="check the names and the folders",
     )
 

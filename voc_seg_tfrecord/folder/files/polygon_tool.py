@@ -41,7 +41,7 @@ def choose_sheets(given: GivenLayout, sheets: SheetsOfFolder) -> ChosenSheets:
 
     Raises:
       QuestionError: if several tools have some.
-      LayoutError: of the kind `UNUSABLE` if the user gave folders of images names.
+      LayoutError: of the kind `UNUSABLE` if the user gave names to folders of images or polygons.
     """
     by_tool = _chosen_by_ending(sheets.by_tool, given.options.get("mask_name", ""))
     if len(by_tool) > 1:
@@ -114,16 +114,23 @@ def options_for_tool(
 
 def _check_folders_have_no_names(given: GivenLayout, tool: str, files: Iterable[str]) -> None:
     """Checks that the user gave folders alone: polygons are not read in parts such as `train=a`."""
-    named = [folder for folder in given.image_folders if folder.part]
-    if not named:
+    named_images = [folder for folder in given.image_folders if folder.part]
+    named_labels = given.named_label_parts()
+    if named_images:
+        found = (
+            f"{tool}'s polygons, and a name for a folder of their images, {named_images[0].item}"
+        )
+        remedy = command(images=",".join(folder.path or "." for folder in given.image_folders))
+    elif named_labels:
+        found = f"{tool}'s polygons, and a name for a folder of them, {named_labels[0].item}"
+        remedy = command(masks=",".join(folder.path or "." for folder in named_labels))
+    else:
         return
-    part = f"{named[0].part}={named[0].path}"
-    folders = ",".join(folder.path or "." for folder in given.image_folders)
     raise LayoutError(
         given.listing.root / min(files),
-        found=f"{tool}'s polygons, and a name for a folder of their images, {part}",
+        found=found,
         expected="folders without names: polygons are one set, and their files or lists divide it",
-        remedy=f"give {command(images=folders)}",
+        remedy=f"give {remedy}",
         kind=UNUSABLE,
     )
 
