@@ -7,4 +7,4 @@ def test_a_list_of_ids_is_counted_alone(sample, tmp_path, capsys):
     assert cli.main(["stats", f"{sample.data_dir}@train", *ids]) == 0
     assert "\nsome.txt: 2 images\n" in capsys.readouterr().out
     assert cli.main(["stats", f"{sample.data_dir}@test", *ids]) == 2
-    assert "2 of the 2 ids of the list are not in it" in capsys.readouterr().err
+    assert "lacks 2 of the 2 ids of the list" in capsys.readouterr().err

@@ -103,7 +103,7 @@ def squares(monkeypatch, numbers, worth=1):
     from support.worker_tasks import square
 
     monkeypatch.setattr(processes, "MIN_ITEMS_PER_PROCESS", worth)
-    monkeypatch.setattr(processes.threads, "CORES", 2)
+    monkeypatch.setattr(processes.threads, "USED_CORES", 2)
     return processes.ordered_map(square, iter(numbers), count=len(numbers))
 
 
@@ -113,6 +113,19 @@ def test_many_items_come_in_their_order_from_two_processes(monkeypatch):
     pids = {result[1] for _, result in found}
     assert len(pids) == 2
     assert os.getpid() not in pids
+
+
+def test_few_items_are_ahead_of_one_that_takes_long(monkeypatch):
+    from support.worker_tasks import take_long_for_0
+
+    monkeypatch.setattr(processes, "MIN_ITEMS_PER_PROCESS", 1)
+    monkeypatch.setattr(processes.threads, "USED_CORES", 2)
+    drawn = []
+    numbers = (drawn.append(number) or number for number in range(20_000))
+    results = processes.ordered_map(take_long_for_0, numbers, count=20_000)
+    assert next(results) == (0, 0)
+    assert len(drawn) < 2000
+    assert [number for number, _ in results] == [*range(1, 20_000)]
 
 
 def test_few_items_start_no_process(monkeypatch):

@@ -81,7 +81,7 @@ def groups_of(monkeypatch):
     monkeypatch.setattr(
         threads,
         "map_group",
-        lambda f, group, drawn: taken.append(len(group)) or original(f, group, drawn),
+        lambda f, group: taken.append(len(group)) or original(f, group),
     )
     return taken
 
@@ -90,7 +90,7 @@ def groups_of(monkeypatch):
     ("least", "items", "seconds", "worked", "ahead"),
     [
         (1, 1, 0.02, 0.0001, threads.THREADS),  # they wait for files
-        (1, 1, 0.004, 0.002, threads.CORES),  # they decode
+        (1, 1, 0.004, 0.002, threads.USED_CORES),  # they decode
         (1, 16, 0.003, 0.003, 1),  # they wait for Python's lock
         (threads.MAX_GROUPS_AHEAD, 1, 0.0001, 0.0001, threads.MAX_GROUPS_AHEAD),
     ],
@@ -99,7 +99,8 @@ def test_as_many_groups_are_ahead_as_calls_of_their_kind_want(least, items, seco
     pace = threads._Pace(least)
     pace.groups_ahead = 3 if least == 1 else least
     for _ in range(10):
-        pace.follow(threads.GroupResults([0] * items, seconds=seconds, computing_seconds=worked))
+        done = threads.GroupResults([0] * items, seconds=seconds, computing_seconds=worked)
+        pace.follow(done, drawing_seconds=0)
     assert pace.groups_ahead == ahead
 
 

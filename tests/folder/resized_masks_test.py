@@ -149,3 +149,15 @@ def test_only_masks_of_your_own_are_scaled(fields):
         VocSegConfig(name="x", resize_masks="nearest", **fields)
     with pytest.raises(ConfigError, match="option resize_masks"):
         VocSegConfig(name="x", resize_masks="bilinear")
+
+
+def test_masks_of_images_of_many_bands_are_scaled_to_them(tmp_path):
+    tifffile = pytest.importorskip("tifffile")
+    pixels = np.random.default_rng(0).integers(0, 3000, (40, 64, 13)).astype(np.uint16)
+    (tmp_path / "JPEGImages").mkdir()
+    path = tmp_path / "JPEGImages" / "a.tif"
+    tifffile.imwrite(path, pixels, photometric="minisblack", planarconfig="contig")
+    exports.put_mask(tmp_path, "SegmentationClass/a.png", truth("a", 40, 64)[::2, ::2])
+    (example,) = examples_in_order(tmp_path, bands="all", dtype="uint16", resize_masks="nearest")
+    np.testing.assert_array_equal(example["image"], pixels)
+    np.testing.assert_array_equal(decoded(example["segmentation_mask"]), truth("a", 40, 64))

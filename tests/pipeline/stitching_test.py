@@ -145,16 +145,29 @@ def test_an_image_is_given_as_soon_as_its_last_tile_came(tiled, examples):
 def test_missing_double_and_foreign_tiles_are_refused(tiled, examples):
     pairs = [(e, e["segmentation_mask"]) for e in examples]
     number = next(n for n, e in enumerate(examples) if e["tile/image_id"] == b"0")
-    small = np.zeros((8, 8))
+    small = np.zeros((8, 8), np.uint8)
+    of_one_image = [pair for pair in pairs if pair[0]["tile/image_id"] == b"0"]
+    first, second = of_one_image[:2]
     for given, words in (
-        (pairs[:-1], r"1 images of which tiles are missing: . without ._r"),
+        (pairs[:-1], r"1 image without all tiles: . without ._r"),
         ([*pairs, *pairs], r"(?s)a repeated tile: of .*one pass"),
         ([pairs[number]] * 2, "a repeated tile: of 0, at row"),
         ([(examples[number], small)], "as the tile has"),
         ([({}, small)], "without tile/image_id"),
+        ([first, (second[0], second[1][..., 0])], r"the channels \(1,\), as for the first tile"),
+        ([first, (second[0], second[1].astype(int))], "(?s)int64, shape .*expected: uint8"),
+        ([(examples[number], np.zeros(3))], r"predictions of shape \(3,\)"),
     ):
         with pytest.raises(ConfigError, match=words):
             list(pipeline.stitch(tiled, given))
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_as_many_predictions_as_tiles_are_needed_in_a_batch(tiled, count):
+    batch = next(iter(batches(tiled, size=3)))
+    predicted = np.zeros((count, 16, 16), np.uint8)
+    with pytest.raises(ConfigError, match=rf"shape \({count}, 16, 16\)"):
+        list(pipeline.stitch(tiled, [(batch, predicted)]))
 
 
 def test_no_mean_of_classes_is_taken(tiled):

@@ -61,7 +61,7 @@ def test_python_finds_the_same_in_the_folder_and_in_the_built_dataset(world, tmp
     monkeypatch.setattr(
         processes, "MIN_ITEMS_PER_PROCESS", 20
     )  # the command had too few images for processes
-    monkeypatch.setattr(processes.threads, "CORES", 2)
+    monkeypatch.setattr(processes.threads, "USED_CORES", 2)
     in_folder = voc_seg_tfrecord.find_label_errors(root)
     builder = voc_seg_tfrecord.builder_from_tree(
         root, name="signs", data_dir=tmp_path, verbose=False

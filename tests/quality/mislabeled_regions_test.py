@@ -93,7 +93,7 @@ def test_nothing_is_named_where_nothing_is_wrong(drawn, tmp_path):
 @pytest.mark.slow
 def test_processes_find_the_same(world, found_in_world, monkeypatch):
     monkeypatch.setattr(processes, "MIN_ITEMS_PER_PROCESS", 20)
-    monkeypatch.setattr(processes.threads, "CORES", 2)
+    monkeypatch.setattr(processes.threads, "USED_CORES", 2)
     assert voc_seg_tfrecord.find_label_errors(world[0]) == found_in_world
 
 

@@ -88,7 +88,7 @@ def test_processes_read_the_same(sample, page, tmp_path, monkeypatch):
     (part,) = check_splits(sample, ["train"], tmp_path / "some.txt")
     alone = gather(sample, [part])[part]
     monkeypatch.setattr(processes, "MIN_ITEMS_PER_PROCESS", 1)
-    monkeypatch.setattr(processes.threads, "CORES", 2)
+    monkeypatch.setattr(processes.threads, "USED_CORES", 2)
     facts = gather(sample, [part])[part]
     assert facts.fingerprint == alone.fingerprint
     assert [e.id for e in facts.evidence] == ["2007_000001", "2009_000003"]

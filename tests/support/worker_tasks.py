@@ -14,6 +14,13 @@ def square(number):
     return number**2, os.getpid()
 
 
+def take_long_for_0(number):
+    """Returns a number, after a second if it is 0."""
+    if number == 0:
+        time.sleep(1)
+    return number
+
+
 def alone(path, _):
     """Says whether no other process was in turn while this one was, for a while."""
     with worker.in_turn():

@@ -12,9 +12,9 @@ import collections
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import re
-import unicodedata
 
 from voc_seg_tfrecord.core.id_lists import last_part, parent_folder
+from voc_seg_tfrecord.core.spelling import fold_spelling
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.quality.finding import IGNORED, Finding
 
@@ -46,7 +46,10 @@ def find_copies_by_id(plan: FolderPlan) -> Iterator[Finding]:
         for image_id in ids:
             name = _name_without_copy_marks(image_id)
             listed_by_name[name].append(_ListedId(split, image_id))
-    are_numbered = _are_numbered_by_folder(plan.splits, listed_by_name.values())
+    # Then each folder numbers its images from 1.
+    are_numbered = _is_each_split_one_folder(plan.splits) and _are_most_names_repeated(
+        plan.splits, listed_by_name.values()
+    )
     for name, listed_ids in listed_by_name.items():
         if not _may_be_copies(listed_ids):
             continue
@@ -63,7 +66,7 @@ def _name_without_copy_marks(image_id: str) -> str:
 
 def _fold_case(image_id: str) -> str:
     """Returns the last part of an id in lower case, in one Unicode form."""
-    return last_part(unicodedata.normalize("NFC", image_id).casefold())
+    return last_part(fold_spelling(image_id))
 
 
 def _may_be_copies(listed_ids: Sequence[_ListedId]) -> bool:
@@ -78,29 +81,32 @@ def _may_be_copies(listed_ids: Sequence[_ListedId]) -> bool:
     return len(splits) > 1 and len(folders) == len(splits) and len(different_ids) > 1
 
 
-def _are_numbered_by_folder(
-    splits: Mapping[str, Sequence[str]], groups_of_one_name: Iterable[Sequence[_ListedId]]
-) -> bool:
-    """Says whether each split is one folder, and each folder numbers its images anew.
-
-    Then most images outside of the largest split have the name of one in another split. A name that
-    few images share, such as `IMG_4711`, is a copy even where each split is one folder.
-    """
+def _is_each_split_one_folder(splits: Mapping[str, Sequence[str]]) -> bool:
+    """Says whether the images of each split lie in one folder, which no other split has."""
     folders: list[str] = []
     for ids in splits.values():
         folders_of_split = {parent_folder(image_id) for image_id in ids}
         if len(folders_of_split) > 1:
             return False
         folders += folders_of_split
-    if len(set(folders)) < len(folders):
-        return False
-    repeated_names = 0
+    return len(set(folders)) == len(folders)
+
+
+def _are_most_names_repeated(
+    splits: Mapping[str, Sequence[str]], groups_of_one_name: Iterable[Sequence[_ListedId]]
+) -> bool:
+    """Says whether most images have a name that an image of another split has, as numbers do.
+
+    The images of the largest split are not counted. A name that few images share, such as
+    `IMG_4711`, is evidence of a copy even if each split is one folder.
+    """
+    repeated_count = 0
     for listed_ids in groups_of_one_name:
         splits_with_name = {listed.split for listed in listed_ids}
-        repeated_names += len(splits_with_name) - 1
+        repeated_count += len(splits_with_name) - 1
     sizes = sorted(len(ids) for ids in splits.values())
-    images_outside_largest = sum(sizes[:-1])
-    return repeated_names > images_outside_largest / 2
+    count_outside_largest = sum(sizes[:-1])
+    return repeated_count > count_outside_largest / 2
 
 
 def _describe_copies(plan: FolderPlan, listed_ids: Sequence[_ListedId]) -> Finding:

@@ -40,26 +40,37 @@ RecordsOrError = list[Record] | VocSegError
 
 
 @dataclasses.dataclass(frozen=True)
+class SplitOriginals:
+    """The source of a split.
+
+    Attributes:
+      items: the item that each record is made from, by the record's id.
+      digests: the digest that each record must have, by its id.
+      unusable: why the files of an image cannot be used, by the image's id.
+    """
+
+    items: Mapping[str, Item]
+    digests: Mapping[str, bytes]
+    unusable: Mapping[str, VocSegError]
+
+
+@dataclasses.dataclass(frozen=True)
 class Originals:
     """A dataset's source.
 
     Attributes:
       features: the dataset's features, which turn examples into records.
       spec: what examples hold.
-      items: the item that each record is made from, by split and the record's id.
-      digests: the digest of the record that each must have, likewise.
-      unusable: why the files of an image cannot be used, by split and the image's id.
+      splits: the source of each split.
     """
 
     features: tfds.features.FeaturesDict
     spec: ExampleSpec
-    items: dict[str, dict[str, Item]] = dataclasses.field(default_factory=dict)
-    digests: dict[str, dict[str, bytes]] = dataclasses.field(default_factory=dict)
-    unusable: dict[str, dict[str, VocSegError]] = dataclasses.field(default_factory=dict)
+    splits: Mapping[str, SplitOriginals]
 
     def agrees(self, split: str, record: Record) -> bool:
-        """Whether a record is, byte for byte, the one that its files give."""
-        return self.digests[split].get(record.id) == _digest(record)
+        """Says whether a record is, byte for byte, the one that its files give."""
+        return self.splits[split].digests.get(record.id) == _digest(record)
 
     def expected_ids(self, split: str) -> set[str]:
         """Returns the ids that the records of a split must have.
@@ -67,9 +78,9 @@ class Originals:
         An image that cannot be used is expected too. If images are cut, the ids of its tiles are
         not known.
         """
-        ids = set(self.items[split])
+        ids = set(self.splits[split].items)
         if self.spec.tiling is None:
-            ids.update(self.unusable[split])
+            ids.update(self.splits[split].unusable)
         return ids
 
     def record(self, split: str, record_id: str) -> Record | None:
@@ -81,11 +92,12 @@ class Originals:
         image = record_id
         if self.spec.tiling is not None:
             image = image_of(record_id) or record_id
-        if image in self.unusable[split]:
-            raise self.unusable[split][image]
-        if record_id not in self.items[split]:
+        originals = self.splits[split]
+        if image in originals.unusable:
+            raise originals.unusable[image]
+        if record_id not in originals.items:
             return None
-        item = self.items[split][record_id]
+        item = originals.items[record_id]
         examples = try_examples(self.spec, item)
         if isinstance(examples, VocSegError):
             raise examples
@@ -100,7 +112,8 @@ def _as_record(features: tfds.features.FeaturesDict, example: Mapping[str, Any])
     """Returns the record of an example as a build would write it.
 
     Raises:
-      RecordError: if the example has other features than the dataset.
+      RecordError: if the example has other features than the dataset. It is an error about the
+        dataset: its features are what was found, and those of the example what was expected.
     """
     others = set(features) ^ set(example)
     if others:
@@ -191,36 +204,42 @@ def has_records_of(builder: tfds.core.DatasetBuilder, source: Source) -> bool:
         return False
     originals = _collect(builder, source, progress=False)
     for split in source.splits:
-        if originals.unusable[split]:
+        if originals.splits[split].unusable:
             return False
         ids = set()
         for record in records.scan(builder, split, lambda record: record):
             if not originals.agrees(split, record):
                 return False
             ids.add(record.id)
-        if ids != originals.digests[split].keys():
+        if ids != originals.splits[split].digests.keys():
             return False
     return True
 
 
 def _collect(builder: tfds.core.DatasetBuilder, source: Source, *, progress: bool) -> Originals:
     """Reads the items of a source, which has the splits of a dataset."""
-    originals = Originals(builder.info.features, source.spec)
+    splits: dict[str, SplitOriginals] = {}
     for split in source.splits:
-        items: dict[str, Item] = {}
-        digests: dict[str, bytes] = {}
-        unusable: dict[str, VocSegError] = {}
-        for item, result in _read_split(builder, source, split, f"source of {split}", progress):
-            if isinstance(result, VocSegError):
-                unusable[id_of_file(item.filename)] = result
-                continue
-            for record in result:
-                items[record.id] = item
-                digests[record.id] = _digest(record)
-        originals.items[split] = items
-        originals.digests[split] = digests
-        originals.unusable[split] = unusable
-    return originals
+        splits[split] = _collect_split(builder, source, split, progress=progress)
+    return Originals(builder.info.features, source.spec, splits)
+
+
+def _collect_split(
+    builder: tfds.core.DatasetBuilder, source: Source, split: str, *, progress: bool
+) -> SplitOriginals:
+    """Reads the items of a split."""
+    items: dict[str, Item] = {}
+    digests: dict[str, bytes] = {}
+    unusable: dict[str, VocSegError] = {}
+    title = f"source of {split}"
+    for item, result in _read_split(builder, source, split, title=title, progress=progress):
+        if isinstance(result, VocSegError):
+            unusable[id_of_file(item.filename)] = result
+            continue
+        for record in result:
+            items[record.id] = item
+            digests[record.id] = _digest(record)
+    return SplitOriginals(items, digests, unusable)
 
 
 def _open_folder(builder: tfds.core.DatasetBuilder, folder: epath.Path) -> Source:
@@ -254,14 +273,14 @@ def read_folder(
     """
     source = _open_folder(builder, folder)
     for split in source.splits:
-        for item, result in _read_split(builder, source, split, split, progress):
+        for item, result in _read_split(builder, source, split, title=split, progress=progress):
             yield split, id_of_file(item.filename), result
 
 
 def _read_split(
-    builder: tfds.core.DatasetBuilder, source: Source, split: str, title: str, progress: bool
+    builder: tfds.core.DatasetBuilder, source: Source, split: str, *, title: str, progress: bool
 ) -> Iterator[tuple[Item, RecordsOrError]]:
-    """Reads the items of a split, and returns an iterator over them with their records.
+    """Yields the items of a split with their records.
 
     Args:
       builder: the builder of the dataset.
@@ -278,9 +297,8 @@ def _read_split(
         return [_as_record(builder.info.features, keyed.features) for keyed in examples]
 
     items = source.splits[split]
-    # Each item, and what `read` returns for it.
     results = ordered_map(read, items, ahead=THREADS)
-    return tqdm(
+    yield from tqdm(
         results,
         desc=title,
         total=operator.length_hint(items) or None,  # a stream has no length

@@ -22,16 +22,15 @@ from voc_seg_tfrecord.folder.plan import (
     FolderPlan,
     OpenFolder,
     open_folder,
-    plan_folder,
     plan_opened,
 )
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
-from voc_seg_tfrecord.folder.undecided_classes import ANY_CLASSES, ANY_VALUE
+from voc_seg_tfrecord.folder.undecided_classes import ANY_CLASSES
 from voc_seg_tfrecord.formats import images as image_files
 from voc_seg_tfrecord.formats.archives import FolderNaming, unpacked
 from voc_seg_tfrecord.formats.narrow import WOULD_BE_LOST
-from voc_seg_tfrecord.sources.open import find_pairs, own_source
+from voc_seg_tfrecord.sources.open import own_source, try_config
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 from voc_seg_tfrecord.writing.tiles import JPEG_QUALITY
 
@@ -179,10 +178,9 @@ class FolderPlanner:
         if any_classes:
             fields |= ANY_CLASSES
         config, class_options = config_from_options(name=self._name, **fields)
-        rule = ANY_VALUE if any_classes else None
-        plan = plan_folder(self._reader, config, class_options=class_options, rule=rule)
-        find_pairs(plan)  # raises if a file is missing; the build reports unreadable images
-        return plan
+        return try_config(
+            self._reader, config, any_classes=any_classes, class_options=class_options
+        )
 
 
 def config_from_options(

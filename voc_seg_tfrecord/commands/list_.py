@@ -70,6 +70,6 @@ def format_size(number: int) -> str:
     in_unit = float(number)
     for unit in ("kB", "MB", "GB"):
         in_unit /= 1000
-        if in_unit < 1000:
+        if round(in_unit, 1) < 1000:
             return f"{in_unit:.1f}{unit}"
     return f"{in_unit / 1000:.1f}TB"

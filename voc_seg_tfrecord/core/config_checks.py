@@ -26,7 +26,7 @@ _VALIDATION = "validation"
 
 
 def check_release(config: Any) -> None:
-    """Checks the release of a config, and what goes with a release alone.
+    """Checks the release of a config, and the options that only a release can have.
 
     Raises:
       ConfigError: naming the first option that is wrong.
@@ -221,24 +221,33 @@ def _check_layout(config: Any) -> None:
 
 
 def _check_splits(config: Any) -> None:
-    splits = config.splits or {}
-    for split in splits:
+    for split in config.splits or {}:
         check_split_name(split, "option splits")
     if config.folds is not None:
         _check_folds(config)
+    if config.given_ratios:
+        _check_ratios(config)
+    elif config.folds is None:
+        _check_options_that_divide(config)
+
+
+def _check_options_that_divide(config: Any) -> None:
+    """Refuses options that say how to divide images if nothing divides them."""
+    options = ["split_by", "seed"]
+    # Lists may name groups. Whether they do is seen in the folder.
+    may_name_groups = not config.release and config.grouping is not None
+    if not may_name_groups:
+        options.append("group_by")
+    expected = "ratios with it, such as train=0.8,validation=0.2 (option splits), or folds"
+    _check_is_default(config, options, expected)
+
+
+def _check_ratios(config: Any) -> None:
+    """Checks the ratios of splits, and that nothing else says which images a split has."""
     ratios = config.given_ratios
-    if not ratios:
-        if config.folds is None:
-            # Lists may name groups. Whether they do is seen in the folder.
-            may_name_groups = not config.release and config.grouping is not None
-            _check_is_default(
-                config,
-                ("split_by", "seed") if may_name_groups else ("split_by", "group_by", "seed"),
-                "ratios with it, such as train=0.8,validation=0.2 (option splits), or folds",
-            )
-        return
-    if len(ratios) < len(splits):
-        raise option_error("splits", dict(splits), "lists for all splits, or ratios for all")
+    if len(ratios) < len(config.splits):
+        expected = "lists for all splits, or ratios for all"
+        raise option_error("splits", dict(config.splits), expected)
     check_ratios(ratios, "option splits")
     lists = (config.layout or {}).get("lists")
     if lists:
@@ -318,6 +327,7 @@ def _find_obstacle_to_tiles(config: Any) -> str:
 
 
 def _check_bands(config: Any) -> None:
+    """Checks the bands, which a config has as `rgb` or as numbers; `all` became numbers before."""
     if config.bands is None:
         _check_is_default(config, ["dtype"], "the option bands with it, such as all")
     elif config.bands == RGB:

@@ -17,9 +17,10 @@ from typing import Any, Self, TypeVar
 from etils import epath
 
 from voc_seg_tfrecord.core import storage
-from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
+from voc_seg_tfrecord.core.errors import ImageError, LayoutError, VocSegError
 
 Result = TypeVar("Result")
+Error = TypeVar("Error", bound=VocSegError)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,7 +213,12 @@ def _max_pixels(file: File) -> int:
     return min(of_kind, max(of_bytes, _ALWAYS_ALLOWED_PIXELS))
 
 
-def damaged_error(error: type[VocSegError], where: str, found: str, expected: str) -> VocSegError:
+def damaged_image_error(where: str, found: str) -> ImageError:
+    """Returns the error about an image file that breaks the rules of its format."""
+    return damaged_error(ImageError, where, found, "a complete image file")
+
+
+def damaged_error(error: type[Error], where: str, found: str, expected: str) -> Error:
     """Returns the error, of the class `error`, about a file that breaks the rules of its format."""
     return error(
         where,

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 import dataclasses
 import re
-import unicodedata
 
 from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.spelling import as_nfc
 
 NO_GROUPS = "none"
 """Said in place of a grouping, so that nobody asks for one."""
@@ -76,7 +76,7 @@ class Grouping:
     def _group_of(self, image_id: str) -> str:
         """Returns the group of an id; empty if the rule finds none."""
         # The same name may be composed of other characters on another system.
-        image_id = unicodedata.normalize("NFC", image_id)
+        image_id = as_nfc(image_id)
         if self.kind == "folder":
             return image_id.rpartition("/")[0]
         if self.kind == "prefix":

@@ -9,7 +9,6 @@ their processes live on after this process is killed, and write into folders tha
 removes.
 """
 
-import collections
 from collections.abc import Callable, Generator, Iterable, Iterator
 import contextlib
 import dataclasses
@@ -36,6 +35,12 @@ Result = TypeVar("Result")
 
 MIN_ITEMS_PER_PROCESS = 250
 """For fewer items `ordered_map` starts no process, because a start takes half a second."""
+
+_MAX_GROUPS_AHEAD_PER_WORKER = 16
+"""How many groups of items `ordered_map` keeps ahead of one that takes long, for each process.
+
+This bounds the memory of results that wait for their turn.
+"""
 
 _PACKAGE = __name__.partition(".")[0]
 _WORKER_CODE = (
@@ -83,13 +88,20 @@ def ordered_map(
       Exception: the first one that `function` raises, when its item's turn comes.
       VocSegError: if a process is killed.
     """
-    workers = min(threads.CORES, count // MIN_ITEMS_PER_PROCESS)
+    workers = min(threads.USED_CORES, count // MIN_ITEMS_PER_PROCESS)
     if workers < 2:
         yield from threads.ordered_map(function, items)
         return
-    groups = _Groups(items)
+    waiting_groups: dict[int, list[Item]] = {}
+    groups = _draw_groups(items, waiting_groups)
     work = functools.partial(_map_group, function)
-    arriving = unordered_map(work, groups, workers=workers, note=_ignore_note)
+    arriving = unordered_map(
+        work,
+        groups,
+        workers=workers,
+        note=_ignore_note,
+        max_ahead=workers * _MAX_GROUPS_AHEAD_PER_WORKER,
+    )
     done_groups: dict[int, threads.GroupResults[Result]] = {}
     next_number = 0
     with contextlib.closing(arriving):
@@ -97,30 +109,30 @@ def ordered_map(
             done_groups[number] = done_group
             while next_number in done_groups:
                 done = done_groups.pop(next_number)
+                group = waiting_groups.pop(next_number)
                 next_number += 1
-                yield from zip(groups.pending.popleft(), done.results, strict=False)
+                yield from zip(group, done.results, strict=False)
                 if done.error is not None:
                     raise done.error
 
 
-class _Groups(Generic[Item]):
-    """Items in groups, each of which a worker gets at once.
+def _draw_groups(
+    items: Iterable[Item], waiting_groups: dict[int, list[Item]]
+) -> Iterator[list[Item]]:
+    """Yields items in groups, each of which a worker gets at once.
 
-    Attributes:
-      pending: the groups that were drawn, until their results are passed on.
+    Args:
+      items: the items.
+      waiting_groups: gets each group by its number, which `unordered_map` gives it as a task, too:
+        it numbers tasks in the order in which it draws them.
     """
-
-    def __init__(self, items: Iterable[Item]):
-        self.pending: collections.deque[list[Item]] = collections.deque()
-        self._items = iter(items)
-
-    def __iter__(self) -> Iterator[list[Item]]:
-        while True:
-            group = list(itertools.islice(self._items, threads.MAX_GROUP_ITEMS))
-            if not group:
-                return
-            self.pending.append(group)
-            yield group
+    undrawn_items = iter(items)
+    for number in itertools.count():
+        group = list(itertools.islice(undrawn_items, threads.MAX_GROUP_ITEMS))
+        if not group:
+            return
+        waiting_groups[number] = group
+        yield group
 
 
 def _ignore_note(_: int) -> None:
@@ -138,7 +150,12 @@ def _map_group(
 
 
 def unordered_map(
-    work: Callable[[Task, Note], Result], tasks: Iterable[Task], *, workers: int, note: Note
+    work: Callable[[Task, Note], Result],
+    tasks: Iterable[Task],
+    *,
+    workers: int,
+    note: Note,
+    max_ahead: int | None = None,
 ) -> Generator[tuple[int, Result], None, None]:
     """Does tasks in processes, one at a time in each.
 
@@ -148,9 +165,11 @@ def unordered_map(
     Args:
       work: called in the processes for each task, with a function that takes how much was done.
         It is pickled, and so are tasks and results.
-      tasks: drawn when a process is free.
+      tasks: drawn when a process is free, and numbered from 0.
       workers: how many processes at most.
       note: called in this process with the numbers that `work` notes.
+      max_ahead: how many tasks may be done or in work from the first unfinished one on; no matter
+        how many by default.
 
     Yields:
       The number of each task and its result, in the order in which they are done.
@@ -159,31 +178,30 @@ def unordered_map(
       Exception: the exception of `work`, if it raises one.
       VocSegError: if a process is killed.
     """
-    numbered_tasks = enumerate(tasks)
+    drawn_tasks = _DrawnTasks(tasks, max_ahead)
     messages: queue.SimpleQueue[_Message] = queue.SimpleQueue()
     team: list[_Worker] = []
+    idle: list[_Worker] = []
     turn_file = tempfile.TemporaryFile()  # noqa: SIM115 - closed below
     try:
-        for number, task in itertools.islice(numbered_tasks, workers):
+        for _ in range(workers):
+            task = drawn_tasks.draw()
+            if task is None:
+                break
             process = _Worker(work, messages, turn_file.fileno())
             team.append(process)
-            process.send(number, task)
-        busy_count = len(team)
-        while busy_count:
-            message = messages.get()
-            if message.kind == "died":
-                raise message.worker.death_error()
-            if message.kind == "raised":
-                raise message.value
-            if message.kind == "note":
-                note(message.value)
-                continue
-            try:
-                number, task = next(numbered_tasks)
-            except StopIteration:
-                busy_count -= 1
-            else:
-                message.worker.send(number, task)
+            process.send(task)
+        while drawn_tasks.unfinished:
+            message = _wait_for_result(messages, note)
+            drawn_tasks.unfinished.remove(message.task_number)
+            idle.append(message.worker)
+            # Tasks are sent before the result is passed on, so that no process waits for what the
+            # caller does with the result.
+            while idle:
+                task = drawn_tasks.draw()
+                if task is None:
+                    break
+                idle.pop().send(task)
             yield message.task_number, message.value
     finally:
         with DelayedSignals():
@@ -192,6 +210,45 @@ def unordered_map(
             for process in team:
                 process.close()
             turn_file.close()
+
+
+@dataclasses.dataclass(frozen=True)
+class _NumberedTask(Generic[Task]):
+    """A task, and its number from 0."""
+
+    number: int
+    task: Task
+
+
+class _DrawnTasks(Generic[Task]):
+    """Tasks that are drawn one by one.
+
+    Attributes:
+      unfinished: the numbers of those that were drawn and are not done.
+
+    Args:
+      tasks: all tasks.
+      max_ahead: see `unordered_map`.
+    """
+
+    def __init__(self, tasks: Iterable[Task], max_ahead: int | None):
+        self.unfinished: set[int] = set()
+        self._tasks = iter(tasks)
+        self._max_ahead = max_ahead
+        self._drawn_count = 0
+
+    def draw(self) -> _NumberedTask[Task] | None:
+        """Returns the next task; None if there is none, or if it would be too far ahead."""
+        first_unfinished = min(self.unfinished, default=self._drawn_count)
+        ahead = self._drawn_count - first_unfinished
+        if self._max_ahead is not None and ahead >= self._max_ahead:
+            return None
+        for task in self._tasks:
+            number = self._drawn_count
+            self._drawn_count += 1
+            self.unfinished.add(number)
+            return _NumberedTask(number, task)
+        return None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,6 +266,24 @@ class _Message:
     task_number: int
     kind: AnswerKind | Literal["died"]
     value: Any = None
+
+
+def _wait_for_result(messages: "queue.SimpleQueue[_Message]", note: Note) -> _Message:
+    """Returns the next message that a task is done, and passes on what is noted before.
+
+    Raises:
+      Exception: the exception of a task.
+      VocSegError: if a process is killed.
+    """
+    while True:
+        message = messages.get()
+        if message.kind == "died":
+            raise message.worker.death_error()
+        if message.kind == "raised":
+            raise message.value
+        if message.kind != "note":
+            return message
+        note(message.value)
 
 
 _NO_MORE_TASKS = object()
@@ -260,9 +335,9 @@ class _Worker:
         self._talker.daemon = True
         self._talker.start()
 
-    def send(self, number: int, task: Any) -> None:
+    def send(self, task: _NumberedTask[Any]) -> None:
         """Gives it a task; messages about the task have its number."""
-        self._tasks.put((number, task))
+        self._tasks.put(task)
 
     def _talk(self, work: Callable[..., Any], turn_descriptor: int) -> None:
         """Sends tasks to the process and passes on its answers, until there are no more tasks."""
@@ -270,11 +345,11 @@ class _Worker:
         try:
             self._write((work, turn_descriptor))
             while True:
-                numbered_task = self._tasks.get()
-                if numbered_task is _NO_MORE_TASKS:
+                task = self._tasks.get()
+                if task is _NO_MORE_TASKS:
                     return
-                number, task = numbered_task
-                self._write(task)
+                number = task.number
+                self._write(task.task)
                 self._pass_on_answers(number)
         except (EOFError, OSError, pickle.UnpicklingError):
             self._messages.put(_Message(self, number, "died"))

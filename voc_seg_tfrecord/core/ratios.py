@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 import hashlib
 import itertools
 from typing import TypeVar
-import unicodedata
 
 from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.spelling import as_nfc
 from voc_seg_tfrecord.core.split_names import named_by_split
 
 T = TypeVar("T")
@@ -74,9 +74,7 @@ def assign(
     inner_bounds = upper_bounds[:-1]  # rounding may leave the last one below 1
     for image_id in sorted(ids):
         key = groups[image_id] if groups else image_id
-        # File systems store a letter with an accent as one character or as two.
-        key = unicodedata.normalize("NFC", key)
-        digest = hashlib.sha256(f"{seed}:{key}".encode()).digest()
+        digest = hashlib.sha256(f"{seed}:{as_nfc(key)}".encode()).digest()
         share = int.from_bytes(digest[:8]) / (1 << 64)
         number = bisect.bisect_right(inner_bounds, share)
         ids_by_split[splits[number]].append(image_id)

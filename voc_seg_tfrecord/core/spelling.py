@@ -1,4 +1,4 @@
-"""Tells which class names are the same name, and which differ in case alone.
+"""Tells which class names are the same name, which differ in case alone, and folds Unicode forms.
 
 Class files, files of shapes, options and configs are all checked by it. Two classes of one name are
 an error, because their pixels would become one class, or two that nobody can tell apart. Two names
@@ -29,6 +29,20 @@ _VISIBLE_DIFFERENCES = ("<super>", "<sub>", "<fraction>", "<circle>")
 """How Unicode marks a character that is a form of others, and looks different: `\u2082` is a 2."""
 
 
+def as_nfc(text: str) -> str:
+    """Returns a text in Unicode's form NFC, in which rules, lists and hashes take ids and paths.
+
+    A letter with an accent is one character in it. Some file systems, such as that of macOS, store
+    the letter and the accent as two.
+    """
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def fold_spelling(text: str) -> str:
+    """Returns what texts have in common that differ in case or in their Unicode form alone."""
+    return as_nfc(text).casefold()
+
+
 def visible_form(name: str) -> str:
     r"""Returns a name as one sees it.
 
@@ -43,8 +57,7 @@ def visible_form(name: str) -> str:
     visible = [character for character in text if unicodedata.category(character) != "Cf"]
     without_fillers = _INVISIBLE.sub("", "".join(visible))
     # At the end, as an invisible character may stand between a letter and its accent.
-    composed = unicodedata.normalize("NFC", without_fillers)
-    return " ".join(composed.split())
+    return " ".join(as_nfc(without_fillers).split())
 
 
 @functools.cache

@@ -16,10 +16,13 @@ _affinity = getattr(os, "sched_getaffinity", None)
 ALL_CORES = len(_affinity(0)) if _affinity else os.cpu_count() or 1
 """Cores that this process may use."""
 
-CORES = min(7, ALL_CORES)
-"""Threads that decode."""
+USED_CORES = min(7, ALL_CORES)
+"""How many threads decode at a time, or how many processes compute.
 
-THREADS = CORES + 1
+The bound keeps the memory small on machines of many cores.
+"""
+
+THREADS = USED_CORES + 1
 """Threads that read and check files, of which one may be waiting for a disk."""
 
 MAX_GROUPS_AHEAD = THREADS + 1
@@ -60,9 +63,9 @@ def ordered_map(
     Args:
       function: called once per item, in any thread.
       items: what to call it with; drawn no further ahead than `ahead` groups.
-      ahead: how many groups of up to `MAX_GROUP_ITEMS` items may be in work or waiting. For calls
-        that keep Python's lock most of the time 1 is fastest. The number rises to `CORES` while
-        calls take long, and to `THREADS` while they wait for files.
+      ahead: how many groups of up to `MAX_GROUP_ITEMS` items may always be in work or waiting. Give
+        1 for calls that keep Python's lock most of the time: more would be slower. More are allowed
+        while calls take long (up to `USED_CORES`) or wait for files (up to `THREADS`).
 
     Yields:
       Each item with its result, in the order of `items`.
@@ -84,8 +87,8 @@ def ordered_map(
             drawing_seconds = time.perf_counter() - started
             if not group:
                 break
-            future = pool.submit(map_group, function, group, drawing_seconds)
-            pending.append(_PendingGroup(group, future))
+            future = pool.submit(map_group, function, group)
+            pending.append(_PendingGroup(group, drawing_seconds, future))
 
     try:
         start_groups()
@@ -93,7 +96,7 @@ def ordered_map(
             first = pending.popleft()
             done = first.future.result()
             if done.error is None:
-                pace.follow(done)
+                pace.follow(done, first.drawing_seconds)
                 start_groups()
             yield from zip(first.items, done.results, strict=False)
             if done.error is not None:
@@ -108,10 +111,12 @@ class _PendingGroup(Generic[Item, Result]):
 
     Attributes:
       items: the items.
+      drawing_seconds: how long it took to draw them.
       future: gives their results.
     """
 
     items: list[Item]
+    drawing_seconds: float
     future: "futures.Future[GroupResults[Result]]"
 
 
@@ -121,24 +126,20 @@ class GroupResults(Generic[Result]):
 
     Attributes:
       results: those of the items before the first that failed.
-      drawing_seconds: how long it took to draw the items.
       seconds: how long the thread took for them.
       computing_seconds: for how long of this it computed.
       error: what was raised; None if nothing was.
     """
 
     results: list[Result]
-    drawing_seconds: float = 0
     seconds: float = 0
     computing_seconds: float = 0
     error: Exception | None = None
 
 
-def map_group(
-    function: Callable[[Item], Result], group: list[Item], drawing_seconds: float = 0
-) -> GroupResults[Result]:
+def map_group(function: Callable[[Item], Result], group: list[Item]) -> GroupResults[Result]:
     """Calls a function with items, up to the first with which it fails."""
-    done: GroupResults[Result] = GroupResults([], drawing_seconds)
+    done: GroupResults[Result] = GroupResults([])
     started = time.perf_counter()
     computing_started = time.thread_time()
     try:
@@ -156,27 +157,35 @@ class _Pace:
 
     Attributes:
       group_items: how many items the next group gets.
-      groups_ahead: how many groups may be in work or waiting.
+      groups_ahead: how many groups may be in work or waiting now.
+
+    Args:
+      min_groups_ahead: how many may be so at any time.
     """
 
-    def __init__(self, groups_ahead: int):
+    def __init__(self, min_groups_ahead: int):
         self.group_items = 1
-        self.groups_ahead = groups_ahead
-        self._min_groups_ahead = groups_ahead
+        self.groups_ahead = min_groups_ahead
+        self._min_groups_ahead = min_groups_ahead
 
-    def follow(self, done: GroupResults[Any]) -> None:
-        """Adapts both numbers to the times of the last group."""
-        self._adapt_group_items(done)
+    def follow(self, done: GroupResults[Any], drawing_seconds: float) -> None:
+        """Adapts both numbers to the times of the last group.
+
+        Args:
+          done: its results.
+          drawing_seconds: how long it took to draw its items.
+        """
+        slowest_seconds = max(done.seconds, drawing_seconds, 1e-6)
+        self._adapt_group_items(len(done.results), slowest_seconds)
         fastest = self._fastest_groups_ahead(done)
         if self.groups_ahead < fastest:
             self.groups_ahead += 1
         elif self.groups_ahead > max(fastest, self._min_groups_ahead):
             self.groups_ahead -= 1
 
-    def _adapt_group_items(self, done: GroupResults[Any]) -> None:
+    def _adapt_group_items(self, item_count: int, seconds: float) -> None:
         """Makes groups that take `_SECONDS_PER_GROUP`, at most twice as large as the last one."""
-        slowest_seconds = max(done.seconds, done.drawing_seconds, 1e-6)
-        fitting = int(_SECONDS_PER_GROUP * len(done.results) / slowest_seconds)
+        fitting = int(_SECONDS_PER_GROUP * item_count / seconds)
         largest = min(fitting, 2 * self.group_items, MAX_GROUP_ITEMS)
         self.group_items = max(1, largest)
 
@@ -185,4 +194,4 @@ class _Pace:
         if waits_for_files:
             return THREADS
         decodes = done.computing_seconds > _MIN_SECONDS_OF_DECODING * len(done.results)
-        return CORES if decodes else 1
+        return USED_CORES if decodes else 1

@@ -59,7 +59,7 @@ def check_present(
         )
     raise ConfigError(
         where,
-        found=f"{len(missing)} of the {len(ids)} ids of the list are not in it: {several(missing)}",
+        found=f"it lacks {len(missing)} of the {len(ids)} ids of the list: {several(missing)}",
         expected="a split that holds the complete list",
         remedy=remedy,
     )

@@ -12,7 +12,7 @@ from voc_seg_tfrecord.core.id_lists import decode
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.named_files import NamedFiles
 from voc_seg_tfrecord.folder.pair_columns import PairColumns, find_pair_columns
-from voc_seg_tfrecord.folder.tree.listing import ending_of
+from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import pair_tables
 from voc_seg_tfrecord.formats.pair_tables import PairTable

@@ -13,7 +13,7 @@ from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.files.paths import stem
-from voc_seg_tfrecord.folder.tree.listing import ending_of
+from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import pair_tables
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, COMMON_CLASS_FILE_NAMES

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 import dataclasses
 import functools
 import posixpath
-import unicodedata
 
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
+from voc_seg_tfrecord.core.spelling import as_nfc
 from voc_seg_tfrecord.folder.files.paths import count_same_ends
-from voc_seg_tfrecord.folder.tree.listing import ending_of
+from voc_seg_tfrecord.folder.tree.endings import ending_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,4 +90,4 @@ def _normalize(text: str) -> str:
     """Returns a path with slashes, without a query `?v=1`, in the Unicode form that lists use."""
     if text.isascii() and "\\" not in text and "?" not in text:
         return text
-    return unicodedata.normalize("NFC", text.replace("\\", "/")).partition("?")[0]
+    return as_nfc(text.replace("\\", "/")).partition("?")[0]

@@ -4,16 +4,16 @@ Where neither the names of folders nor those of files say what is an image and w
 a text with rows such as `photos_a/1.png,drawn_b/x7.png` still does.
 """
 
-from collections.abc import Sequence
 import dataclasses
 import posixpath
 
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS, MASK_ENDINGS
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
-from voc_seg_tfrecord.folder.files.paths import common_folder
+from voc_seg_tfrecord.folder.files.paths import common_folder_of_files
 from voc_seg_tfrecord.folder.pair_reader import read_pair_tables
 from voc_seg_tfrecord.folder.path_index import PathIndex
-from voc_seg_tfrecord.folder.tree.listing import Listing, ending_of, is_at_or_below
+from voc_seg_tfrecord.folder.tree.endings import ending_of
+from voc_seg_tfrecord.folder.tree.listing import Listing, is_at_or_below
 from voc_seg_tfrecord.formats import pair_tables
 from voc_seg_tfrecord.formats.pair_tables import PairTable
 
@@ -85,8 +85,8 @@ def _folders_of(table: PairTable, index: PathIndex) -> StatedFolders | None:
     masks = paths_of_column[mask_column]
     if not all(ending_of(path) in MASK_ENDINGS for path in masks):
         return None
-    image_folder = _folder_of(paths_of_column[image_column])
-    mask_folder = _folder_of(masks)
+    image_folder = common_folder_of_files(*paths_of_column[image_column])
+    mask_folder = common_folder_of_files(*masks)
     if _is_within(image_folder, mask_folder) or _is_within(mask_folder, image_folder):
         return None  # then the folders do not tell images from masks
     return StatedFolders(image_folder, mask_folder)
@@ -110,11 +110,6 @@ def _paths_of(table: PairTable, column: int, index: PathIndex) -> list[str]:
             return []
         paths += matches
     return paths
-
-
-def _folder_of(paths: Sequence[str]) -> str:
-    """Returns the deepest folder that has all files."""
-    return common_folder([posixpath.dirname(path) for path in paths])
 
 
 def _is_within(folder: str, top: str) -> bool:

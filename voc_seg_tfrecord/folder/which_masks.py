@@ -16,7 +16,8 @@ from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.files.pixels import looks_like_mask
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.second_masks import MERGE_MASKS, ONE_MASK, SEVERAL_MASKS
-from voc_seg_tfrecord.folder.tree.listing import Listing, ending_of
+from voc_seg_tfrecord.folder.tree.endings import ending_of
+from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 _MAX_MASKS = 8

@@ -5,13 +5,13 @@ bits and several bands are decoded by imagecodecs.
 """
 
 import io
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.errors import ImageError, MaskError
-from voc_seg_tfrecord.core.file import MAX_SIDE, File, Kind, damaged_error
+from voc_seg_tfrecord.core.file import MAX_SIDE, File, Kind, damaged_image_error
 from voc_seg_tfrecord.formats import numpy_files, pillow, pillow_errors, png, tiff
 
 _MAX_PIXEL_BYTES = 1 << 30
@@ -150,7 +150,9 @@ def _read_tiff(file: File) -> np.ndarray:
     if page.planarconfig == tiff.SEPARATE_PLANES and page.samplesperpixel > 1:
         pixels = np.moveaxis(pixels, 0, -1)
     if pixels.shape[:2] != size or pixels.ndim > 3:
-        raise _damaged_error(file.where, f"pixels of the shape {pixels.shape} for a size of {size}")
+        raise damaged_image_error(
+            file.where, f"pixels of the shape {pixels.shape} for a size of {size}"
+        )
     return np.asarray(pixels.astype(pixels.dtype.newbyteorder("="), copy=False))
 
 
@@ -187,7 +189,3 @@ def max_pixel_bytes(data: bytes) -> int:
     """Returns how many bytes of pixels a file may unpack to."""
     for_its_size = max(_ALWAYS_ALLOWED_PIXEL_BYTES, _MAX_PIXEL_BYTES_PER_BYTE * len(data))
     return min(_MAX_PIXEL_BYTES, for_its_size)
-
-
-def _damaged_error(where: str, found: str) -> ImageError:
-    return cast(ImageError, damaged_error(ImageError, where, found, "a complete image file"))

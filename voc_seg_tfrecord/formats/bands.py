@@ -10,14 +10,13 @@ from collections.abc import Sequence
 import dataclasses
 import io
 import math
-from typing import cast
 
 import numpy as np
 from zlib_ng import zlib_ng
 
 from voc_seg_tfrecord.core.bands import Bands, Dtype
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, counted
-from voc_seg_tfrecord.core.file import File, Kind, damaged_error
+from voc_seg_tfrecord.core.file import File, Kind, damaged_image_error
 from voc_seg_tfrecord.formats import band_files, png, png_encoder, png_stream
 
 _MAX_WHOLE_FLOAT32 = 1 << 24
@@ -165,13 +164,15 @@ def inflate_array(data: bytes, shape: Sequence[int], where: str) -> np.ndarray:
     try:
         raw = inflater.decompress(data, max(1, max_bytes))
     except zlib_ng.error as error:  # type: ignore[misc]
-        raise _damaged_error(where, f"an array that cannot be inflated: {error}") from None
+        raise damaged_image_error(where, f"an array that cannot be inflated: {error}") from None
     if inflater.unconsumed_tail or not inflater.eof:
-        raise _damaged_error(where, f"an array of other bytes than its shape {tuple(shape)} has")
+        raise damaged_image_error(
+            where, f"an array of other bytes than its shape {tuple(shape)} has"
+        )
     is_whole = count > 0 and len(raw) % count == 0
     if not is_whole or len(raw) // count not in _DTYPE_OF_ITEMSIZE:
         found = f"{len(raw)} bytes for an array of the shape {tuple(shape)}"
-        raise _damaged_error(where, found)
+        raise damaged_image_error(where, found)
     return np.frombuffer(raw, _DTYPE_OF_ITEMSIZE[len(raw) // count]).reshape(shape)
 
 
@@ -276,7 +277,3 @@ def fits_dtype(pixels: np.ndarray, dtype: Dtype) -> np.ndarray:
         if pixels.dtype.kind == "f":
             return np.isfinite(converted) | ~np.isfinite(pixels)
         return np.asarray(np.abs(pixels.astype(np.float64)) <= _MAX_WHOLE_FLOAT32)
-
-
-def _damaged_error(where: str, found: str) -> ImageError:
-    return cast(ImageError, damaged_error(ImageError, where, found, "a complete image file"))

@@ -95,15 +95,19 @@ class Still(abc.ABC):
         """Returns the brightness of the image squeezed to this size, uint8 `[height, width]`."""
         with translated(self.where, self.error):
             pixels = _join_strips(self._gray_strips(width), self.height)
+            # Strips may have this width already. Then only the height is reduced here.
             return np.asarray(Image.fromarray(pixels).resize((width, height), _BOX))
 
     def _gray_strips(self, width: int) -> Iterator[np.ndarray]:
-        """Yields the brightness, uint8 `[h, width]`; `[h, W]` of an image that is very high."""
-        # Pillow squeezes the columns of such an image first, and the rows of any other one.
-        squeezes_columns_first = self.height > 100 * self.width
+        """Yields the brightness, uint8 `[h, width]`; `[h, W]` if the height is to be reduced first.
+
+        `Image.resize` of the whole image reduces the height first if it is more than 100 times the
+        width, and otherwise the width. The order is kept, as it decides how values are rounded.
+        """
+        reduces_height_first = self.height > 100 * self.width
         for strip in self.strips():
             gray = _as_rgb(strip).convert("L")
-            if not squeezes_columns_first:
+            if not reduces_height_first:
                 gray = gray.resize((width, gray.height), _BOX)
             yield np.asarray(gray)
 

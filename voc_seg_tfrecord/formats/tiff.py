@@ -14,7 +14,13 @@ import math
 import struct
 
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
-from voc_seg_tfrecord.core.file import File, Kind, animated_error, damaged_error, once_per_file
+from voc_seg_tfrecord.core.file import (
+    File,
+    Kind,
+    animated_error,
+    damaged_image_error,
+    once_per_file,
+)
 
 
 class Tag(enum.IntEnum):
@@ -155,7 +161,7 @@ def read_header(file: File) -> TiffHeader:
     width = _first(tags, Tag.WIDTH, 0)
     height = _first(tags, Tag.HEIGHT, 0)
     if width < 1 or height < 1:
-        raise _damaged_error(file, f"a TIFF of {width} x {height} pixels")
+        raise damaged_image_error(file.where, f"a TIFF of {width} x {height} pixels")
     bands = _first(tags, Tag.SAMPLES_PER_PIXEL, 1)
     extra_samples = tags.get(Tag.EXTRA_SAMPLES, ())
     alpha_bands = sum(1 for kind in extra_samples if kind in _ALPHA_KINDS)
@@ -201,12 +207,14 @@ def check_strips(file: File) -> None:
     if offsets is None or header.compression == _OLD_JPEG:
         return
     if len(offsets) < strips.number:
-        raise _damaged_error(file, f"a TIFF with {len(offsets)} of {strips.number} strips")
+        raise damaged_image_error(
+            file.where, f"a TIFF with {len(offsets)} of {strips.number} strips"
+        )
     if lengths is None:  # as some programs write them
         lengths = tuple(strips.pixel_bytes(index) for index in range(strips.number))
     if len(lengths) < strips.number:
         found = f"a TIFF with lengths of {len(lengths)} of {strips.number} strips"
-        raise _damaged_error(file, found)
+        raise damaged_image_error(file.where, found)
     is_bare = header.compression == _UNCOMPRESSED and header.photometric != _YCBCR
     wrong = 0
     for index in range(strips.number):
@@ -216,7 +224,7 @@ def check_strips(file: File) -> None:
             wrong += 1
     if wrong:
         found = f"{wrong} of {strips.number} strips outside of the file, or truncated"
-        raise _damaged_error(file, found)
+        raise damaged_image_error(file.where, found)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -342,9 +350,9 @@ def _read_pages(file: File) -> list[_Tags]:
             pages.append(directory.tags)
             start = _read_offset(data, directory.end, forms)
     except struct.error:
-        raise _damaged_error(file, "a TIFF whose directory is cut off") from None
+        raise damaged_image_error(file.where, "a TIFF whose directory is cut off") from None
     if not pages:
-        raise _damaged_error(file, "a TIFF without an image")
+        raise damaged_image_error(file.where, "a TIFF without an image")
     return pages
 
 
@@ -395,7 +403,3 @@ def _read_directory(data: bytes, start: int, forms: _NumberForms) -> _Directory:
 
 def _several_pages_error(file: File) -> VocSegError:
     return animated_error(file, ImageError, Kind.TIFF)
-
-
-def _damaged_error(file: File, found: str) -> VocSegError:
-    return damaged_error(ImageError, file.where, found, "a complete image file")

@@ -53,7 +53,7 @@ class MislabeledRegion:
     Attributes:
       number: which region it is.
       suggested: the class that it looks like.
-      score: how sure this is, 0.2 to 0.95.
+      score: how sure this is, 0.575 to 0.95.
       like_suggested: three regions of the suggested class that look most like it.
       like_own: three regions of its own class that look most like that class.
     """
@@ -220,7 +220,7 @@ class _WrongLabel:
     Attributes:
       row: of the region.
       suggested_column: of the class that it looks like.
-      score: how sure this is, 0.2 to 0.95.
+      score: how sure this is, 0.575 to 0.95.
     """
 
     row: int
@@ -245,15 +245,14 @@ def _judge_labels(probabilities: np.ndarray, columns: np.ndarray) -> _Verdict:
     """
     wrong_labels = []
     distinct_pairs = set()
-    likeliest_other = _likeliest_other_column(probabilities, columns)
     likeliest = probabilities.argmax(1)
     for given, other in itertools.permutations(range(probabilities.shape[1]), 2):
         rows = np.flatnonzero(columns == given)
-        margins = _margins(probabilities, rows, given, other, likeliest_other)
+        margins = _margins(probabilities, rows, given, other, likeliest)
         # The same of regions of the other class, as if they had been labeled wrong.
         rows_of_other = np.flatnonzero(columns == other)
         margins_if_wrong = _margins(probabilities, rows_of_other, given, other, likeliest)
-        threshold = _choose_threshold(np.sort(margins), np.sort(margins_if_wrong))
+        threshold = _choose_threshold(margins, margins_if_wrong)
         if threshold is None:
             continue
         distinct_pairs.add((min(given, other), max(given, other)))
@@ -276,18 +275,11 @@ def _margins(
       likeliest: the likeliest column of each region, int64 `[N]`.
 
     Returns:
-      float32 `[M]`; -1 for a region that looks most like a third class.
+      float32 `[M]`; -1 for a region whose likeliest class is not the other one.
     """
     margins = probabilities[rows, other] - probabilities[rows, given]
     margins[likeliest[rows] != other] = -1
     return np.asarray(margins)
-
-
-def _likeliest_other_column(probabilities: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Returns the column of the likeliest class of each region beside its own, int64 `[N]`."""
-    of_others = probabilities.copy()
-    of_others[np.arange(len(columns)), columns] = -1
-    return np.asarray(of_others.argmax(1))
 
 
 def _choose_threshold(margins: np.ndarray, if_wrong: np.ndarray) -> float | None:
@@ -297,13 +289,13 @@ def _choose_threshold(margins: np.ndarray, if_wrong: np.ndarray) -> float | None
     labels that it names.
 
     Args:
-      margins: by how much regions of a class look more like another one, ascending.
-      if_wrong: the same of regions of the other class, ascending.
+      margins: by how much regions of a class look more like another one, float32 `[M]`.
+      if_wrong: the same of regions of the other class, float32 `[K]`.
     """
     first_sufficient = None
     for threshold in np.arange(0.5, 0.96, 0.05):
-        named = len(margins) - np.searchsorted(margins, threshold)
-        named_if_wrong = len(if_wrong) - np.searchsorted(if_wrong, threshold)
+        named = np.count_nonzero(margins >= threshold)
+        named_if_wrong = np.count_nonzero(if_wrong >= threshold)
         lift = named_if_wrong / len(if_wrong) * len(margins) / (named + _DOUBT_REGIONS)
         if lift >= _GOOD_LIFT:
             return float(threshold)

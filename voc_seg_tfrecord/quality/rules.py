@@ -616,51 +616,62 @@ def _about_other_mask(
     )
 
 
+@dataclasses.dataclass(frozen=True)
+class _KindOfCopies:
+    """How images are copies of each other.
+
+    Attributes:
+      kind_in_one_split: the kind of the finding if all of them are in one split.
+      kind_in_two_splits: its kind otherwise.
+      reason: why they are copies, for the finding.
+    """
+
+    kind_in_one_split: str
+    kind_in_two_splits: str
+    reason: str
+
+
+_SAME_FILES = _KindOfCopies(SAME_IMAGE, SAME_IMAGE_IN_TWO_SPLITS, "same bytes")
+_SAME_PICTURES = _KindOfCopies(
+    SAME_PICTURE, SAME_PICTURE_IN_TWO_SPLITS, "the same picture, in files that differ"
+)
+_NEIGHBORS = _KindOfCopies(
+    NEIGHBORS,
+    NEIGHBORS_IN_TWO_SPLITS,
+    "the same picture, or neighbors such as frames of one film",
+)
+
+
 def _find_copies(labeled_set: LabeledSet) -> Iterator[Finding]:
     """Yields groups of images that are the same file, the same picture, or neighbors."""
-    for numbers in labeled_set.same_images:
-        yield _about_copies(
-            [labeled_set.examples[number] for number in numbers],
-            kind_in_one_split=SAME_IMAGE,
-            kind_in_two_splits=SAME_IMAGE_IN_TWO_SPLITS,
-            reason="same bytes",
-        )
-    for numbers in labeled_set.near_duplicates.same_pictures:
-        yield _about_copies(
-            [labeled_set.examples[number] for number in numbers],
-            kind_in_one_split=SAME_PICTURE,
-            kind_in_two_splits=SAME_PICTURE_IN_TWO_SPLITS,
-            reason="the same picture, in files that differ",
-        )
-    for numbers in labeled_set.near_duplicates.neighbors:
-        yield _about_copies(
-            [labeled_set.examples[number] for number in numbers],
-            kind_in_one_split=NEIGHBORS,
-            kind_in_two_splits=NEIGHBORS_IN_TWO_SPLITS,
-            reason="the same picture, or neighbors such as frames of one film",
-        )
+    groups_by_kind = {
+        _SAME_FILES: labeled_set.same_images,
+        _SAME_PICTURES: labeled_set.near_duplicates.same_pictures,
+        _NEIGHBORS: labeled_set.near_duplicates.neighbors,
+    }
+    for kind, groups in groups_by_kind.items():
+        for numbers in groups:
+            yield _about_copies([labeled_set.examples[number] for number in numbers], kind)
 
 
-def _about_copies(
-    copies: Sequence[Evidence], *, kind_in_one_split: str, kind_in_two_splits: str, reason: str
-) -> Finding:
+def _about_copies(copies: Sequence[Evidence], kind_of_copies: _KindOfCopies) -> Finding:
     """Returns the finding about images of which there is more than one copy."""
     names = " and ".join(_name_with_split(copy) for copy in copies[:_MAX_SHOWN_COPIES])
     if len(copies) > _MAX_SHOWN_COPIES:
         names += f" and {len(copies) - _MAX_SHOWN_COPIES} more"
     splits = dict.fromkeys(copy.split for copy in copies)
     if len(splits) > 1:
-        kind = kind_in_two_splits
+        kind = kind_of_copies.kind_in_two_splits
         score = 0.2
         remedy = "keep them in one split"
     else:
-        kind = kind_in_one_split
+        kind = kind_of_copies.kind_in_one_split
         score = 0.1
         remedy = "keep one of them, unless this is intended"
     return Finding(
         kind=kind,
         where=names,
-        message=f"{names}: {reason}",
+        message=f"{names}: {kind_of_copies.reason}",
         effect=IGNORED,
         ids=tuple(copy.id for copy in copies),
         split=", ".join(splits),

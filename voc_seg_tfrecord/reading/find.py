@@ -19,7 +19,7 @@ from tensorflow_datasets.core.utils import error_utils, file_utils
 
 from voc_seg_tfrecord.core.dataset_files import INFO
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
-from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.core.storage import PathLike, real_path
 
 DATASET = "voc_seg_tfrecord"
 """The name of this package's dataset, before the config's."""
@@ -39,7 +39,7 @@ def find_dataset(name: str, data_dir: PathLike | None = None) -> epath.Path:
     name = os.fspath(name)
     folders: dict[str, epath.Path] = {}
     for folder in _find_candidates(name, data_dir):
-        folders.setdefault(os.path.realpath(folder), folder)
+        folders.setdefault(real_path(folder), folder)
     if len(folders) > 1:
         raise ConfigError(
             name,

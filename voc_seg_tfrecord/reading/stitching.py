@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError, counted
 from voc_seg_tfrecord.core.names import (
     TILE,
     TILE_IMAGE_HEIGHT,
@@ -65,7 +65,8 @@ def stitch(
 
     Raises:
       ConfigError: if the dataset has no tiles, a prediction is smaller than its tile, a tile does
-        not belong to the dataset, a score is NaN, or tiles are missing at the end.
+        not belong to the dataset, predictions of one image differ in dtype or channels, a score is
+        NaN, or tiles are missing at the end.
     """
     if overlap not in (None, *get_args(Overlap)):
         expected = "average, blend or first"
@@ -98,7 +99,7 @@ def _missing_error(incomplete: Mapping[str, "_Canvas"]) -> ConfigError:
         named.append(f"{image_id} without {', '.join(tile_ids)}")
     return ConfigError(
         "stitch",
-        found=f"{len(incomplete)} images of which tiles are missing: {'; '.join(named)}",
+        found=f"{counted(len(incomplete), 'image')} without all tiles: {'; '.join(named)}",
         expected="all tiles of each image",
         remedy="give the predictions of all batches of a split, or of all that tiles_of names",
     )
@@ -170,21 +171,9 @@ class _Canvas:
         self.result = np.zeros((height, width, *predicted.shape[2:]), predicted.dtype)
         self._image_id = image_id
         self._added: set[tuple[int, int]] = set()
-        are_scores = np.issubdtype(predicted.dtype, np.floating)
-        if overlap is None:
-            overlap = "average" if are_scores else "first"
-        if overlap != "first" and not are_scores:
-            raise ConfigError(
-                "overlap",
-                found=f"{overlap!r} of {predicted.dtype}",
-                expected="floating-point scores, or overlap='first' for classes",
-                remedy="stitch the scores, and take .argmax(-1) of the result",
-            )
-        self._blends = overlap == "blend"
-        # The sum of the weights of all tiles that have come, by pixel; None for `first`.
-        self._weight: np.ndarray | None = None
-        if overlap != "first":
-            self._weight = np.zeros((height, width), np.float32)
+        self._overlap = _choose_overlap(overlap, predicted.dtype)
+        # The sum of the weights of all tiles that have come, by pixel; not used for `first`.
+        self._total_weight = np.zeros((height, width), np.float32)
 
     def add(self, example: Mapping[str, Any], predicted: np.ndarray) -> None:
         """Adds one tile."""
@@ -199,26 +188,72 @@ class _Canvas:
                 expected="tiles of this dataset, as evaluation_batches gives them",
             )
         self._added.add(corner)
-        if predicted.shape[0] < tile.height or predicted.shape[1] < tile.width:
-            raise ConfigError(
-                f"stitch, {tile.name(self._image_id)}",
-                found=f"a prediction of {predicted.shape[1]} x {predicted.shape[0]} pixels",
-                expected=f"{tile.width} x {tile.height} (width x height), as the tile has",
-                remedy="resize the scores of the network to the size of the tile",
-            )
+        self._check_fits(predicted, tile)
         part = predicted[: tile.height, : tile.width]
-        if self._weight is None:
-            self.result[tile.window][tile.own] = part[tile.own]
+        result = self.result[tile.window]
+        total_weight = self._total_weight[tile.window]
+        if self._overlap == "first":
+            result[tile.own] = part[tile.own]
+        elif self._overlap == "blend":
+            _add_to_mean(result, total_weight, part, _blending_weight(tile))
         else:
-            weight = _blending_weight(tile) if self._blends else np.ones(part.shape[:2], np.float32)
-            _add_to_mean(self.result[tile.window], self._weight[tile.window], part, weight)
-        if np.issubdtype(part.dtype, np.floating) and np.isnan(self.result[tile.window]).any():
+            _add_to_mean(result, total_weight, part, np.ones(part.shape[:2], np.float32))
+        if np.issubdtype(part.dtype, np.floating) and np.isnan(result).any():
             raise ConfigError(
                 f"stitch, {tile.name(self._image_id)}",
                 found="scores of which some are NaN, or infinite with both signs in one place",
                 expected="scores that are numbers; -inf says that a class cannot be there",
                 remedy="see why the network gives them, such as a loss that diverged",
             )
+
+    def _check_fits(self, predicted: np.ndarray, tile: Tile) -> None:
+        """Checks that a prediction covers its tile, and is of the kind of the first one.
+
+        Raises:
+          ConfigError: if it does not.
+        """
+        where = f"stitch, {tile.name(self._image_id)}"
+        height, width = predicted.shape[:2]
+        if height < tile.height or width < tile.width:
+            raise ConfigError(
+                where,
+                found=f"a prediction of {width} x {height} pixels",
+                expected=f"{tile.width} x {tile.height} (width x height), as the tile has",
+                remedy="resize the scores of the network to the size of the tile",
+            )
+        channels = predicted.shape[2:]
+        first_channels = self.result.shape[2:]
+        if channels != first_channels or predicted.dtype != self.result.dtype:
+            raise ConfigError(
+                where,
+                found=f"a prediction of {predicted.dtype}, shape {predicted.shape}",
+                expected=f"{self.result.dtype} and the channels {first_channels}, as for the first "
+                "tile of the image",
+                remedy="give all predictions of one kind: scores, or classes",
+            )
+
+
+def _choose_overlap(overlap: Overlap | None, dtype: np.dtype) -> Overlap:
+    """Returns what counts where tiles overlap; see `stitch`.
+
+    Args:
+      overlap: what the user gave; None for the default.
+      dtype: that of the predictions.
+
+    Raises:
+      ConfigError: if the mean is wanted of predictions that are no scores.
+    """
+    are_scores = np.issubdtype(dtype, np.floating)
+    if overlap is None:
+        return "average" if are_scores else "first"
+    if overlap != "first" and not are_scores:
+        raise ConfigError(
+            "overlap",
+            found=f"{overlap!r} of {dtype}",
+            expected="floating-point scores, or overlap='first' for classes",
+            remedy="stitch the scores, and take .argmax(-1) of the result",
+        )
+    return overlap
 
 
 def _blending_weight(tile: Tile) -> np.ndarray:
@@ -251,10 +286,11 @@ def _add_to_mean(
     total_weight += weight
     channel_axes = (1,) * (part.ndim - 2)
     divisor = (total_weight / weight).reshape(weight.shape + channel_axes).astype(part.dtype)
+    # The mean of an infinite number and a finite one, or itself, is the infinite number. Computed
+    # by steps it would be NaN, because inf - inf is.
+    stays = np.isinf(mean) & (np.isfinite(part) | (part == mean))
     with np.errstate(invalid="ignore"):  # `_Canvas.add` refuses what is NaN in the end
         step = (part - mean) / divisor
-        # The mean of -inf and anything finite is -inf; the difference would be no number.
-        stays = np.isinf(mean) & ((part == mean) | np.isfinite(part))
         mean += np.where(stays, 0, step)
 
 
@@ -271,8 +307,8 @@ def _split_batches(
     predictions: Predictions,
 ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
     """Yields the features of each tile and what was predicted for it; batches are taken apart."""
-    for given, predicted in predictions:
-        lacking = [name for name in TILE if name not in given]
+    for features, predicted in predictions:
+        lacking = [name for name in TILE if name not in features]
         if lacking:
             raise ConfigError(
                 "stitch",
@@ -280,10 +316,38 @@ def _split_batches(
                 expected="the features of the tile beside what was predicted for it",
                 remedy="take the batches of pipeline.evaluation_batches",
             )
-        columns = {name: np.asarray(given[name]) for name in TILE}
+        columns = {name: np.asarray(features[name]) for name in TILE}
         array = np.asarray(predicted)
-        if not columns[TILE_Y].ndim:
+        is_batch = columns[TILE_Y].ndim > 0
+        _check_shape(array, columns[TILE_Y].shape)
+        if not is_batch:
             yield {name: value[()] for name, value in columns.items()}, array
             continue
         for number in range(len(columns[TILE_Y])):
             yield {name: values[number] for name, values in columns.items()}, array[number]
+
+
+def _check_shape(predicted: np.ndarray, shape_of_batch: tuple[int, ...]) -> None:
+    """Checks that a prediction is one image, or one image for each tile of a batch.
+
+    Args:
+      predicted: what was predicted.
+      shape_of_batch: `(N,)` for a batch of N tiles, and `()` for one tile.
+
+    Raises:
+      ConfigError: if it has other axes.
+    """
+    axes_of_batch = len(shape_of_batch)
+    has_height_and_width = predicted.ndim >= axes_of_batch + 2
+    if has_height_and_width and predicted.shape[:axes_of_batch] == shape_of_batch:
+        return
+    if shape_of_batch:
+        expected = f"[{shape_of_batch[0]}, height, width], with or without channels at the end"
+    else:
+        expected = "[height, width], with or without channels at the end"
+    raise ConfigError(
+        "stitch",
+        found=f"predictions of shape {predicted.shape}",
+        expected=expected,
+        remedy="give the predictions of each batch beside the batch",
+    )

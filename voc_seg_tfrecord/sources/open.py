@@ -22,7 +22,7 @@ from voc_seg_tfrecord.core.releases import Release
 from voc_seg_tfrecord.folder.absent_images import advise_on_absent_images
 from voc_seg_tfrecord.folder.alternatives import check_alternatives
 from voc_seg_tfrecord.folder.classes.names import class_colors
-from voc_seg_tfrecord.folder.plan import FolderPlan, plan_folder
+from voc_seg_tfrecord.folder.plan import ClassOptions, FolderPlan, plan_folder
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.tree.items import Pairs
@@ -93,9 +93,32 @@ class _ConfigPlanner:
             if name in fields:
                 layout[name] = fields.pop(name)
         config = dataclasses.replace(self.config, layout=layout or None, **fields)
-        plan = plan_folder(self.reader, config, rule=ANY_VALUE if any_classes else None)
-        find_pairs(plan)  # raises if a file is missing; the build reports unreadable images
-        return plan
+        return try_config(self.reader, config, any_classes=any_classes)
+
+
+def try_config(
+    reader: FolderReader,
+    config: VocSegConfig,
+    *,
+    any_classes: bool,
+    class_options: ClassOptions | None = None,
+) -> FolderPlan:
+    """Plans a folder with the config of an alternative.
+
+    Args:
+      reader: reads the folder.
+      config: the config with the alternative's options; with those of `ANY_CLASSES` too, if
+        `any_classes` is True.
+      any_classes: whether masks may hold any values, because only files are in question.
+      class_options: see `plan_folder`.
+
+    Raises:
+      VocSegError: if the alternative does not work, as far as this shows before images are read.
+    """
+    rule = ANY_VALUE if any_classes else None
+    plan = plan_folder(reader, config, class_options=class_options, rule=rule)
+    find_pairs(plan)  # raises if a file is missing
+    return plan
 
 
 def own_source(plan: FolderPlan) -> Source:

@@ -71,31 +71,39 @@ class TrainaugTree(VocTree):
         return SbdTree(self.sbd_root) if self.sbd_root else None
 
     def list_path(self, name: str) -> epath.Path:
-        """Returns the path of a list. For `train` it is trainaug's list, if there is one."""
+        """Returns the path of a list. For `train` it is trainaug's list, unless SBD is at hand."""
+        return super().list_path(self._name_in_tree(name))
+
+    def _name_in_tree(self, name: str) -> str:
+        """Returns the name of a list in the tree: trainaug's for `train`, unless SBD is at hand.
+
+        If trainaug has no list, it is the name that it should have.
+        """
         if name != "train" or self.sbd_root is not None:
-            return super().list_path(name)
+            return name
         for list_name in LISTS:
-            path = super().list_path(list_name)
-            if path.exists():
-                return path
-        return super().list_path(LISTS[0])
+            if super().list_path(list_name).exists():
+                return list_name
+        return LISTS[0]
 
     def read_ids(self, name: str) -> Sequence[str]:
         """Returns the ids of a list; see `VocTree.read_ids`.
 
-        `train` is (VOC2012 train, SBD train, SBD val) without VOC2012 val.
+        With SBD, `train` is the union of VOC2012 train, SBD train and SBD val, minus VOC2012 val.
         """
-        if name != "train":
-            return super().read_ids(name)
-        if self.sbd_root is None:
-            return super().read_ids(self.list_path("train").stem)
+        if name != "train" or self.sbd_root is None:
+            return super().read_ids(self._name_in_tree(name))
         ids = set(super().read_ids("train"))
         for part in sbd.LISTS:
             ids.update(sbd.read_sbd_ids(self.sbd_root, part))
         return sorted(ids.difference(super().read_ids("val")))
 
     def find_missing(self, parts: NeededFiles, list_names: Sequence[str] = ()) -> MissingParts:
-        """Returns the folders and lists that are missing. Masks lie in one of several folders."""
+        """Returns the folders and lists that are missing.
+
+        Folders of masks are not checked here: a mask may lie in one of several, of which none has
+        to be there. `files_by_part` says where.
+        """
         parts_in_one_folder = dataclasses.replace(parts, masks=False, instances=False)
         return super().find_missing(parts_in_one_folder, list_names)
 
@@ -204,7 +212,7 @@ def open_trees(release: Release, config: VocSegConfig, fetcher: Fetcher) -> dict
 
 
 def _find_tree(release: Release, fetcher: Fetcher) -> TrainaugTree:
-    """Returns VOC2012's tree with SBD's masks; the first place that has them wins."""
+    """Returns VOC2012's tree with SBD's masks: as PNGs in the manual folder, or else SBD's own."""
     if fetcher.manual_dir is not None:
         root = find_release(fetcher.manual_dir, release.year)
         if root is not None and has_png_masks(root):

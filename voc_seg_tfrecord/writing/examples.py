@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from voc_seg_tfrecord.core import storage
-from voc_seg_tfrecord.core.bands import RGB
+from voc_seg_tfrecord.core.bands import RGB, Bands
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.core.example import ExampleSpec, Item, KeyedExample, RawExample
@@ -82,8 +82,8 @@ def _make_whole(key: str, raw: RawExample, spec: ExampleSpec) -> KeyedExample:
         size = (image.height, image.width)
         stored_image = image.stored()
         del image  # its pixels may be large, and are not needed while the mask is read
-        rest = _make_rest(key, raw, spec, size)
-    return dataclasses.replace(rest, features={IMAGE: stored_image, **rest.features})
+        example = _make_without_image(key, raw, spec, size)
+    return dataclasses.replace(example, features={IMAGE: stored_image, **example.features})
 
 
 def _make_tiles(key: str, raw: RawExample, spec: ExampleSpec, tiling: Tiling) -> list[KeyedExample]:
@@ -91,9 +91,9 @@ def _make_tiles(key: str, raw: RawExample, spec: ExampleSpec, tiling: Tiling) ->
     _check_name(raw)
     with images.large_in_turn(raw.image, raw.mask):
         image = _open_image(raw, spec)
-        rest = _make_rest(key, raw, spec, (image.height, image.width))
+        example = _make_without_image(key, raw, spec, (image.height, image.width))
         tiles = cut_tiles(
-            rest, image, tiling, where=raw.image.where, background=spec.background_index
+            example, image, tiling, where=raw.image.where, background=spec.background_index
         )
         return list(tiles)
 
@@ -110,7 +110,7 @@ def _check_name(raw: RawExample) -> None:
         )
 
 
-def _check_upright(file: File, spec: ExampleSpec) -> None:
+def _check_not_rotated_by_exif(file: File, spec: ExampleSpec) -> None:
     """Refuses an image that viewers rotate, as bands are kept as they are stored."""
     if spec.exif == "ignore":
         return
@@ -126,7 +126,9 @@ def _check_upright(file: File, spec: ExampleSpec) -> None:
         )
 
 
-def _make_rest(key: str, raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> KeyedExample:
+def _make_without_image(
+    key: str, raw: RawExample, spec: ExampleSpec, size: tuple[int, int]
+) -> KeyedExample:
     """Makes an example without the feature of the image, whose height and width are `size`."""
     if spec.task == "classification":
         return KeyedExample(key, {FILENAME: raw.filename, LABEL: _check_label(raw, spec)})
@@ -172,17 +174,28 @@ def _check_label(raw: RawExample, spec: ExampleSpec) -> int:
 
 def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | stills.Still | Banded:
     """Reads the image: its chosen bands, or what a record has of 8-bit RGB."""
-    mask_size = None
-    if raw.mask is not None and (spec.exif == "auto" or spec.bands is not None):
-        mask_size = mask_samples.size_of(raw.mask)
-        if spec.resizing is not None and raw.image.kind is not Kind.NUMPY:
-            mask_size = _size_of_scaled_mask(raw.image, mask_size)
     if spec.bands is not None:
-        _check_upright(raw.image, spec)
-        pixels = bands.read_chosen(raw.image, spec.bands, mask_size)
-        return Banded(pixels, spec.bands, raw.image)
+        return _open_bands(raw, spec.bands, spec)
+    image = _open_rgb(raw, spec)
+    if spec.official:
+        _check_is_own_jpeg(raw.image, image)
+    return image
+
+
+def _open_bands(raw: RawExample, chosen: Bands, spec: ExampleSpec) -> Banded:
+    """Reads the chosen bands of the image."""
+    _check_not_rotated_by_exif(raw.image, spec)
+    mask_size = None
+    if raw.mask is not None and raw.image.kind is Kind.NUMPY:
+        mask_size = mask_samples.size_of(raw.mask)
+    return Banded(bands.read_chosen(raw.image, chosen, mask_size), chosen, raw.image)
+
+
+def _open_rgb(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | stills.Still:
+    """Reads what a record has of 8-bit RGB; the error says how to take it of more bands or bits."""
+    mask_size = _expected_size(raw, spec)
     try:
-        image = images.open_image(
+        return images.open_image(
             raw.image,
             exif=spec.exif,
             mask_size=mask_size,
@@ -193,27 +206,47 @@ def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | stil
         if error.kind != WOULD_BE_LOST or spec.can_keep_bands:
             raise
         raise error.changed(remedy=f"take 8-bit RGB with {command(bands=RGB)}") from None
-    keeps_bytes = isinstance(image, images.StoredImage) and raw.image.kind is Kind.JPEG
-    if spec.official and not keeps_bytes:
+
+
+def _expected_size(raw: RawExample, spec: ExampleSpec) -> tuple[int, int] | None:
+    """Returns the height and width by which the mask tells how a rotated image is meant.
+
+    It is None if nothing tells, or if the user says how.
+    """
+    if raw.mask is None or spec.exif != "auto":
+        return None
+    mask_size = mask_samples.size_of(raw.mask)
+    if spec.resizing is None or raw.image.kind is Kind.NUMPY:
+        return mask_size
+    return _size_of_scaled_mask(raw.image, mask_size)
+
+
+def _check_is_own_jpeg(file: File, image: images.StoredImage | stills.Still) -> None:
+    """Checks that a record has the bytes of a release's JPEG.
+
+    Raises:
+      ImageError: if the file is another image, or is stored anew.
+    """
+    keeps_bytes = isinstance(image, images.StoredImage) and file.kind is Kind.JPEG
+    if not keeps_bytes:
         raise ImageError(
-            raw.image.where,
+            file.where,
             found="an image that is not a plain JPEG of 1 or 3 components",
             expected="the release's own JPEG",
             remedy="use the release's own image, or build the tree as own data",
         )
-    return image
 
 
 def _size_of_scaled_mask(image: File, mask_size: tuple[int, int]) -> tuple[int, int]:
     """Returns the height and width that a mask has when it is scaled to its image.
 
-    Of a rotated image (EXIF) these are the sides as stored, or as shown.
+    If EXIF rotates the image, the mask may have its sides as stored or as shown.
 
     Raises:
       ImageError: if the image is rotated, and both fit.
     """
     stored = pillow.read_size(image, ImageError)
-    shown = stored[1], stored[0]
+    shown = (stored[1], stored[0])
     if mask_size in (stored, shown):
         return mask_size
     if not is_scaled(mask_size, shown):
@@ -281,8 +314,10 @@ def _read_objects(
     objects = annotations.read_objects(annotation, source_names, *size, official=spec.official)
     for box in objects:
         box["bbox"] = np.array(box["bbox"])
-    new_by_old = {} if table is None else table.map_names_by_rows()
-    if table is None or not new_by_old:
+    if table is None:
+        return objects
+    new_by_old = table.map_names_by_rows()
+    if not new_by_old:
         return objects
     for box in objects:
         box["label"] = new_by_old[box["label"]]

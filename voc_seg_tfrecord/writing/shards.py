@@ -31,7 +31,7 @@ from tensorflow_datasets.core.utils import shard_utils
 from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.errors import SplitError, VocSegError
 from voc_seg_tfrecord.core.example import Source
-from voc_seg_tfrecord.core.threads import ALL_CORES, CORES, ordered_map
+from voc_seg_tfrecord.core.threads import ALL_CORES, USED_CORES, ordered_map
 from voc_seg_tfrecord.formats import frames
 from voc_seg_tfrecord.writing.engines import Engine
 from voc_seg_tfrecord.writing.order import (
@@ -123,7 +123,7 @@ def _chunk_writer(
     """Returns what writes the chunks of all splits."""
     items = next(iter(source.splits.values()))
     item_type = None if isinstance(items, StreamedItems) else type(items[0])
-    ahead = max(1, CORES // engine.workers)
+    ahead = max(1, USED_CORES // engine.workers)
     if source.spec.decoding == "none":
         ahead = 1  # without decoding, threads would wait for Python's lock
     return ChunkWriter(item_type, source.spec, features, ahead, takes_digests)

@@ -5,7 +5,7 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 - `given_layout`: what the user gave of the folder's layout.
 - `file_sets`: the files of each folder, sorted by their names, without a look at them.
 - `pairings`: which of these sets may pair; `affix_guesses` has what may stand around ids.
-  `candidates` makes one candidate of all folders that lie to each other alike.
+  `arrangements` makes one of the `candidates` of all folders with the same relative position.
 - `choice`: which candidates are taken. Its steps are `choice_by_rules` (the tables of `rules`, with
   what `evidence` sees of names and `pixels`), `choice_originals` (without `copies`), `companions`
   (found by `companion_search`) and `choice_leftovers`. `painted` compares images.
@@ -22,6 +22,6 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 
 Names are read by `folder_names` (words that tell what files are), `affixes` (what stands around
 ids), `stem_words` (the first and last word of a name), `kinds_of_names` (those that tell kinds of
-files apart), `shared_names` (those that images and masks have alike), `infixes` (words within ids),
-`endings` and `paths`. May import: `decide` and `question`, and no other step.
+files apart), `shared_names` (those that images and masks have alike), `infixes` (words within ids)
+and `paths`. May import: `decide` and `question`, and no other step.
 """

@@ -49,10 +49,8 @@ def choose_files(pairings: Sequence[Pairing], evidence: FileEvidence) -> FileCho
 
     compared = compare_with_companions(originals.pairings, originals.rivals, pairings, evidence)
 
-    both_are_named = evidence.given >= {"images", "masks"}
-    # If the user named the folders of both, all of them are meant.
-    repeating = None if both_are_named else find_repeating(compared.chosen)
-    chosen = [pairing for pairing in compared.chosen if pairing != repeating]
+    repeating = _list_repeating(compared.chosen, evidence)
+    chosen = [pairing for pairing in compared.chosen if pairing not in repeating]
     beaten = list_pairings(by_rules.beaten_sets)
     leftovers = find_leftovers(
         pairings,
@@ -60,18 +58,26 @@ def choose_files(pairings: Sequence[Pairing], evidence: FileEvidence) -> FileCho
         used_sets=_list_sets([*compared.chosen, *compared.in_question, *beaten]),
         evidence=evidence,
     )
-    beside = [*leftovers.pairings]
-    if repeating is not None:
-        beside.insert(0, repeating)
-
-    copied = [*copies.original_of_copy, *copies.originals_of_relabeled, *leftovers.copies]
+    copied = [*copies.list_copies(), *leftovers.copies]
     return FileChoice(
         chosen=tuple(chosen),
         rivals=tuple(compared.in_question),
-        beside=tuple(beside),
+        beside=(*repeating, *leftovers.pairings),
         copied_folders=_list_copied_folders(copied, pairings, evidence),
         reasons=_word_reasons(by_rules.reason_by_loser | _reasons_of_copies(copies), chosen),
     )
+
+
+def _list_repeating(chosen: Sequence[Pairing], evidence: FileEvidence) -> list[Pairing]:
+    """Returns the chosen pairing that repeats names of the others, if one does.
+
+    If the user named the folders of images and of masks, all pairings in them are meant.
+    """
+    both_are_named = evidence.given >= {"images", "masks"}
+    if both_are_named:
+        return []
+    repeating = find_repeating(chosen)
+    return [] if repeating is None else [repeating]
 
 
 def _list_sets(pairings: Iterable[Pairing]) -> set[FileSet]:
@@ -80,9 +86,6 @@ def _list_sets(pairings: Iterable[Pairing]) -> set[FileSet]:
     for pairing in pairings:
         sets |= {pairing.images, pairing.masks}
     return sets
-
-
-# Folders that are not read.
 
 
 def _list_copied_folders(
@@ -108,9 +111,6 @@ def _list_drawn_flat_folders(pairings: Iterable[Pairing], evidence: FileEvidence
         if role_of_path(path_below_common) == "drawn":
             drawn.append(folder)
     return drawn
-
-
-# Reasons.
 
 
 def _reasons_of_copies(copies: Copies) -> ReasonByLoser:

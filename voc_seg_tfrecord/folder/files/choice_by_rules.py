@@ -10,7 +10,8 @@ import dataclasses
 from voc_seg_tfrecord.core.role_words import EXTRA_WORDS
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.decide import Reason, decide
-from voc_seg_tfrecord.folder.files.candidates import PairingCandidate, list_candidates
+from voc_seg_tfrecord.folder.files.arrangements import list_candidates
+from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.pairings import Pairing

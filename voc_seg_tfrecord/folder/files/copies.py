@@ -31,6 +31,10 @@ class Copies:
     original_of_copy: Mapping[Pairing, Pairing]
     originals_of_relabeled: Mapping[Pairing, Sequence[Pairing]]
 
+    def list_copies(self) -> list[Pairing]:
+        """Returns the pairings whose images are copies."""
+        return [*self.original_of_copy, *self.originals_of_relabeled]
+
     @functools.cached_property
     def copied_masks(self) -> frozenset[FileSet]:
         """The masks of the pairings whose masks are copies."""

@@ -7,7 +7,6 @@ import posixpath
 
 from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, SPLIT, Layout, Part
 from voc_seg_tfrecord.folder.files.choice import FileChoice
-from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import find_split_word, replace_name
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half
@@ -21,7 +20,26 @@ from voc_seg_tfrecord.folder.files.merge_proposals import KindOfMasks, propose_t
 from voc_seg_tfrecord.folder.files.named_folders import arrange_as_named
 from voc_seg_tfrecord.folder.files.pairings import Pairing, are_apart
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
+from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
+
+
+@dataclasses.dataclass(frozen=True)
+class _Reading:
+    """One way to read a folder.
+
+    Attributes:
+      pairings: the images and masks that are read.
+      arranged: their layout as one set; None if they are no parts of one set.
+    """
+
+    pairings: Sequence[Pairing]
+    arranged: ArrangedSet | None
+
+    @classmethod
+    def of_pairings(cls, given: GivenLayout, pairings: Sequence[Pairing]) -> "_Reading":
+        """Returns the reading of some pairings."""
+        return cls(pairings, arrange_as_named(given, pairings))
 
 
 def ask_which_files(given: GivenLayout, choice: FileChoice) -> QuestionError:
@@ -37,14 +55,18 @@ def ask_which_files(given: GivenLayout, choice: FileChoice) -> QuestionError:
     3. otherwise each group alone, the undisputed alone, and both together. Options for both
        together give each folder a name, such as `part1=photos`, which the user may not want.
     """
-    readings = _group_rivals(choice.rivals)
+    groups = _group_rivals(choice.rivals)
+    readings = [_Reading.of_pairings(given, pairings) for pairings in groups]
     undisputed = _list_undisputed(choice)
     if not undisputed:
         return _question(given, readings)
-    complete_readings = [[*pairings, *undisputed] for pairings in readings]
-    if all(arrange_as_named(given, pairings) is not None for pairings in complete_readings):
+    complete_readings = [
+        _Reading.of_pairings(given, [*pairings, *undisputed]) for pairings in groups
+    ]
+    if all(reading.arranged is not None for reading in complete_readings):
         return _question(given, complete_readings)
-    return _question(given, [*readings, undisputed, *complete_readings])
+    undisputed_alone = _Reading.of_pairings(given, undisputed)
+    return _question(given, [*readings, undisputed_alone, *complete_readings])
 
 
 def _list_undisputed(choice: FileChoice) -> list[Pairing]:
@@ -100,19 +122,21 @@ def _without_split(name: str) -> str:
 def ask_which_sets(given: GivenLayout, choice: FileChoice) -> QuestionError:
     """Returns the question which of several sets are meant, or whether all of them.
 
-    If pairings lie beside the chosen ones, all chosen ones are one set, and each of the others is
-    one. Otherwise the chosen ones make no set together, and each of them is one.
+    | the pairings | the alternatives |
+    | --- | --- |
+    | chosen `a`, `b`; beside them `c`, `d` | `a` with `b`; `c`; `d`; all together |
+    | chosen `a`, `b`, which are no parts of one set | `a`; `b`; both together |
+
+    Two pairings that share an image or a mask cannot be read together.
     """
-    sets: list[list[Pairing]]
     if choice.beside:
-        sets = [list(choice.chosen)]
-        sets += [[pairing] for pairing in choice.beside]
+        groups = [[*choice.chosen], *([pairing] for pairing in choice.beside)]
     else:
-        sets = [[pairing] for pairing in choice.chosen]
+        groups = [[pairing] for pairing in choice.chosen]
     all_together = [*choice.chosen, *choice.beside]
     if are_apart(all_together):
-        sets.append(all_together)
-    return _question(given, sets)
+        groups.append(all_together)
+    return _question(given, [_Reading.of_pairings(given, pairings) for pairings in groups])
 
 
 def is_answered(question: QuestionError, options: Mapping[str, str]) -> bool:
@@ -127,45 +151,42 @@ def is_answered(question: QuestionError, options: Mapping[str, str]) -> bool:
     return all(options.get(name) == value for name, value in alternative.options.items())
 
 
-def _question(given: GivenLayout, readings: Sequence[Sequence[Pairing]]) -> QuestionError:
+def _question(given: GivenLayout, readings: Sequence[_Reading]) -> QuestionError:
     """Returns the question between several readings of a folder.
 
     Of readings that the same options choose, only the first is an alternative.
     """
-    alternatives = _propose_to_merge(given, readings)
-    for pairings in readings:
-        alternative = Alternative("", _options(given, pairings))
-        if alternative not in alternatives:
-            alternatives.append(alternative)
-    wording = _word_question(readings)
+    choices: list[Alternative] = []
+    for reading in readings:
+        alternative = Alternative("", _options(given, reading))
+        if alternative not in choices:
+            choices.append(alternative)
+    pairings_of_readings = [reading.pairings for reading in readings]
+    wording = _word_question(pairings_of_readings)
     return QuestionError(
         given.listing.root,
-        alternatives,
+        [*_propose_to_merge(given, readings), *choices],
         task=wording.task,
         expected=wording.expected,
         kind="several ways to read a folder",
     )
 
 
-def _propose_to_merge(
-    given: GivenLayout, readings: Sequence[Sequence[Pairing]]
-) -> list[Alternative]:
+def _propose_to_merge(given: GivenLayout, readings: Sequence[_Reading]) -> list[Alternative]:
     """Returns the alternatives that merge the masks of all readings; none if it cannot be meant.
 
     The readings have to differ in their masks alone.
     """
-    if _find_two_masks(readings) is None:
+    if _find_two_masks([reading.pairings for reading in readings]) is None:
         return []
     kinds: list[KindOfMasks] = []
-    for pairings in readings:
+    for reading in readings:
         masks: list[str] = []
-        for pairing in pairings:
-            masks += pairing.paths()[1]
-        kinds.append(KindOfMasks(_options_with_split(given, pairings), masks))
+        for pairing in reading.pairings:
+            _, masks_of_pairing = pairing.paths()
+            masks += masks_of_pairing
+        kinds.append(KindOfMasks(_options_with_split(given, reading), masks))
     return propose_to_merge(given.listing, kinds)
-
-
-# The words of a question.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -232,51 +253,53 @@ def _image_folders(pairings: Iterable[Pairing]) -> set[str]:
     return {pairing.images.folder for pairing in pairings}
 
 
-# The options of an alternative.
-
-
-def _options(given: GivenLayout, pairings: Sequence[Pairing]) -> dict[str, str]:
-    """Returns the options that choose pairings."""
-    arranged = arrange_as_named(given, pairings)
-    if arranged is None:
-        return _options_of_parts(pairings)
-    options = _options_of_set(given.listing, arranged)
-    if "image_name" not in options and _have_files_of_same_stems(given.listing, pairings):
-        ending = _only_image_ending(pairings)
+def _options(given: GivenLayout, reading: _Reading) -> dict[str, str]:
+    """Returns the options that choose a reading."""
+    if reading.arranged is None:
+        return _options_of_parts(reading.pairings)
+    options = _options_of_set(given.listing, reading.arranged)
+    if "image_name" not in options and _have_files_of_same_stems(given.listing, reading.pairings):
+        ending = _only_image_ending(reading.pairings)
         if ending:
             options["image_name"] = f"{ID}{ending}"
     return options
 
 
-def _options_with_split(given: GivenLayout, pairings: Sequence[Pairing]) -> dict[str, str]:
-    """Returns the options that choose pairings, with `{split}` in place of the names of parts.
+def _options_with_split(given: GivenLayout, reading: _Reading) -> dict[str, str]:
+    """Returns the options that choose a reading, with `{split}` in place of the names of parts.
 
-    Where `{split}` would mean folders outside of those that the user named, the folders themselves
-    are named, without their parts. Several folders of masks keep their parts.
+    The parts keep their names if one text cannot mean the images of all, or the masks of all.
     """
-    options = _options(given, pairings)
-    arranged = arrange_as_named(given, pairings)
-    if arranged is None or not arranged.layout.parts:
+    options = _options(given, reading)
+    if reading.arranged is None or not reading.arranged.layout.parts:
         return options
-    halves: tuple[Half, Half] = ("images", "masks")
-    for option in halves:
-        templates = {
-            replace_name(getattr(part, option), part.name, SPLIT) for part in arranged.layout.parts
-        }
-        if len(templates) != 1:
-            return options
-        folder = posixpath.normpath(posixpath.join(arranged.root, templates.pop()))
-        if given.means_others(option, folder):
-            if option == "masks" and len(arranged.layout.parts) > 1:
-                return _options(given, pairings)
-            folder = _folders_of_parts(arranged, option)
-        options[option] = folder
-    return options
+    images = _folder_of_all_parts(given, reading.arranged, "images")
+    masks = _folder_of_all_parts(given, reading.arranged, "masks")
+    if images is None or masks is None:
+        return options
+    return {**options, "images": images, "masks": masks}
 
 
-def _folders_of_parts(arranged: ArrangedSet, half: Half) -> str:
-    """Returns the folders of all parts, with commas between them: `images/bonn,images/ulm`."""
-    folders = [posixpath.join(arranged.root, getattr(part, half)) for part in arranged.layout.parts]
+def _folder_of_all_parts(given: GivenLayout, arranged: ArrangedSet, half: Half) -> str | None:
+    """Returns one text that means the folders of all parts, such as `{split}/images`.
+
+    If `{split}` would also mean folders that the user did not name, it is these folders themselves:
+    `images/bonn,images/ulm`.
+
+    Returns:
+      None if the folders differ in more than the names of the parts; or if they would be several
+      folders of masks, as commas in that option divide classes.
+    """
+    parts = arranged.layout.parts
+    templates = {replace_name(getattr(part, half), part.name, SPLIT) for part in parts}
+    if len(templates) > 1:
+        return None
+    folder = posixpath.normpath(posixpath.join(arranged.root, templates.pop()))
+    if not given.means_others(half, folder):
+        return folder
+    if half == "masks" and len(parts) > 1:
+        return None
+    folders = [posixpath.join(arranged.root, getattr(part, half)) for part in parts]
     return ",".join(map(posixpath.normpath, folders))
 
 

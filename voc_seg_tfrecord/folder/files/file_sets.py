@@ -15,10 +15,10 @@ from voc_seg_tfrecord.core.role_words import ROLE_WORDS
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.affix_guesses import affix_of_most_names, guess_affixes
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix, core_of
-from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.files.folder_names import is_split, role_of_name
 from voc_seg_tfrecord.folder.files.kinds_of_names import sort_by_kind
 from voc_seg_tfrecord.folder.files.shared_names import SharedNames
+from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
 _MAX_FILES_OF_ONE_IMAGE = 299

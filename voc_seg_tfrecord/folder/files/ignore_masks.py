@@ -8,8 +8,8 @@ from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, counted
 from voc_seg_tfrecord.core.layout import MASK_ENDINGS
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix, affix_around
-from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.files.pairings import few
+from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.listing import Listing, is_at_or_below
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.pairs import PartFiles

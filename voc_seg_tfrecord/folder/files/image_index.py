@@ -2,18 +2,13 @@
 
 import collections
 from collections.abc import Sequence
-import functools
 import posixpath
 import re
-import unicodedata
 import urllib.parse
 
 from voc_seg_tfrecord.core.layout import IMAGE_OR_ARRAY_ENDINGS
-from voc_seg_tfrecord.core.spelling import visible_form
+from voc_seg_tfrecord.core.spelling import as_nfc, visible_form
 from voc_seg_tfrecord.folder.files.paths import stem
-
-compose = functools.partial(unicodedata.normalize, "NFC")
-"""Composes the letters of a name with their marks, which macOS writes apart."""
 
 _BEFORE_A_PATH = re.compile("(?i)^(?:file|[a-z]):")
 
@@ -33,14 +28,14 @@ class ImageIndex:
 
     def __init__(self, paths: Sequence[str]):
         self.paths = frozenset(paths)
-        self._path_by_composed_path = {compose(path): path for path in paths}
-        self._folder_names = {compose(path).split("/")[-2] for path in paths if "/" in path}
+        self._path_by_composed_path = {as_nfc(path): path for path in paths}
+        self._folder_names = {as_nfc(path).split("/")[-2] for path in paths if "/" in path}
         self._by_path_without_ending: dict[str, list[str]] = collections.defaultdict(list)
         self._by_name: dict[str, list[str]] = collections.defaultdict(list)
         self._by_loose_stem: dict[str, list[str]] = collections.defaultdict(list)
         for path in sorted(paths, key=_rank_of_ending):
-            self._by_path_without_ending[posixpath.splitext(compose(path))[0]].append(path)
-            name = compose(posixpath.basename(path))
+            self._by_path_without_ending[posixpath.splitext(as_nfc(path))[0]].append(path)
+            name = as_nfc(posixpath.basename(path))
             self._by_name[name].append(path)
             # The names of a video's frames may lack the ending.
             self._by_name[posixpath.splitext(name)[0]].append(path)
@@ -50,15 +45,15 @@ class ImageIndex:
         """Returns the image at a path; None if there is none."""
         if path in self.paths:
             return path
-        return self._path_by_composed_path.get(compose(path))
+        return self._path_by_composed_path.get(as_nfc(path))
 
     def with_ending_added(self, path: str) -> Sequence[str]:
         """Returns the images at a path and any ending: `a/1.jpg` and `a/1.png` for `a/1`."""
-        return self._by_path_without_ending.get(compose(path), [])
+        return self._by_path_without_ending.get(as_nfc(path), [])
 
     def with_name(self, name: str) -> Sequence[str]:
         """Returns the images of a name in any folder; the name may lack the ending."""
-        return self._by_name.get(compose(name), [])
+        return self._by_name.get(as_nfc(name), [])
 
     def with_loose_stem(self, path: str) -> Sequence[str]:
         """Returns the images whose names differ in ending, capitals or blanks alone."""
@@ -66,7 +61,7 @@ class ImageIndex:
 
     def has_folder_named(self, name: str) -> bool:
         """Says whether a folder of this name holds images."""
-        return compose(name) in self._folder_names
+        return as_nfc(name) in self._folder_names
 
 
 def loosen_stem(path: str) -> str:

@@ -6,9 +6,9 @@ import dataclasses
 
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix
-from voc_seg_tfrecord.folder.files.endings import stem_of
 from voc_seg_tfrecord.folder.files.shared_names import SharedNames
 from voc_seg_tfrecord.folder.files.stem_words import CutStem, StemWords, says_role, split_words
+from voc_seg_tfrecord.folder.tree.endings import stem_of
 
 _DIGITS = "0123456789"
 _LEFT_AND_RIGHT = {"l", "r"}

@@ -69,6 +69,12 @@ class Pairing:
         return split_of(self.images.folder), split_of(self.masks.folder)
 
     @property
+    def image_and_mask_splits_differ(self) -> bool:
+        """Whether the two folders are called as different splits: `train` with `val_masks`."""
+        image_split, mask_split = self.splits
+        return bool(image_split) and bool(mask_split) and image_split != mask_split
+
+    @property
     def is_of_split(self) -> bool:
         """Whether the folder of images is called as a split is, and not as one of a fold."""
         return bool(self.splits[0]) and not EXTRA_WORDS.intersection(words(self.images.folder))

@@ -11,9 +11,9 @@ import functools
 
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS, MASK_ENDINGS
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix
-from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.files.stem_words import CutStem, StemWords, split_words
+from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
 
@@ -28,6 +28,11 @@ class _Picture:
 
     folder: str
     is_photo: bool
+
+    @property
+    def may_be_mask(self) -> bool:
+        """Whether its ending is one of masks."""
+        return not self.is_photo
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,13 +68,13 @@ class _Namesakes:
         are if the names of the folders say images and masks.
         """
         has_photo_here = any(picture.is_photo for picture in self.here)
-        has_other_here = any(not picture.is_photo for picture in self.here)
-        if has_photo_here and has_other_here:
+        may_have_mask_here = any(picture.may_be_mask for picture in self.here)
+        if has_photo_here and may_have_mask_here:
             return True
         for partner in self._possible_partners():
-            if has_photo_here and not partner.is_photo:
+            if has_photo_here and partner.may_be_mask:
                 return True
-            if has_other_here and partner.is_photo:
+            if may_have_mask_here and partner.is_photo:
                 return True
             if self.here and _are_for_images_and_masks(self.folder, partner.folder):
                 return True
@@ -183,21 +188,30 @@ class SharedNames:
         """Says whether an image and a mask share a whole stem.
 
         Example: `hall_old` of `hall_old.jpg` and `hall_old.png`. The mask may have a role word, as
-        `hall_old_mask.png`. If the folder has `hall` too, an image and a mask have to share that
-        as well. Otherwise `_old` tells two kinds of files.
+        `hall_old_mask.png`. They do not if the stem names another kind of files.
         """
         stem = stem_words.stem
         pictures = self._pictures.find_with_stem(stem)
         pictures = pictures | self._pictures.find_with_stem_and_role_word(stem)
         if not _Namesakes.seen_from(folder, pictures).have_image_and_mask():
             return False
+        return not self._names_other_kind(folder, stem_words, stems_of_folder)
+
+    def _names_other_kind(
+        self, folder: str, stem_words: StemWords, stems_of_folder: Set[str]
+    ) -> bool:
+        """Says whether the first or last word of a stem tells files of one folder apart.
+
+        It does if the folder has a file without the word, which is no image with a mask. Example:
+        `hall_old.jpg` beside `hall.jpg`, if there is a mask `hall_old`, and none `hall`.
+        """
         for cut in stem_words.cuts:
-            shorter_stem = cut.core
-            if shorter_stem not in stems_of_folder:
+            stem_without_word = cut.core
+            if stem_without_word not in stems_of_folder:
                 continue
-            if not self._find_namesakes(folder, shorter_stem).have_image_and_mask():
-                return False
-        return True
+            if not self._find_namesakes(folder, stem_without_word).have_image_and_mask():
+                return True
+        return False
 
     def _is_id_without_word(self, folder: str, cut: CutStem | None) -> bool:
         """Says whether a stem without its role word is the name of the file's partner.

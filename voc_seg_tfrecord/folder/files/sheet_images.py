@@ -5,9 +5,10 @@ import dataclasses
 import posixpath
 
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError
+from voc_seg_tfrecord.core.spelling import as_nfc
 from voc_seg_tfrecord.core.split_names import only_split_in
 from voc_seg_tfrecord.folder.files.folder_names import split_of
-from voc_seg_tfrecord.folder.files.image_index import ImageIndex, compose, loosen_stem
+from voc_seg_tfrecord.folder.files.image_index import ImageIndex, loosen_stem
 from voc_seg_tfrecord.folder.files.paths import (
     common_folder_of_files,
     count_same_ends,
@@ -15,7 +16,7 @@ from voc_seg_tfrecord.folder.files.paths import (
     stem,
 )
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
-from voc_seg_tfrecord.tools.shapes import Annotation, Sheet, wrong
+from voc_seg_tfrecord.tools.shapes import Annotation, Sheet, shape_error
 from voc_seg_tfrecord.tools.tool import ShapeFiles
 
 
@@ -136,9 +137,9 @@ class SheetImages:
         beside_file = self._images.with_ending_added(posixpath.splitext(file)[0])
         if not beside_file:
             return None
-        name = compose(posixpath.basename(image))
+        name = as_nfc(posixpath.basename(image))
         for path in beside_file:
-            if compose(posixpath.basename(path)) == name:
+            if as_nfc(posixpath.basename(path)) == name:
                 return FoundImage(path)
         if self._names_another_image_here(file, image, beside_file):
             raise _names_another_image(file, image, beside_file[0])
@@ -178,14 +179,14 @@ class SheetImages:
         3. Those whose paths end with most folders of the name come first.
         4. Then each of `_PREFERENCES` is applied, unless it would leave none.
         """
-        parts = compose(annotation.image).split("/")
+        parts = as_nfc(annotation.image).split("/")
         wanted_parts = [part for part in parts if part not in ("", ".", "..")]
         if not wanted_parts:
             return _PathsOfName([], 0)
         paths = self._beside_file(file, self._images.with_name(wanted_parts[-1]))
         paths = self._in_named_folder(wanted_parts, paths)
         same_counts = {
-            path: count_same_ends(compose(path).split("/"), wanted_parts) for path in paths
+            path: count_same_ends(as_nfc(path).split("/"), wanted_parts) for path in paths
         }
         highest = max(same_counts.values(), default=0)
         best: Sequence[str] = [path for path in paths if same_counts[path] == highest]
@@ -206,7 +207,7 @@ class SheetImages:
         if len(wanted_parts) < 2 or not self._images.has_folder_named(wanted_parts[-2]):
             return paths
         end = "/".join(["", *wanted_parts[-2:]])
-        return [path for path in paths if f"/{compose(path)}".endswith(end)]
+        return [path for path in paths if f"/{as_nfc(path)}".endswith(end)]
 
     def _question(self, file: str, image: str, candidates: Sequence[str]) -> VocSegError:
         """Returns the question which folder is meant: a line for each that has no image twice."""
@@ -223,7 +224,7 @@ class SheetImages:
         meant = f"the image {image}, which may be {' or '.join(candidates[:3])}"
         remedy = "write the folder before the name in the file, or move the other images away"
         if not alternatives:
-            return wrong(file, meant, "one image of this name", remedy)
+            return shape_error(file, meant, "one image of this name", remedy)
         expected = f"one image of this name; otherwise {remedy}"
         return QuestionError(
             file, alternatives, task=f"find {meant}", expected=expected, kind=MaskError.KIND
@@ -333,7 +334,7 @@ def _check_split(file: str, annotation: Annotation, path: str, splits: _SplitsIn
         return
     if splits.of_subset:
         if splits.of_subset != splits.of_path:
-            raise wrong(
+            raise shape_error(
                 file,
                 f"the image {annotation.image} of the subset {annotation.subset}, and {path}, "
                 "which lies in the folder of another split",
@@ -342,7 +343,7 @@ def _check_split(file: str, annotation: Annotation, path: str, splits: _SplitsIn
             )
         return
     if splits.of_file and splits.of_file != splits.of_path:
-        raise wrong(
+        raise shape_error(
             file,
             f"the image {annotation.image}, and {path}, which lies in the folder of another split",
             "the images of the file's own split",
@@ -351,7 +352,7 @@ def _check_split(file: str, annotation: Annotation, path: str, splits: _SplitsIn
 
 
 def _names_another_image(file: str, image: str, of_same_name: str) -> MaskError:
-    return wrong(
+    return shape_error(
         file,
         f"the shapes of {image}, and {of_same_name} has the name of the file",
         "the shapes of the image of the same name",

@@ -126,7 +126,7 @@ def list_candidates(namings: Sequence[ClassNaming], survey: Survey) -> list[Mean
     candidates = []
     for naming in namings:
         if not naming.entries:
-            candidates.append(_make_rows_candidate(naming, survey))
+            candidates.append(make_rows_candidate(naming, survey))
             continue
         candidates.append(_make_value_candidate(naming, survey))
         if _may_have_255_as_class(naming, survey):
@@ -151,10 +151,10 @@ def _make_candidate(
     )
 
 
-def _make_rows_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
-    """The user's rows say all; 255 and VOC's color of void are void without a row, too.
+def make_rows_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
+    """Returns the candidate of rows that say all; 255 and VOC's color of void need no row.
 
-    The candidate is by color if the user gave rows of colors, and none of values.
+    It is by color if the user gave rows of colors, and none of values.
     """
     has_rgb_masks = any(pixel.kind == "rgb" for pixel in survey.pixels)
     by_color = has_rgb_masks or bool(naming.table.class_by_color)

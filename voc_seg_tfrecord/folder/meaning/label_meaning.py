@@ -10,7 +10,7 @@ from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError
 from voc_seg_tfrecord.folder.classes.names import names_from_file
-from voc_seg_tfrecord.folder.meaning.candidates import list_candidates
+from voc_seg_tfrecord.folder.meaning.candidates import make_rows_candidate
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning, choose_meaning, choose_naming
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.notes import note_possible_background
@@ -42,23 +42,41 @@ def choose_meaning_of_labels(
       ConfigError: if a row has no effect.
     """
     naming = ClassNaming(config.table, file)
-    threshold = advise_threshold(labels, labels.survey(ids))
-    if threshold:
-        remedy = f"{threshold}; or {remedy}"
+    remedy = _with_threshold_advice(remedy, labels, ids)
+    _check_rows_fit_origin(labels, naming)
+    meaning = _choose_or_propose(labels, ids, naming, remedy)
+    labels.check_surveyed()  # after the choice, which has surveyed the masks
+    if meaning.candidate.reads_255_as_class:
+        meaning = _choose_by_all_masks(labels, naming, remedy)
+    if isinstance(labels, MadeLabels):
+        notes = (*meaning.notes, *_list_notes_on_made_masks(labels, naming))
+        meaning = dataclasses.replace(meaning, notes=notes)
+    return meaning
+
+
+def _with_threshold_advice(remedy: str, labels: Labels, ids: Collection[str]) -> str:
+    """Returns a remedy, after the advice to give a threshold if the masks have soft edges."""
+    advice = advise_threshold(labels, labels.survey(ids))
+    return f"{advice}; or {remedy}" if advice else remedy
+
+
+def _check_rows_fit_origin(labels: Labels, naming: ClassNaming) -> None:
+    """Checks that rows name classes if masks are drawn or merged: these have no values of a file.
+
+    Raises:
+      ConfigError: if a row has a value or a color.
+    """
     if labels.origin and (naming.table.class_by_value or naming.table.class_by_color):
         raise table_error(
             f"values or colors, but the masks are {labels.origin}",
             "rows with the names of classes, and *",
             "change classes, or classes.csv of the folder",
         )
-    meaning = _choose_or_propose(labels, ids, naming, remedy)
-    labels.check_surveyed()
-    if meaning.candidate.reads_255_as_class:  # a mask that no list names may show that it is void
-        meaning = _choose_or_propose(labels, labels.names, naming, remedy)
-    if isinstance(labels, MadeLabels):
-        notes = (*meaning.notes, *_list_notes_on_made_masks(labels, naming))
-        meaning = dataclasses.replace(meaning, notes=notes)
-    return meaning
+
+
+def _choose_by_all_masks(labels: Labels, naming: ClassNaming, remedy: str) -> MaskMeaning:
+    """Chooses with the masks of all ids: one that no list names may show that 255 is void."""
+    return _choose_or_propose(labels, labels.names, naming, remedy)
 
 
 def _choose_or_propose(
@@ -98,7 +116,8 @@ def choose_numbering(
         return numberings[0]
     survey = labels.survey(labels.names, all_colors=True)
     if are_whole(rows):
-        (rows_alone,) = list_candidates([ClassNaming(ClassTable((), rows, background))], survey)
+        naming_by_rows = ClassNaming(ClassTable((), rows, background))
+        rows_alone = make_rows_candidate(naming_by_rows, survey)
         if rows_alone.reads(survey.pixels):
             return None
     namings = list_namings(numberings, rows, background)

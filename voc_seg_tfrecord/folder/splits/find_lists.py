@@ -36,7 +36,8 @@ from voc_seg_tfrecord.folder.splits.wrong_names import (
     note_on_paths_of_other_files,
     with_error_on_names,
 )
-from voc_seg_tfrecord.folder.tree.listing import Listing, ending_of
+from voc_seg_tfrecord.folder.tree.endings import ending_of
+from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.list_files import (
     LIST_ENDINGS,

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import dataclasses
 import enum
 import re
-import unicodedata
 
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.grouping import Grouping, first_rule
@@ -150,8 +149,3 @@ def propose(
     # Splits are chosen by a hash of the group's name, so take the names that the plain rule gives.
     group_by_id = Grouping.parse(plain_rule).groups(groups.group_by_id)
     return GroupProposal(plain_rule, group_by_id, members, kind)
-
-
-def as_nfc(image_id: str) -> str:
-    """Returns an id in the one form of its characters that rules read."""
-    return unicodedata.normalize("NFC", image_id)

@@ -24,12 +24,12 @@ import re
 
 import numpy as np
 
+from voc_seg_tfrecord.core.spelling import as_nfc
 from voc_seg_tfrecord.folder.splits.alike import MIN_PAIRS, ComparedPair
 from voc_seg_tfrecord.folder.splits.group_proposals import (
     GroupKind,
     GroupProposal,
     RuleGroups,
-    as_nfc,
     group_by_rule,
     ids_by_group,
     propose,

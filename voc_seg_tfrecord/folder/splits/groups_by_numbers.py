@@ -15,11 +15,11 @@ import math
 import os
 import re
 
+from voc_seg_tfrecord.core.spelling import as_nfc
 from voc_seg_tfrecord.folder.splits.group_proposals import (
     GroupKind,
     GroupProposal,
     RuleGroups,
-    as_nfc,
     group_by_pattern,
     propose,
 )

@@ -3,10 +3,10 @@
 from collections.abc import Collection
 import re
 
+from voc_seg_tfrecord.core.spelling import as_nfc
 from voc_seg_tfrecord.folder.splits.group_proposals import (
     GroupKind,
     GroupProposal,
-    as_nfc,
     group_by_pattern,
     propose,
 )

@@ -5,12 +5,12 @@ from collections.abc import Iterator, KeysView, Mapping, Sequence
 import functools
 import posixpath
 import re
-import unicodedata
 
 from etils import epath
 
 from voc_seg_tfrecord.core.id_lists import id_error
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
+from voc_seg_tfrecord.core.spelling import as_nfc
 from voc_seg_tfrecord.folder.files.paths import count_same_ends
 from voc_seg_tfrecord.folder.tree.names import Names
 
@@ -181,11 +181,11 @@ class ImageNames(Mapping[str, str]):
         return [image_id for image_id, count in count_by_id.items() if count == most]
 
     def _ids_below(self, folder: str) -> list[str]:
-        beginning = f"{_compose(folder)}/"
+        beginning = f"{as_nfc(folder)}/"
         return [
             image_id
             for image_id, path in self._path_by_id.items()
-            if _compose(path).startswith(beginning)
+            if as_nfc(path).startswith(beginning)
         ]
 
     @functools.cached_property
@@ -301,17 +301,12 @@ def _is_bare(name: str) -> bool:
 
 def _split_path(path: str) -> list[str]:
     """Returns the folders and the name in a path of any system, in the form that lists use."""
-    return _drop_dots(_compose(path).replace("\\", "/").split("/"))
+    return _drop_dots(as_nfc(path).replace("\\", "/").split("/"))
 
 
 def _drop_dots(parts: Sequence[str]) -> list[str]:
     """Returns the parts of a path that are names."""
     return [part for part in parts if part not in ("", ".", "..")]
-
-
-def _compose(name: str) -> str:
-    """Returns a name in the Unicode form that lists use; macOS writes letters and marks apart."""
-    return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
 def _is_drive(part: str) -> bool:
@@ -323,4 +318,4 @@ def _composed_without_ending(name: str) -> str:
     """Returns a name without the ending of an image or mask, in the Unicode form that lists use."""
     stem, _, ending = name.rpartition(".")
     has_ending = stem != "" and f".{ending.lower()}" in IMAGE_OR_MASK_ENDINGS
-    return _compose(stem if has_ending else name)
+    return as_nfc(stem if has_ending else name)

@@ -11,26 +11,25 @@ from voc_seg_tfrecord.folder.splits.candidates import SplitCandidate
 
 
 def divide_further(candidates: Sequence[SplitCandidate]) -> list[SplitCandidate]:
-    """Returns, for each two of which one divides the train of the other, the two as one candidate.
+    """Returns one candidate for each pair of which the finer one divides the train of the other.
 
-    It has the division, and the other splits of the candidate that is divided.
-
-    nnU-Net's folds divide the images of `imagesTr`, and `imagesTs` are the test of each fold.
+    It has the splits of the finer one, and those that only the coarser one has. Example: nnU-Net's
+    folds divide the images of `imagesTr`, and `imagesTs` are the test of each fold.
     """
     divided = []
     for finer in candidates:
-        for coarse in candidates:
-            has_more_splits = not coarse.ids.keys() <= finer.ids.keys()
-            if has_more_splits and finer.divides_train_of(coarse):
-                divided.append(finer.with_other_splits_of(coarse))
+        for coarser in candidates:
+            has_other_splits = not coarser.ids.keys() <= finer.ids.keys()
+            if has_other_splits and finer.divides_train_of(coarser):
+                divided.append(finer.with_other_splits_of(coarser))
     return divided
 
 
 def join_if_compatible(candidates: Sequence[SplitCandidate]) -> list[SplitCandidate]:
     """Merges the candidates that belong together, and returns one for each merged group.
 
-    Lists of other images belong together if they make other splits, or all the same splits. A
-    candidate that belongs to all others is joined to each of them.
+    Two disjoint lists belong together if no split is in both, or if both divide their images into
+    the same splits. A candidate that belongs to all others is joined to each of them.
 
         lists                                   candidates that are returned
         meta/train.txt, other/test.txt          both as one: train and test
@@ -65,7 +64,7 @@ def _belongs_to_all(candidate: SplitCandidate, candidates: Sequence[SplitCandida
 
 def _join_parts(candidates: Sequence[SplitCandidate]) -> list[SplitCandidate]:
     """Joins each candidate to the first division that it belongs to; otherwise it begins one."""
-    divisions = list[SplitCandidate]()
+    divisions: list[SplitCandidate] = []
     for candidate in candidates:
         number = _find_division(candidate, divisions)
         if number is None:

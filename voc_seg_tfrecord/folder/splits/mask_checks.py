@@ -108,6 +108,8 @@ def check_for_unused_masks(possible_masks: PossibleMasks, unmasked_ids: Collecti
     Raises:
       LayoutError: if there are at least half as many such files as images.
     """
+    if not unmasked_ids:
+        return
     tree = possible_masks.tree
     folder = tree.layout.masks
     count = len(unmasked_ids)

@@ -18,7 +18,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import dataclasses
 from fractions import Fraction
 import hashlib
-import unicodedata
+
+from voc_seg_tfrecord.core.spelling import as_nfc
 
 _MAX_GROUPS_FOR_SEVERAL_ORDERS = 2000
 _MAX_ORDERS = 8
@@ -225,8 +226,7 @@ def _sorted_units(
 
 def _digest(salt: str, group: str) -> bytes:
     """Returns the hash of a group's name, the same in both forms of an accent (NFC and NFD)."""
-    name = unicodedata.normalize("NFC", group)
-    return hashlib.sha256(f"{salt}{name}".encode()).digest()
+    return hashlib.sha256(f"{salt}{as_nfc(group)}".encode()).digest()
 
 
 def _share_out(state: Assignment) -> None:

@@ -14,6 +14,7 @@ from etils import epath
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.storage import is_bucket
+from voc_seg_tfrecord.folder.tree.endings import ending_of
 
 MAX_LISTED_FILES = 2_000_000
 """A folder with more files is not the one that was meant, but one such as `/`."""
@@ -186,15 +187,6 @@ def _is_picture(name: str) -> bool:
 def is_at_or_below(path: str, folder: str) -> bool:
     """Says whether a path is that of a folder, or lies below it: `a/b` below `a`, but not `ab`."""
     return path == folder or path.startswith(f"{folder}/")
-
-
-def ending_of(name: str) -> str:
-    """Returns the ending of a name in lower case, with its dot; empty if it has none.
-
-    It is asked for each of many thousand files, so it is quicker than `posixpath.splitext`.
-    """
-    _, dot, ending = name.rpartition(".")
-    return f".{ending.lower()}" if dot else ""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,14 +4,15 @@ from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence, Va
 import functools
 import types
 from typing import NamedTuple
-import unicodedata
 
 from etils import epath
 
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.layout import ANY
 from voc_seg_tfrecord.core.names import unprintable
-from voc_seg_tfrecord.folder.tree.listing import Listing, ending_of
+from voc_seg_tfrecord.core.spelling import as_nfc, fold_spelling
+from voc_seg_tfrecord.folder.tree.endings import ending_of
+from voc_seg_tfrecord.folder.tree.listing import Listing
 
 
 class FileWithId(NamedTuple):
@@ -89,7 +90,7 @@ class Names(Mapping[str, str]):
             return image_id
         if image_id.isascii():
             return None
-        ids = self._ids_by_form.get(_normalize(image_id), [])
+        ids = self._ids_by_form.get(as_nfc(image_id), [])
         return ids[0] if len(ids) == 1 else None
 
     def find_ids(self, image_ids: Iterable[str]) -> set[str]:
@@ -107,7 +108,7 @@ class Names(Mapping[str, str]):
 
         Upper and lower case look alike, and so do Unicode forms.
         """
-        return self._id_by_look.get(_fold(image_id), "")
+        return self._id_by_look.get(fold_spelling(image_id), "")
 
     @functools.cached_property
     def _ids_by_form(self) -> dict[str, list[str]]:
@@ -115,23 +116,13 @@ class Names(Mapping[str, str]):
         ids: dict[str, list[str]] = {}
         for image_id in self:
             if not image_id.isascii():
-                ids.setdefault(_normalize(image_id), []).append(image_id)
+                ids.setdefault(as_nfc(image_id), []).append(image_id)
         return ids
 
     @functools.cached_property
     def _id_by_look(self) -> dict[str, str]:
         """One id of each look: the last one, if several look alike."""
-        return {_fold(image_id): image_id for image_id in self}
-
-
-def _normalize(image_id: str) -> str:
-    """Returns an id in Unicode's form NFC."""
-    return unicodedata.normalize("NFC", image_id)
-
-
-def _fold(image_id: str) -> str:
-    """Returns what ids have in common that look alike."""
-    return _normalize(image_id).casefold()
+        return {fold_spelling(image_id): image_id for image_id in self}
 
 
 def index_files(folder: epath.Path, endings: Sequence[str]) -> Names:

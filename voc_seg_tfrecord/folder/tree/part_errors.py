@@ -4,6 +4,7 @@ import dataclasses
 import unicodedata
 
 from voc_seg_tfrecord.core.errors import LayoutError
+from voc_seg_tfrecord.core.spelling import as_nfc
 from voc_seg_tfrecord.folder.tree.pairs import PartFiles
 
 
@@ -84,15 +85,18 @@ def several_files_error(part: str, files: PartFiles, image_id: str) -> LayoutErr
 
 def _difference(image_id: str, similar_id: str) -> str:
     """Describes how two ids differ that look alike."""
-    if unicodedata.normalize("NFC", image_id) != unicodedata.normalize("NFC", similar_id):
+    if as_nfc(image_id) != as_nfc(similar_id):
         return f"{similar_id!r} is there, which differs in upper and lower case"
+    form_of_id = _name_unicode_form(image_id)
+    form_of_file = _name_unicode_form(similar_id)
     return (
         "one whose name looks the same is there. The id has the Unicode form "
-        f"{_unicode_form(image_id)}, and the name of the file has {_unicode_form(similar_id)}"
+        f"{form_of_id}, and the name of the file has {form_of_file}"
     )
 
 
-def _unicode_form(text: str) -> str:
+def _name_unicode_form(text: str) -> str:
+    """Returns `NFC` or `NFD`; `mixed` for a text that is in neither form."""
     for form in ("NFC", "NFD"):
         if unicodedata.is_normalized(form, text):
             return form

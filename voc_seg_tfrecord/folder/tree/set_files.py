@@ -78,25 +78,19 @@ class SetFiles:
     def _find(self, role: FileRole) -> Iterator[FileWithId]:
         """Yields the images or the masks of the set.
 
-        | the name of a file | another file of its role has its id | it is yielded |
+        | the name of a file | an image and a mask have its id | it is yielded |
         | --- | --- | --- |
         | fits no excluded pattern | either | yes |
-        | fits an excluded pattern | yes | no |
-        | fits one, and an image and a mask share the id | no | yes |
-        | fits one, and only an image or a mask has the id | no | no |
+        | fits an excluded pattern | yes | yes |
+        | fits an excluded pattern | no | no |
 
         Example: with `{id}_overlay` excluded, `a_overlay.png` beside `a.png` is left out.
         `images/a_overlay.png` and `masks/a_overlay.png` are the image and the mask of an id
         `a_overlay`.
         """
-        files = [*self._list_all(role)]
-        ids_by_other_names = {file.id for file in files if not file.is_excluded}
-        for file in files:
-            if file.is_excluded and file.id in ids_by_other_names:
-                continue
-            if file.is_excluded and not self._is_shared(file.id):
-                continue
-            yield FileWithId(file.id, file.name)
+        for file in self._list_all(role):
+            if not file.is_excluded or self._is_shared(file.id):
+                yield FileWithId(file.id, file.name)
 
     def _is_shared(self, image_id: str) -> bool:
         """Says whether an image and a mask have an id, whether their names are excluded or not."""
@@ -115,7 +109,7 @@ class SetFiles:
     def _list_all(self, role: FileRole) -> Iterator["_FileOfRole"]:
         """Yields the files of all parts, with their ids in the set and their names below it.
 
-        If the set has several parts, the id begins with the part's name: `train/a`.
+        If a part has a name, the ids of its files begin with it: `train/a`.
         """
         for part in self.layout.folders():
             if not part.name:
@@ -132,19 +126,15 @@ class SetFiles:
         """Yields the files of one part, with their ids in it and their names in its folder."""
         folder = _folder_of(part, role)
         naming = _naming_of(part, role)
-        naming_of_other_role = _naming_of(part, "masks" if role == "images" else "images")
-        # In a common folder the narrower pattern wins: a file that fits both has the other role.
-        may_be_of_other_role = (
-            part.images == part.masks and naming_of_other_role.narrowness > naming.narrowness
-        )
+        naming_of_other_role = _narrower_naming_of_other_role(part, role)
         excluded_namings = [other for other in self._excluded_namings if other != naming]
         is_deep = naming.names_folders or self.layout.belongs_with_its_subfolders(folder)
         for name in self._list_below(folder, deep=is_deep):
-            if self.copies and self._is_in_copy(folder, name):
+            if self._is_in_copy(folder, name):
                 continue
-            if may_be_of_other_role and naming_of_other_role.id_of(name):
+            if naming_of_other_role is not None and naming_of_other_role.id_of(name):
                 continue
-            if role == "images" and self._is_mask(folder, name):
+            if role == "images" and self._is_mask_among_images(folder, name):
                 continue
             image_id = naming.id_of(name)
             if image_id:
@@ -157,11 +147,13 @@ class SetFiles:
 
     def _is_in_copy(self, folder: str, name: str) -> bool:
         """Says whether a file lies in a folder that is a copy of another one."""
+        if not self.copies:
+            return False
         folder_of_file = posixpath.dirname(posixpath.normpath(posixpath.join(folder, name)))
         return (folder_of_file or ".") in self.copies
 
-    def _is_mask(self, folder: str, name: str) -> bool:
-        """Says whether a file among the images is a mask of `masks_among_images`."""
+    def _is_mask_among_images(self, folder: str, name: str) -> bool:
+        """Says whether a file that is named as an image is one of `masks_among_images`."""
         if not self.masks_among_images:
             return False
         return posixpath.normpath(posixpath.join(folder, name)) in self.masks_among_images
@@ -214,3 +206,16 @@ def _folder_of(part: Part, role: FileRole) -> str:
 
 def _naming_of(part: Part, role: FileRole) -> Naming:
     return part.image_naming if role == "images" else part.mask_naming
+
+
+def _narrower_naming_of_other_role(part: Part, role: FileRole) -> Naming | None:
+    """Returns how files of the other role are named, if names of this one may fit that, too.
+
+    In a common folder the narrower pattern counts: `a_mask.png` fits `{id}_mask`, so that it is no
+    image, although it fits the `{id}` of images. It is None if no file has the other role.
+    """
+    if part.images != part.masks:
+        return None
+    naming_of_other_role = _naming_of(part, "masks" if role == "images" else "images")
+    is_narrower = naming_of_other_role.narrowness > _naming_of(part, role).narrowness
+    return naming_of_other_role if is_narrower else None

@@ -1,6 +1,6 @@
-"""The stem and the ending of the name of a file, without folders.
+"""The stem and the ending of the name of a file.
 
-`posixpath.splitext` looks for folders and for dots at the beginning, in vain here; it takes long.
+`posixpath.splitext` takes longer, as it also looks for folders and for dots at the beginning.
 """
 
 
