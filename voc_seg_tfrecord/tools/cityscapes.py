@@ -32,6 +32,8 @@ BENCHMARK_CLASSES = {
 
 def advise_classes(mask_names: Collection[str]) -> str:
     """Returns the option that reads masks that are called as Cityscapes'; empty for others."""
+    if not mask_names:
+        return ""
     if all(name.endswith("_labelIds.png") for name in mask_names):
         rows = ",".join(f"{value}={name}" for value, name in BENCHMARK_CLASSES.items())
         options = command(classes=f"{rows},*=void")

@@ -30,7 +30,7 @@ from voc_seg_tfrecord.tools.shapes import (
     checked_size,
     load_json,
     position_with_label,
-    wrong,
+    shape_error,
 )
 from voc_seg_tfrecord.tools.tool import (
     DrawnImage,
@@ -55,9 +55,9 @@ def read(file: File) -> Sheet:
     with as_written(file.where, "JSON as COCO writes it"):
         found = _name_other_kind(data)
         if found:
-            raise wrong(file.where, found, "polygons or masks of objects", "export those")
+            raise shape_error(file.where, found, "polygons or masks of objects", "export those")
         if not data["categories"]:
-            raise wrong(
+            raise shape_error(
                 file.where,
                 "no category, so no class",
                 "categories, and polygons or masks of objects",
@@ -76,7 +76,7 @@ def read(file: File) -> Sheet:
             images.append(reader.read_image(image, shapes_of_image.pop(image["id"], [])))
         for image_id, shapes in shapes_of_image.items():
             where = f"{file.where}, annotation {shapes[0].get('id')}"
-            raise wrong(where, f"the image_id {image_id!r}", "the id of an image in the file")
+            raise shape_error(where, f"the image_id {image_id!r}", "the id of an image in the file")
         has_keypoints = _has_keypoints(categories.classes)
     classes = [ListedClass(name, f"category {number}") for number, name in reader.names.items()]
     return Sheet(
@@ -217,7 +217,7 @@ class _Reader:
         try:
             ids = self.ids_of_name[str(image["file_name"])]
             if len(ids) > 1:
-                raise wrong(
+                raise shape_error(
                     position,
                     f"one file_name for the ids {' and '.join(map(repr, ids))[:99]}",
                     "images that differ in file_name",
@@ -233,13 +233,13 @@ class _Reader:
         position = f"annotation {str(shape.get('id'))[:40]}"
         if shape.get("category_id") not in self.names:
             found = f"the category_id {str(shape.get('category_id'))[:40]}"
-            raise wrong(f"{self.where}, {position}", found, "the id of a category")
+            raise shape_error(f"{self.where}, {position}", found, "the id of a category")
         label = self.names[shape["category_id"]]
         shape_position = position_with_label(position, label)
         where = f"{self.where}, {shape_position}"
         outline = shape.get("segmentation")
         if not outline:
-            raise wrong(
+            raise shape_error(
                 where,
                 "no polygon, but a box" if shape.get("bbox") else "no polygon",
                 "polygons or a mask of each object",
@@ -251,13 +251,13 @@ class _Reader:
                 points, starts = _read_polygons(outline, where)
                 return Shape(label, "parts", shape_position, points, starts, crowd=is_crowd)
             runs = _read_runs(outline, size)
-            return Shape(label, "columns", shape_position, data=runs, crowd=is_crowd)
+            return Shape(label, "columns", shape_position, runs=runs, crowd=is_crowd)
 
 
 def _read_polygons(outline: Sequence[Any], where: str) -> tuple["array[float]", list[int]]:
     """Returns the points of several polygons, and where in them each polygon begins."""
     if all(isinstance(part, int | float) for part in outline):
-        raise wrong(
+        raise shape_error(
             where,
             f"one list of {len(outline)} numbers in place of a list of polygons",
             "a list of x and y for each polygon, within another list: [[x, y, x, y, x, y]]",

@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.tools.shapes import wrong
+from voc_seg_tfrecord.tools.shapes import shape_error
 
 _MAX_OUTLINE_PX = 10_000_000  # pycocotools takes some 100 bytes for each
 
@@ -70,7 +70,7 @@ def _check_outline(polygons: Sequence[Sequence[float]], where: str) -> None:
         length += np.abs(np.diff(polygon[::2])).sum() + np.abs(np.diff(polygon[1::2])).sum()
     if length > _MAX_OUTLINE_PX:
         found = f"an outline of {length:.0f} pixels"
-        raise wrong(where, found, f"at most {_MAX_OUTLINE_PX}")
+        raise shape_error(where, found, f"at most {_MAX_OUTLINE_PX}")
 
 
 def _draw_from_first_column(

@@ -37,7 +37,7 @@ from voc_seg_tfrecord.tools.shapes import (
     checked_points,
     checked_size,
     position_with_label,
-    wrong,
+    shape_error,
 )
 from voc_seg_tfrecord.tools.tool import (
     DrawnImage,
@@ -122,10 +122,10 @@ def _parse_xml(file: File) -> ET.Element:
     expected = "CVAT's <annotations> of images"
     remedy = "export as 'CVAT for images 1.1'"
     if root.find("track") is not None:
-        raise wrong(file.where, "tracks of a video", expected, remedy)
+        raise shape_error(file.where, "tracks of a video", expected, remedy)
     if root.tag != "annotations" or root.find("image") is None:
         found = f"XML of <{root.tag[:40]}> without <image>"
-        raise wrong(file.where, found, expected, remedy)
+        raise shape_error(file.where, found, expected, remedy)
     return root
 
 
@@ -149,7 +149,9 @@ def _read_image(image: ET.Element, number: int, class_names: Set[str], where: st
     name = image.get("name", "").replace("\\", "/")
     position = f"image {number} ({name[-80:]})"
     if not name:
-        raise wrong(f"{where}, {position}", "no name", "an image with a name", "export it again")
+        raise shape_error(
+            f"{where}, {position}", "no name", "an image with a name", "export it again"
+        )
     subset = image.get("subset", "").strip()
     left_out: dict[str, int] = collections.Counter()
     shapes = []
@@ -189,40 +191,45 @@ def _read_shape(element: ET.Element, position: str, class_names: Set[str], where
     shape_where = f"{where}, {shape_position}"
     if label.strip() not in class_names:
         expected = f"one of {', '.join(sorted(class_names))[:200]}"
-        raise wrong(shape_where, f"the label {label[:80]!r}", expected)
+        raise shape_error(shape_where, f"the label {label[:80]!r}", expected)
     with as_written(shape_where, "whole numbers as group_id and z_order"):
         group_id = int(element.get("group_id", "0"))
         level = int(element.get("z_order", "0"))
     group = str(group_id) if group_id else ""
     if element.tag == "mask":
-        runs = _read_runs(element, shape_where)
-        return Shape(label, "rows", shape_position, data=runs, group=group, level=level)
+        box = _read_box(element, shape_where)
+        runs = _read_runs(element, box, shape_where)
+        return Shape(label, "rows", shape_position, runs=runs, box=box, group=group, level=level)
     read_points = _POINTS_OF.get(element.tag)
     if read_points is None:
-        raise wrong(
+        raise shape_error(
             shape_where,
             f"a shape of the kind {element.tag[:40]!r}",
             "polygons, boxes, ellipses, masks",
             "make it a polygon or a mask in CVAT, or export as 'Segmentation mask 1.1'",
         )
     points = read_points(element, shape_where)
-    return Shape(label, "parts", shape_position, points, [0], group, level)
+    return Shape(label, "parts", shape_position, points, [0], group=group, level=level)
 
 
-def _read_runs(element: ET.Element, where: str) -> list[int]:
-    """Returns the box of a mask, and its runs of pixels outside and inside in turn."""
+def _read_box(element: ET.Element, where: str) -> list[int]:
+    """Returns left, top, width and height of the box of a mask."""
     sides = _read_numbers(element, ("left", "top", "width", "height"), where)
-    box = [int(side) for side in sides]
+    return [int(side) for side in sides]
+
+
+def _read_runs(element: ET.Element, box: Sequence[int], where: str) -> list[int]:
+    """Returns the runs of pixels outside and inside a mask in turn, row by row of its box."""
     left, top, width, height = box
     runs = []
     for word in element.get("rle", "").split(","):
         if not word.strip().isdecimal() or len(word) > _MAX_DIGITS_OF_RUN:
-            raise wrong(where, f"the run of pixels {word[:20]!r}", "whole numbers")
+            raise shape_error(where, f"the run of pixels {word[:20]!r}", "whole numbers")
         runs.append(int(word))
     has_pixels = width > 0 and height > 0
     if not has_pixels or min(left, top) < 0 or sum(runs) != width * height:
-        raise wrong(where, "runs of pixels that do not fill its box", "a mask of CVAT's")
-    return [*box, *runs]
+        raise shape_error(where, "runs of pixels that do not fill its box", "a mask of CVAT's")
+    return runs
 
 
 _NUMBER = r"-?\d+(?:\.\d\d?)?"
@@ -259,7 +266,7 @@ def _points_of_ellipse(element: ET.Element, where: str) -> "array[float]":
     numbers = _read_numbers(element, ("cx", "cy", "rx", "ry"), where)
     x, y, x_radius, y_radius = (round(number) + 0.5 for number in numbers)
     if min(x_radius, y_radius) < 0:
-        raise wrong(where, "a negative radius", "an ellipse of CVAT's")
+        raise shape_error(where, "a negative radius", "an ellipse of CVAT's")
     step = _degrees_between_corners(max(x_radius, y_radius))
     edge = []
     for degrees in range(0, 360, step):

@@ -61,7 +61,10 @@ def background_of_dataset_meta(text: str) -> str:
     """Returns the class of `background_label`, which is given by its value or by its name."""
     meta = load_json(text)
     names = _read_names(meta)
-    label = str(meta.get("background_label", "")).strip()
+    background = meta.get("background_label")
+    if background is None:
+        return ""
+    label = str(background).strip()
     for value, name in names.items():
         if label == str(value):
             return name

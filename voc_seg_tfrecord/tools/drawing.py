@@ -15,7 +15,7 @@ from voc_seg_tfrecord.tools.shape_pixels import (
     draw_shape,
     make_shape_pixels,
 )
-from voc_seg_tfrecord.tools.shapes import Annotation, Shape, ShapeOrder, wrong
+from voc_seg_tfrecord.tools.shapes import Annotation, Shape, ShapeOrder, shape_error
 
 _DRAWN_BACKGROUND = 254  # stands for background among shapes, where 0 is a pixel without any
 
@@ -185,7 +185,7 @@ def _number_objects(shapes: Sequence[Shape], values: Mapping[str, int], where: s
     if len(number_by_object) >= VOID:
         found = f"{len(number_by_object)} objects"
         expected = f"at most {VOID - 1}, which is what an instance mask can number"
-        raise wrong(where, found, expected, "build without --instance_masks")
+        raise shape_error(where, found, expected, "build without --instance_masks")
     return numbers
 
 
@@ -212,7 +212,7 @@ def _is_box(shape: Shape, size: tuple[int, int]) -> bool:
         return True
     if shape.kind not in _KINDS_OF_POLYGONS or len(shape.points) != 8:
         return False
-    has_several_polygons = shape.kind in ("parts", "holed") and len(shape.data) > 1
+    has_several_polygons = shape.kind in ("parts", "holed") and len(shape.starts) > 1
     if has_several_polygons:
         return False
     corners = np.reshape(shape.points, (4, 2))

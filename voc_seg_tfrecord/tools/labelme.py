@@ -21,7 +21,7 @@ from voc_seg_tfrecord.tools.shapes import (
     checked_size,
     load_json,
     position_with_label,
-    wrong,
+    shape_error,
 )
 from voc_seg_tfrecord.tools.tool import (
     LABELS_TXT,
@@ -96,14 +96,17 @@ def _read_shape(shape: Any, position: str, where: str) -> Shape:
         if name == "rectangle" and len(points) == 8:  # four corners, as X-AnyLabeling writes them
             shape_type = _ShapeType("polygon", 4, 4)
         if shape_type.most and len(points) > 2 * shape_type.most:
-            raise wrong(shape_where, f"{len(points) // 2} points", f"{shape_type.most} of a {name}")
+            raise shape_error(
+                shape_where, f"{len(points) // 2} points", f"{shape_type.most} of a {name}"
+            )
         group = shape.get("group_id")
+        png = shape.get("mask")
         return Shape(
             label,
             shape_type.kind,
             shape_position,
             points,
-            data=shape.get("mask"),
+            png=png if isinstance(png, str) else "",
             group="" if group is None else str(group),
         )
 

@@ -1,6 +1,6 @@
 """The pixels of one shape, as its tool draws it.
 
-| kind of shape | drawn by | points | data |
+| kind of shape | drawn by | points | other fields |
 |---|---|---|---|
 | `polygon` | Pillow | the corners | |
 | `rectangle` | Pillow | two opposite corners | |
@@ -9,11 +9,11 @@
 | `strip` | Pillow, 10 pixels wide, with round joints | each joint | |
 | `point` | Pillow, as a disc of radius 5 | the center | |
 | `fractions` | Pillow, as a polygon | corners, as fractions of the image's sides | |
-| `holed` | Pillow | corners of a polygon, and of its holes | where each begins |
-| `parts` | pycocotools | corners of one or more polygons | where each begins |
-| `columns` | NumPy | | runs of pixels outside and inside, by columns of the image |
-| `rows` | NumPy | | left, top, width and height of a box, and runs by its rows |
-| `mask` | as stored | two opposite corners | a PNG in base64 |
+| `holed` | Pillow | corners of a polygon, and of its holes | `starts` |
+| `parts` | pycocotools | corners of one or more polygons | `starts` |
+| `columns` | NumPy | | `runs` through the columns of the image |
+| `rows` | NumPy | | `box`, and `runs` through its rows |
+| `mask` | as stored | two opposite corners | `png` |
 """
 
 import base64
@@ -28,7 +28,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from voc_seg_tfrecord.tools.coco_polygons import draw_polygons, within
-from voc_seg_tfrecord.tools.shapes import Shape, wrong
+from voc_seg_tfrecord.tools.shapes import Shape, shape_error
 
 _LINE_WIDTH_PX = 10
 _POINT_RADIUS_PX = 5.0
@@ -56,8 +56,8 @@ def make_shape_pixels(pixels: np.ndarray, top: int, left: int) -> ShapePixels:
 
 
 def split_polygons(shape: Shape) -> list[list[float]]:
-    """Returns the points of each polygon of a shape whose data say where they begin."""
-    ends = [*shape.data, len(shape.points)]
+    """Returns the points of each polygon of a shape, whose `starts` say where they begin."""
+    ends = [*shape.starts, len(shape.points)]
     return [[*shape.points[start:end]] for start, end in itertools.pairwise(ends)]
 
 
@@ -192,12 +192,12 @@ def _draw_parts(task: _Task) -> ShapePixels:
 
 def _draw_columns(task: _Task) -> ShapePixels:
     height, width = task.surface.size
-    return make_shape_pixels(_expand_runs(task.shape.data, width, height).T, 0, 0)
+    return make_shape_pixels(_expand_runs(task.shape.runs, width, height).T, 0, 0)
 
 
 def _draw_rows(task: _Task) -> ShapePixels:
-    left, top, width, height = task.shape.data[:4]
-    pixels = _expand_runs(task.shape.data[4:], height, width)
+    left, top, width, height = task.shape.box
+    pixels = _expand_runs(task.shape.runs, height, width)
     return _cut(pixels, top, left, task.surface.size)
 
 
@@ -212,23 +212,25 @@ def _draw_stored_mask(task: _Task) -> ShapePixels:
     """Reads the PNG of a shape, which lies between two corners."""
     size = task.surface.size
     try:
-        png = base64.b64decode(task.shape.data)
+        png = base64.b64decode(task.shape.png)
         with Image.open(io.BytesIO(png), formats=["PNG"]) as image:
             if image.width * image.height > 4 * size[0] * size[1]:
                 raise ValueError("it is larger than the image")
             pixels = np.asarray(image) != 0
     except (ValueError, OSError, SyntaxError, TypeError) as error:
         found = f"an unreadable mask: {_without_object(error)[:100]}"
-        raise wrong(task.where, found, "a PNG in base64") from None
+        raise shape_error(task.where, found, "a PNG in base64") from None
     if pixels.ndim != 2:
-        raise wrong(task.where, "a mask PNG with colors", "a PNG with one value for each pixel")
+        raise shape_error(
+            task.where, "a mask PNG with colors", "a PNG with one value for each pixel"
+        )
     corners = np.array(task.shape.points)
     left, top, right, bottom = corners.round().astype(int).tolist()
     box_size = (bottom - top + 1, right - left + 1)
     is_rounded = not (corners == np.trunc(corners)).all()
     if pixels.shape != box_size and not is_rounded:  # labelme itself may have rounded otherwise
         expected = f"{box_size}, the height and width of the box between its corners"
-        raise wrong(task.where, f"a mask of {pixels.shape} pixels", expected)
+        raise shape_error(task.where, f"a mask of {pixels.shape} pixels", expected)
     return _cut(pixels, top, left, size)
 
 

@@ -13,9 +13,27 @@ from voc_seg_tfrecord.core.errors import MaskError, VocSegError, from_json
 from voc_seg_tfrecord.core.file import MAX_SIDE, File
 from voc_seg_tfrecord.core.python_errors import plain_reason
 
+UNUSABLE = "unusable polygons"
+"""The kind of errors about shapes that do no harm if the folder has masks too."""
+
 _MAX_SHOWN_LABEL_LENGTH = 40
 """Characters of a label that errors show."""
 
+_MAX_OBJECTS = 4_000_000
+"""Lists and objects in a JSON file. Each takes up to 90 bytes of memory."""
+
+_MIN_BYTES_PER_OBJECT = 8
+"""A file that has this many bytes for each list or object may have more of them."""
+
+_ERRORS_OF_OTHER_STRUCTURES = (
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    ValueError,
+    RecursionError,
+)
+"""What code raises that reads a file of another structure than it expects."""
 
 ShapeKind = Literal[
     "polygon",
@@ -45,11 +63,11 @@ class Shape(NamedTuple):
       kind: how it is drawn.
       position: how errors name it, such as `shape 3 (crack)`.
       points: x and y of each point in turn, in pixels, or as fractions of the image's sides.
-      data: what else its kind needs.
-        `holed` and `parts`: where in `points` each polygon begins.
-        `columns`: runs of pixels outside and inside in turn, by columns of the image.
-        `rows`: left, top, width and height of a box, and runs of pixels by its rows.
-        `mask`: a PNG in base64.
+      starts: of `holed` and `parts`, where in `points` each polygon begins.
+      runs: of `columns` and `rows`, how many pixels outside and inside follow each other in turn.
+        They go through the columns of the image, or through the rows of `box`.
+      box: of `rows`, left, top, width and height in pixels.
+      png: of `mask`, a PNG in base64.
       group: shapes of an image with one label and group are one object; empty for one by itself.
       level: see `Annotation.order`.
       crowd: whether it shows several objects.
@@ -59,7 +77,10 @@ class Shape(NamedTuple):
     kind: ShapeKind
     position: str
     points: Sequence[float] = ()
-    data: Any = None
+    starts: Sequence[int] = ()
+    runs: Sequence[int] = ()
+    box: Sequence[int] = ()
+    png: str = ""
     group: str = ""
     level: int = 0
     crowd: bool = False
@@ -106,9 +127,19 @@ class Annotation:
             data["size"] = tuple(data["size"])
         if data["error"] is not None:
             data["error"] = from_json(data["error"])
-        shapes = [Shape(*shape) for shape in data["shapes"]]
-        data["shapes"] = [shape._replace(points=array("d", shape.points)) for shape in shapes]
+        data["shapes"] = [_shape_from_json(fields) for fields in data["shapes"]]
         return cls(**data)
+
+
+def _shape_from_json(fields: Sequence[Any]) -> Shape:
+    """Returns a shape of its fields in JSON, which has lists in place of arrays and tuples."""
+    shape = Shape(*fields)
+    return shape._replace(
+        points=array("d", shape.points),
+        starts=tuple(shape.starts),
+        runs=tuple(shape.runs),
+        box=tuple(shape.box),
+    )
 
 
 class ListedClass(NamedTuple):
@@ -131,10 +162,10 @@ class Sheet(NamedTuple):
         does not define them.
       annotations: of each image.
       notes: what else a user should know.
-      groups: classes that are no classes if none of the set's shapes has them.
+      groups: names of groups of classes. Each is a class only if a shape of the set has it.
       classes_file: the file that defines the classes, if it is another one.
-      fault_beside_others: why the file is not read if the folder has files of the tool without
-        such a fault; empty if it has none.
+      fault_beside_others: why this file is left out if another file of the tool in the folder has
+        no such fault; empty if nothing is wrong. If all files have one, all are read.
     """
 
     classes: Sequence[ListedClass]
@@ -150,24 +181,10 @@ def position_with_label(position: str, label: str) -> str:
     return f"{position} ({label.strip()[:_MAX_SHOWN_LABEL_LENGTH]})"
 
 
-UNUSABLE = "unusable polygons"
-"""The kind of errors about shapes that do no harm if the folder has masks too."""
-
-
-def wrong(where: str, found: str, expected: str, remedy: str = "") -> MaskError:
+def shape_error(where: str, found: str, expected: str, remedy: str = "") -> MaskError:
     """Returns the error about a shape, or about a file; `where` names both."""
     remedy = remedy or "correct it in the tool, or delete it there, and export again"
     return MaskError(where, found=found, expected=expected, remedy=remedy, kind="polygons")
-
-
-_ERRORS_OF_OTHER_STRUCTURES = (
-    LookupError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    ValueError,
-    RecursionError,
-)
 
 
 @contextlib.contextmanager
@@ -184,11 +201,7 @@ def as_written(where: str, expected: str) -> Iterator[None]:
         if isinstance(error, VocSegError):
             raise
         text = f"no {error}" if isinstance(error, KeyError) else plain_reason(error)
-        raise wrong(where, text[:200], expected) from None
-
-
-_MAX_OBJECTS = 4_000_000  # lists and objects in a file, each of which takes up to 90 bytes
-_BYTES_PER_OBJECT = 8  # of a file that may have more of them
+        raise shape_error(where, text[:200], expected) from None
 
 
 def load_json(file: File, *names: str) -> dict[str, Any]:
@@ -196,14 +209,14 @@ def load_json(file: File, *names: str) -> dict[str, Any]:
     lists = f" with the lists {', '.join(names)}" if names else ""
     with as_written(file.where, f"a JSON object{lists}"):
         count = file.data.count(b"{") + file.data.count(b"[")
-        if count > max(_MAX_OBJECTS, len(file.data) // _BYTES_PER_OBJECT):
+        if count > max(_MAX_OBJECTS, len(file.data) // _MIN_BYTES_PER_OBJECT):
             raise ValueError(f"{count} lists and objects in {len(file.data)} bytes")
         data = json.loads(file.data.decode("utf-8-sig"))
+        if not isinstance(data, dict):
+            raise ValueError("no object")
         for name in names:
             if not isinstance(data[name], list):
                 raise ValueError(f"no list {name}")
-        if not isinstance(data, dict):
-            raise ValueError("no object")
     return data
 
 
@@ -223,14 +236,14 @@ def checked_points(values: object, where: str, least: int) -> "array[float]":
     """
     if not isinstance(values, list | array):
         found = f"{str(values)[:40]!r} in place of a list of points"
-        raise wrong(where, found, "a list of x and y of each point")
+        raise shape_error(where, found, "a list of x and y of each point")
     coordinates = _flatten_pairs(values)
     if not _are_coordinates(coordinates):
         raise _wrong_coordinate(coordinates, where)
     is_complete = len(coordinates) % 2 == 0
     if not is_complete or len(coordinates) < 2 * least:
         found = f"{len(coordinates)} coordinates"
-        raise wrong(where, found, f"x and y of at least {least} points")
+        raise shape_error(where, found, f"x and y of at least {least} points")
     return array("d", coordinates)
 
 
@@ -261,8 +274,8 @@ def _wrong_coordinate(values: Sequence[Any], where: str) -> MaskError:
     expected = f"x and y of each point, between {-MAX_SIDE} and {MAX_SIDE}"
     for value in values:
         if not _are_coordinates([value]):
-            return wrong(where, f"the coordinate {str(value)[:80]}", expected)
-    return wrong(where, "coordinates whose sum is no number", expected)
+            return shape_error(where, f"the coordinate {str(value)[:80]}", expected)
+    return shape_error(where, "coordinates whose sum is no number", expected)
 
 
 def checked_size(height: Any, width: Any, where: str) -> tuple[int, int]:
@@ -270,5 +283,5 @@ def checked_size(height: Any, width: Any, where: str) -> tuple[int, int]:
     for side in (height, width):
         if type(side) not in (int, float) or not 1 <= side <= MAX_SIDE:
             found = f"{str((width, height))[:80]} pixels"
-            raise wrong(where, found, "width and height of the image")
+            raise shape_error(where, found, "width and height of the image")
     return int(height), int(width)

@@ -38,7 +38,7 @@ from voc_seg_tfrecord.tools.shapes import (
     checked_size,
     load_json,
     position_with_label,
-    wrong,
+    shape_error,
 )
 from voc_seg_tfrecord.tools.tool import (
     ClassList,
@@ -116,7 +116,9 @@ class _Geometry:
 
     kind: ShapeKind
     points: Sequence[float] = ()
-    data: Any = None
+    starts: Sequence[int] = ()
+    runs: Sequence[int] = ()
+    box: Sequence[int] = ()
 
 
 def _read_object(
@@ -130,14 +132,16 @@ def _read_object(
     read_geometry = _READERS.get(kind)
     if read_geometry is None:
         found = f"an object of the kind {kind[:40]!r}"
-        raise wrong(shape_where, found, f"one of {', '.join(_READERS)}")
+        raise shape_error(shape_where, found, f"one of {', '.join(_READERS)}")
     geometry = read_geometry(_ObjectOfFile(item, size, shape_where))
     return Shape(
         label=label,
         kind=geometry.kind,
         position=shape_position,
         points=geometry.points,
-        data=geometry.data,
+        starts=geometry.starts,
+        runs=geometry.runs,
+        box=geometry.box,
         group=str(item.get("instance") or ""),
     )
 
@@ -183,8 +187,8 @@ def _read_bitmap(item: _ObjectOfFile) -> _Geometry:
         image_height, image_width = item.size
         pixels = _decode_bitmap(bitmap["data"], 4 * image_height * image_width)
         height, width = pixels.shape
-        runs = array("q", [int(left), int(top), width, height, *_runs_of(pixels)])
-        return _Geometry("rows", data=runs)
+        box = (int(left), int(top), width, height)
+        return _Geometry("rows", runs=array("q", _runs_of(pixels)), box=box)
 
 
 def _decode_bitmap(text: str, most_pixels: int) -> np.ndarray:

@@ -31,7 +31,7 @@ from voc_seg_tfrecord.tools.shapes import (
     checked_points,
     load_json,
     position_with_label,
-    wrong,
+    shape_error,
 )
 from voc_seg_tfrecord.tools.tool import (
     LABELS_TXT,
@@ -222,7 +222,7 @@ def _find_class_attribute(regions_by_image: Sequence[Sequence[Region]], where: s
     called_class = [name for name in used if name.strip().casefold() in _ATTRIBUTES_OF_CLASS]
     if len(called_class) == 1:
         return called_class[0]
-    raise wrong(
+    raise shape_error(
         where,
         f"the attributes {', '.join(sorted(used))[:200]} of regions",
         "one attribute, or one called class, label or category, that names the class",
@@ -270,7 +270,7 @@ def _read_image(entry: _ImageOfVia, attribute: str, where: str, entries_of_name:
     shapes = []
     try:
         if entries_of_name > 1:
-            raise wrong(
+            raise shape_error(
                 f"{where}, image {name[-80:]}",
                 f"{entries_of_name} images of one file name",
                 "one image of each file name",
@@ -295,7 +295,7 @@ def _read_region(region: Region, attribute: str, position: str, where: str) -> S
         value = region["region_attributes"].get(attribute)
         if not _is_filled(value):
             found = f"no value of the attribute {attribute}, which names the class"
-            raise wrong(f"{where}, {position}", found, "a class of each region")
+            raise shape_error(f"{where}, {position}", found, "a class of each region")
         label = _class_of(value)
     shape_position = position_with_label(position, label)
     shape_where = f"{where}, {shape_position}"
@@ -303,7 +303,7 @@ def _read_region(region: Region, attribute: str, position: str, where: str) -> S
     read_points = _POINTS_OF.get(shape["name"])
     if read_points is None:
         found = f"a shape of the kind {str(shape['name'])[:40]!r}"
-        raise wrong(shape_where, found, f"one of {', '.join(_POINTS_OF)}")
+        raise shape_error(shape_where, found, f"one of {', '.join(_POINTS_OF)}")
     points = checked_points(read_points(shape), shape_where, 3)
     return Shape(label, "parts", shape_position, points, [0])
 

@@ -9,10 +9,10 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 import posixpath
 import re
-import unicodedata
 
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.spelling import fold_spelling
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.tools.shapes import (
     Annotation,
@@ -20,7 +20,7 @@ from voc_seg_tfrecord.tools.shapes import (
     Sheet,
     checked_points,
     position_with_label,
-    wrong,
+    shape_error,
 )
 from voc_seg_tfrecord.tools.tool import (
     DrawnImage,
@@ -79,21 +79,21 @@ def _read_line(line: str, position: str, file: str, classes: NumberedNames) -> S
     except ValueError:
         first_words = " ".join(line.split(None, 80)[:80])
         expected = "a class number, and x and y of each point"
-        raise wrong(where, repr(first_words[:80]), expected) from None
+        raise shape_error(where, repr(first_words[:80]), expected) from None
     number = numbers[0]
     points = numbers[1:]
     if number not in range(len(classes.names)):
         expected = f"0 to {len(classes.names) - 1}, which {classes.file} names"
-        raise wrong(where, f"the class number {line.split(None, 1)[0][:20]}", expected)
+        raise shape_error(where, f"the class number {line.split(None, 1)[0][:20]}", expected)
     if len(points) == 4:
         remedy = "export polygons; a mask cannot be made of boxes"
-        raise wrong(where, "a box", "polygons, which have at least three points", remedy)
+        raise shape_error(where, "a box", "polygons, which have at least three points", remedy)
     points = checked_points(points, where, 3)
     for value in points:
         # Tools write points a little outside of the image, which are cut to it.
         if not _MIN_ACCEPTED_FRACTION <= value <= _MAX_ACCEPTED_FRACTION:
             expected = "fractions of the image's sides, 0 to 1"
-            raise wrong(where, f"the coordinate {value:g}", expected)
+            raise shape_error(where, f"the coordinate {value:g}", expected)
     label = classes.names[int(number)]
     return Shape(label, "fractions", position_with_label(position, label), points)
 
@@ -164,16 +164,11 @@ def _match_texts_of_other_spelling(
     text_of_image: dict[str, str], unmatched_texts: Iterable[str]
 ) -> None:
     """Adds texts whose names differ from an image's in case or in their Unicode form alone."""
-    text_by_form = {_unicode_form(text): text for text in unmatched_texts}
+    text_by_form = {fold_spelling(text): text for text in unmatched_texts}
     for image, text in text_of_image.items():
         if not text:
-            form_of_text = text_of(_unicode_form(image), text_by_form.keys())
+            form_of_text = text_of(fold_spelling(image), text_by_form.keys())
             text_of_image[image] = text_by_form.get(form_of_text, "")
-
-
-def _unicode_form(path: str) -> str:
-    """Returns what is the same of names that differ in case or in their Unicode form alone."""
-    return unicodedata.normalize("NFC", path).casefold()
 
 
 def text_of(image: str, texts: Set[str]) -> str:

@@ -8,7 +8,7 @@ import posixpath
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.sheet_images import FiledAnnotation, SheetImages
-from voc_seg_tfrecord.tools.shapes import Shape, Sheet, wrong
+from voc_seg_tfrecord.tools.shapes import Shape, Sheet, shape_error
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,10 +112,10 @@ def _error_of_different_shapes(
     if second.file == first.file:
         first_name, second_name = first.annotation.image, second.annotation.image
         found = f"other shapes of {path} as {second_name} than as {first_name}"
-        return wrong(second.file, found, expected)
+        return shape_error(second.file, found, expected)
     found = f"other shapes of {path} than {first.file}"
     remedy = f"name the file that is right: {command(masks=second.file)}"
-    return wrong(second.file, found, expected, remedy)
+    return shape_error(second.file, found, expected, remedy)
 
 
 def _without_position(shape: Shape) -> Shape:

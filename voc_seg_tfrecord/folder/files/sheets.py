@@ -11,7 +11,7 @@ from voc_seg_tfrecord.core.errors import MaskError, VocSegError, join_names
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS, tool_named
-from voc_seg_tfrecord.tools.shapes import Annotation, Sheet, as_written, wrong
+from voc_seg_tfrecord.tools.shapes import Annotation, Sheet, as_written, shape_error
 from voc_seg_tfrecord.tools.tool import FolderFiles, ShapeFiles
 
 SheetsByTool = dict[str, dict[str, Sheet]]
@@ -84,7 +84,7 @@ def _leave_out_files_with_faults(sheets: SheetsOfFolder) -> None:
             continue
         for name, fault in faults.items():
             del sheets_of_tool[name]
-            sheets.problems.append(wrong(name, fault, "polygons or masks of objects"))
+            sheets.problems.append(shape_error(name, fault, "polygons or masks of objects"))
 
 
 def _is_table_or_class_list(name: str) -> bool:
@@ -128,7 +128,7 @@ def _read_sheet(files: FolderFiles, name: str) -> _FileOfTool:
         for refused in tool.refused_files:
             if name.lower().endswith(refused.ending) and re.search(refused.pattern, file.data):
                 expected = f"polygons of {_names_of_shape_tools()}"
-                return _FileOfTool(error=wrong(name, refused.found, expected, refused.advice))
+                return _FileOfTool(error=shape_error(name, refused.found, expected, refused.advice))
     return _FileOfTool()
 
 

@@ -19,7 +19,7 @@ from voc_seg_tfrecord.folder.tree.pairs import Pair, PartFiles
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.tools.drawing import DrawnMask, draw
 from voc_seg_tfrecord.tools.registry import tool_named
-from voc_seg_tfrecord.tools.shapes import Annotation, wrong
+from voc_seg_tfrecord.tools.shapes import Annotation, shape_error
 
 _MAX_PIXELS_BELIEVED = 1 << 24
 """If the file of the shapes gives more, the size is read from the image."""
@@ -150,7 +150,7 @@ class DrawnPair(Pair):
         height, width = _read_size(image)
         if sorted(stated_size) != sorted((height, width)):
             stated_height, stated_width = stated_size
-            raise wrong(
+            raise shape_error(
                 shapes.where,
                 f"{stated_width} x {stated_height} pixels for the image {self.filename}",
                 f"{width} x {height}, as the image has",
@@ -166,7 +166,7 @@ class DrawnPair(Pair):
         if self.exif == "ignore" or not pillow.is_turned(image):
             return size
         if self.exif == "auto":
-            raise wrong(
+            raise shape_error(
                 shapes.where,
                 f"no size of the image {self.filename}, which has an EXIF orientation",
                 "polygons that show whether the image was rotated when they were drawn",
