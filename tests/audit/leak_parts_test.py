@@ -68,7 +68,7 @@ def test_the_lines_say_what_was_found(built, capsys):
     ours, theirs = built
     cli.main(["leaks", f"{ours}@train", f"{theirs}@validation", "--parts"])
     lines = capsys.readouterr().out.splitlines()
-    start = lines.index("  2 pairs that share a part:")
+    start = lines.index("  2 pairs with a shared part:")
     assert sorted(lines[start + 1 : start + 3]) == [
         "    scene_1 ~ cropped, mirrored, confirmed by pixels",
         "    scene_2 ~ left, confirmed by pixels",

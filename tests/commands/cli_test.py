@@ -13,7 +13,16 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError
 
 # Modules that are not commands.
-SHARED = {"__init__", "arguments", "cli", "copy_chosen", "process", "screen", "write_lists"}
+SHARED = {
+    "__init__",
+    "arguments",
+    "chosen_images",
+    "cli",
+    "copy_chosen",
+    "process",
+    "screen",
+    "write_lists",
+}
 
 
 def module(name):

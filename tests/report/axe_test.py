@@ -7,7 +7,7 @@ import os
 import pathlib
 
 import pytest
-from support import browser
+from support import browser, leaking
 
 from voc_seg_tfrecord.commands import cli
 
@@ -30,10 +30,12 @@ def folder(sample, tmp_path_factory):
     cli.main(["report", built, f"--out={out}/report.html"])
     words = [f"--predictions={out}/predictions", f"--html={out}/evaluate.html"]
     cli.main(["evaluate", f"{built}@train", *words])
+    data = leaking.write_datasets(out / "leaking")
+    cli.main(["leaks", data.our_dataset, data.their_dataset, f"--html={out}/leaks.html"])
     return out
 
 
-@pytest.mark.parametrize("page", ["check", "report", "evaluate"])
+@pytest.mark.parametrize("page", ["check", "report", "evaluate", "leaks"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 390])
 def test_axe_finds_nothing(folder, page, scheme, width):

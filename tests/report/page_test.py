@@ -155,6 +155,18 @@ def test_all_can_be_reached_by_keyboard_and_the_first_is_a_way_past_the_navigati
         assert window.evaluate("document.activeElement.closest('main') !== null")
 
 
+@pytest.mark.parametrize("width", [1280, 760, 400])
+def test_a_heading_that_is_jumped_to_stands_below_the_bar(pages, width):
+    for path in pages:
+        with browser.opened(path, viewport={"width": width, "height": 700}) as window:
+            for link in window.locator("nav a").all():
+                link.click()
+                target = window.locator(link.get_attribute("href"))
+                bar = window.locator("nav").bounding_box()
+                heading = target.locator("h2, h3").first.bounding_box()
+                assert heading["y"] >= bar["y"] + bar["height"]
+
+
 def test_a_script_that_got_into_the_page_would_not_run(pages, tmp_path):
     text = pages[0].read_text()
     attack = "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>"

@@ -74,8 +74,14 @@ def _confirm(
         if grays is not None:
             is_confirmed = pixel_confirmation.confirm(*grays, part.similarity.matrix()).is_confirmed
         if is_confirmed or part.agreements >= shared_parts.MIN_AGREEMENTS:
-            transformation = part.similarity.describe()
             pairs.append(
-                PartPair(first_id, second_id, part.agreements, transformation, is_confirmed)
+                PartPair(
+                    first_id,
+                    second_id,
+                    part.agreements,
+                    part.similarity.describe(),
+                    is_confirmed,
+                    part.similarity,
+                )
             )
     return pairs

@@ -37,6 +37,7 @@ from voc_seg_tfrecord.formats import images, picture_signs
 from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS, SIGN_BYTES
 from voc_seg_tfrecord.quality import keypoints, near_duplicates
 from voc_seg_tfrecord.quality.evidence import examine
+from voc_seg_tfrecord.quality.similarity import Similarity
 from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.metadata import check_features
 from voc_seg_tfrecord.reading.records import Record
@@ -78,6 +79,8 @@ class Side:
         images.
       keypoints_by_id: the packed keypoints of each image, uint8 `[24, 9]`; empty unless shared
         parts are searched for.
+      image_id_by_tile: the id of the image that each tile was cut from; empty unless the images
+        are tiles.
     """
 
     name: str
@@ -92,6 +95,9 @@ class Side:
     )
     read_files: ReadFiles | None = dataclasses.field(default=None, repr=False, compare=False)
     keypoints_by_id: Mapping[str, np.ndarray] = dataclasses.field(
+        default_factory=dict, repr=False, compare=False
+    )
+    image_id_by_tile: Mapping[str, str] = dataclasses.field(
         default_factory=dict, repr=False, compare=False
     )
 
@@ -140,6 +146,7 @@ class PartPair:
       agreements: number of keypoints that agree on the transformation.
       transformation: how the part was mirrored or rotated, as in `SimilarPair`.
       is_confirmed: whether the pixels of the part agree; None if the image files are missing.
+      similarity: carries the second image onto the first.
     """
 
     first_id: str
@@ -147,6 +154,7 @@ class PartPair:
     agreements: int
     transformation: str
     is_confirmed: bool | None
+    similarity: Similarity
 
 
 @dataclasses.dataclass(frozen=True)
@@ -270,6 +278,7 @@ def read_splits(
         signs_by_id = {}
         left_out_by_id = {}
         keypoints_by_id = {}
+        image_id_by_tile = {}
         read_image = functools.partial(_read_image, parts=parts)
         for image in records.scan(builder, split, read_image, progress=progress):
             sha256_by_id[image.id] = image.sha256
@@ -279,6 +288,8 @@ def read_splits(
                 left_out_by_id[image.id] = image.left_out
             if image.keypoints is not None:
                 keypoints_by_id[image.id] = image.keypoints
+            if image.image_id != image.id:
+                image_id_by_tile[image.id] = image.image_id
         name = f"{builder.info.full_name}@{split}"
         sides.append(
             Side(
@@ -290,6 +301,7 @@ def read_splits(
                 left_out_by_id=left_out_by_id,
                 read_files=functools.partial(_read_files, builder, split),
                 keypoints_by_id=keypoints_by_id,
+                image_id_by_tile=image_id_by_tile,
             )
         )
     return sides
@@ -316,6 +328,7 @@ class _ReadImage:
 
     Attributes:
       id: the record's id.
+      image_id: the same; of a tile, the id of the image that it was cut from.
       sha256: of the image file's bytes.
       signs: of the image, uint8 `[32]`; None if it is left out.
       left_out: why it is left out; empty if it has signs.
@@ -323,6 +336,7 @@ class _ReadImage:
     """
 
     id: str
+    image_id: str
     sha256: str
     signs: np.ndarray | None
     left_out: str
@@ -338,9 +352,12 @@ def _read_image(record: Record, *, parts: bool) -> _ReadImage:
         )
         packed = keypoints.describe(still.gray(still.height, still.width)) if parts else None
     except ImageError:  # `verify` names what is wrong with it
-        return _ReadImage(record.id, hashlib.sha256(image.data).hexdigest(), None, NOT_DECODED)
+        sha256 = hashlib.sha256(image.data).hexdigest()
+        return _ReadImage(record.id, record.image_id, sha256, None, NOT_DECODED)
     left_out = TOO_LITTLE_STRUCTURE if evidence.signs is None else ""
-    return _ReadImage(evidence.id, evidence.image_sha256, evidence.signs, left_out, packed)
+    return _ReadImage(
+        record.id, record.image_id, evidence.image_sha256, evidence.signs, left_out, packed
+    )
 
 
 def find_overlap(first: Side, second: Side) -> Overlap:
@@ -358,7 +375,7 @@ def find_overlap(first: Side, second: Side) -> Overlap:
     ]
     same_file_pairs = _pair_same_files(first, second)
     ids_of_other_images = {
-        image_id for image_id in differing_ids if not _names_one_photo(image_id, first, second)
+        image_id for image_id in differing_ids if not names_one_photo(image_id, first, second)
     }
     return Overlap(
         first,
@@ -382,7 +399,7 @@ def _are_different_files(sha256: str, other_sha256: str) -> bool:
     return sha256 != other_sha256
 
 
-def _names_one_photo(image_id: str, first: Side, second: Side) -> bool:
+def names_one_photo(image_id: str, first: Side, second: Side) -> bool:
     """Says whether a shared id names the same photo in both sides, though their files differ.
 
     True for an id of VOC2012, such as `2008_000123`. False for one that a side has only because
@@ -396,18 +413,24 @@ def _names_one_photo(image_id: str, first: Side, second: Side) -> bool:
 def _pair_same_files(first: Side, second: Side) -> list[tuple[str, str]]:
     """Returns pairs of ids, one of each side, whose image files have the same bytes.
 
-    There is one pair for each image of the second side. If the first side has its file under
-    several ids, the last of them is taken.
+    Each image of either side whose file the other side has is in one pair at least. If a side has
+    a file under several ids, the last of them stands for it in the pairs of the other side.
     """
-    first_id_by_sha256 = {}
-    for image_id, sha256 in first.sha256_by_id.items():
-        if sha256:
-            first_id_by_sha256[sha256] = image_id
-    pairs = []
-    for image_id, sha256 in second.sha256_by_id.items():
+    first_id_by_sha256 = _id_by_sha256(first)
+    second_id_by_sha256 = _id_by_sha256(second)
+    pairs = set()
+    for second_id, sha256 in second.sha256_by_id.items():
         if sha256 in first_id_by_sha256:
-            pairs.append((first_id_by_sha256[sha256], image_id))
+            pairs.add((first_id_by_sha256[sha256], second_id))
+    for first_id, sha256 in first.sha256_by_id.items():
+        if sha256 in second_id_by_sha256:
+            pairs.add((first_id, second_id_by_sha256[sha256]))
     return sorted(pairs)
+
+
+def _id_by_sha256(side: Side) -> dict[str, str]:
+    """Returns the last id of each file of a side whose bytes are known."""
+    return {sha256: image_id for image_id, sha256 in side.sha256_by_id.items() if sha256}
 
 
 def _list_examples(
@@ -465,6 +488,15 @@ def _compare_pixels(first: Side, second: Side, pairs: Sequence[SimilarPair]) -> 
         is_confirmed = leak_confirmation.shows_same_picture(*grays, orientation)
         compared.append(dataclasses.replace(pair, is_confirmed=is_confirmed))
     return compared
+
+
+def training_first(sides: Iterable[Side]) -> list[Side]:
+    """Returns the sides with those to train on first.
+
+    If splits of one dataset are compared with each other, the first side of each overlap is then
+    the one to train on.
+    """
+    return sorted(sides, key=lambda side: side.role != TRAIN)
 
 
 def compare(firsts: Iterable[Side], seconds: Iterable[Side]) -> list[Overlap]:

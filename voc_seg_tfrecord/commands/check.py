@@ -70,6 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write a list of ids for each split into this new folder, with --folds those of each "
         "round of cross-validation into a folder of its own; nothing else is checked then",
     )
+    parser.add_argument(
+        "--exclude",
+        metavar="FILE",
+        help="the images to leave out of the lists of --write_lists, in a file as for --ids",
+    )
     group = parser.add_argument_group("back into your tool")
     group.add_argument(
         "--ids",
@@ -86,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-_FILE_OPTIONS = ("html", "csv", "write_classes", "write_lists", "ids", "copy_to")
+_FILE_OPTIONS = ("html", "csv", "write_classes", "write_lists", "exclude", "ids", "copy_to")
 
 _OPTIONS_THAT_FIND_FILES = (*LAYOUT_OPTIONS, "threshold", "ignore_masks", "resize_masks")
 """Options that a build needs to read the same masks as a table of classes was written for."""
@@ -116,6 +121,13 @@ def _check_options(args: argparse.Namespace) -> None:
             found="one of --ids and --copy_to",
             expected="both: which images to copy, and where to",
             remedy="give both, or leave both out",
+        )
+    if args.exclude and not args.write_lists:
+        raise ConfigError(
+            "--exclude",
+            found="no --write_lists",
+            expected="--write_lists FOLDER: the lists that are written leave the images out",
+            remedy="add --write_lists FOLDER, or leave --exclude out",
         )
     if args.copy_to:
         unused = (*_CHECK_OPTIONS, "write_classes", "write_lists")

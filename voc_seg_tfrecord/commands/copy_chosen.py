@@ -16,15 +16,14 @@ from etils import epath
 
 from voc_seg_tfrecord.build_from.tree import FolderPlanner
 from voc_seg_tfrecord.commands import arguments, screen
+from voc_seg_tfrecord.commands.chosen_images import read_ids_of_tree
 from voc_seg_tfrecord.core import output_files, staging
-from voc_seg_tfrecord.core.chosen_ids import read_ids_option
-from voc_seg_tfrecord.core.errors import ConfigError, ListError, counted, did_you_mean, several
+from voc_seg_tfrecord.core.errors import ConfigError, ListError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import NamesOfImages, keep_lines
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.storage import is_bucket
 from voc_seg_tfrecord.folder.plan import OpenFolder
-from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.archives import is_archive
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, NAME_FILE_PATTERNS
@@ -43,7 +42,7 @@ def copy_chosen(args: argparse.Namespace, root: epath.Path) -> int:
     opened = FolderPlanner(root, name="check", **arguments.tree_fields(args)).open(reads_on=True)
     folder = epath.Path(args.copy_to).expanduser()
     _check_new_folder(folder, root, args)
-    ids = _read_ids_of_tree(args.ids, opened.division.evidence)
+    ids = read_ids_of_tree(args.ids, opened.division.evidence)
     files = _find_files_to_copy(opened, root, ids)
     with staging.staged_folder(folder) as incomplete:
         for file in files.unchanged:
@@ -230,22 +229,3 @@ def _check_new_folder(folder: epath.Path, root: epath.Path, args: argparse.Names
 
 def _is_empty_folder(path: epath.Path) -> bool:
     return path.is_dir() and not any(path.iterdir())
-
-
-def _read_ids_of_tree(choice: str, evidence: SplitEvidence) -> list[str]:
-    """Returns the ids that `--ids` chooses, each as the tree writes it."""
-    tree = evidence.tree
-    images = NamesOfImages(evidence.image_names)
-    ids = read_ids_option(choice, images)
-    unknown = [
-        image_id for image_id in ids if image_id not in tree.images and image_id not in tree.masks
-    ]
-    if unknown:
-        raise ListError(
-            choice,
-            found=f"{counted(len(unknown), 'id')} that the tree does not have: {several(unknown)}"
-            + did_you_mean(unknown[0], tree.images),
-            expected=f"ids of images in {tree.root / tree.layout.images}",
-            remedy="correct them, or take them out of the file",
-        )
-    return list(dict.fromkeys(ids))

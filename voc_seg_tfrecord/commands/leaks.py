@@ -35,7 +35,7 @@ SUMMARY = "find the images that two datasets, splits or named lists share"
 EXAMPLE = "voc-seg-tfrecord leaks trainaug voc2012_val"
 
 _SBD_LISTS = {f"sbd_{name}": name for name in sbd.LISTS}
-_FILE_OPTIONS = ("write_index", "certificate", "verify_certificate")
+_FILE_OPTIONS = ("html", "write_index", "certificate", "verify_certificate")
 _MAX_LISTED = 5
 """How many ids or images of a kind are printed."""
 
@@ -63,6 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also find images that share a part: crops, overlapping tiles, mirrored parts; needs "
         "OpenCV",
     )
+    parser.add_argument(
+        "--html",
+        metavar="FILE",
+        help="also write a page with both images of each pair, on which you decide which images "
+        "of A to remove",
+    )
+    arguments.add(parser, "decisions")
     parser.add_argument(
         "--write_index",
         metavar="FILE",
@@ -117,6 +124,13 @@ def _check_options(args: argparse.Namespace) -> None:
                 expected="one of them; a certificate is about whole pictures",
                 remedy=f"leave one of --parts and --{option} out",
             )
+    if args.decisions and not args.html:
+        raise ConfigError(
+            "--decisions",
+            found="no --html",
+            expected="--html: the page leaves out the pairs that were called right",
+            remedy="add --html FILE, or leave --decisions out",
+        )
     if args.write_index and args.b:
         raise ConfigError(
             "--write_index",
@@ -134,22 +148,19 @@ def _check_options(args: argparse.Namespace) -> None:
 
 
 def _compare(args: argparse.Namespace) -> int:
-    """Compares A and B, and prints what they share."""
-    from voc_seg_tfrecord.audit import leak_parts, leaks
-
+    """Compares A and B, prints what they share, and writes the page of `--html`."""
+    html = output_files.check_file(args.html, "--html") if args.html else None
+    decisions = arguments.read_decisions(args)
     # SBD's lists do not come with the package, so what was published about them is quoted.
-    published = None if args.sbd or args.parts else _published_leak(args.a, args.b)
-    compared: list[Overlap] = []
-    if published is None:
-        firsts, seconds = _sides(args.a, args), _sides(args.b, args)
-        if args.parts:
-            leak_parts.check_has_keypoints(firsts, args.a)
-            leak_parts.check_has_keypoints(seconds, args.b)
-        compared = leaks.compare(firsts, seconds)
-        _check_compared(compared, args)
-        if args.parts:
-            compared = [leak_parts.add_shared_parts(overlap) for overlap in compared]
+    needs_images = args.sbd or args.parts or args.html
+    published = None if needs_images else _published_leak(args.a, args.b)
+    compared = [] if published is not None else _find_overlaps(args)
     is_leak = published is not None or any(overlap.is_leak for overlap in compared)
+    if html is not None:
+        from voc_seg_tfrecord.report import leak_page  # here, because most calls write no page
+
+        page = leak_page.render(args.a, args.b, compared, has_parts=args.parts, decisions=decisions)
+        output_files.write_file(html, page, "--html")
     if args.json:
         document = {
             "leak": is_leak,
@@ -165,7 +176,32 @@ def _compare(args: argparse.Namespace) -> int:
         print(f"  source: {published.source}")
         print("  to count them yourself, give SBD's folder dataset with --sbd")
     _print_all(compared, is_leak=is_leak)
+    if html is not None:
+        print(f"page in {html}")
     return int(is_leak)
+
+
+def _find_overlaps(args: argparse.Namespace) -> "list[Overlap]":
+    """Compares A and B, by their parts too if these are asked for."""
+    from voc_seg_tfrecord.audit import leak_parts, leaks
+
+    firsts = leaks.training_first(_sides_to_compare(args.a, args))
+    seconds = leaks.training_first(_sides_to_compare(args.b, args))
+    if args.parts:
+        leak_parts.check_has_keypoints(firsts, args.a)
+        leak_parts.check_has_keypoints(seconds, args.b)
+    compared = leaks.compare(firsts, seconds)
+    _check_compared(compared, args)
+    if not args.parts:
+        return compared
+    return [leak_parts.add_shared_parts(overlap) for overlap in compared]
+
+
+def _sides_to_compare(name: str, args: argparse.Namespace) -> "list[Side]":
+    """Returns the sides that a name stands for; for a page, only those whose images are known."""
+    if args.html:
+        return _sides_with_images(name, "--html", args)
+    return _sides(name, args)
 
 
 def _check_compared(compared: "Sequence[Overlap]", args: argparse.Namespace) -> None:
@@ -363,8 +399,14 @@ def _as_dict(overlap: "Overlap") -> dict[str, Any]:
         "images": [list(pair) for pair in overlap.same_file_pairs],
         "unlike": list(overlap.differing_ids),
         "pictures": [dataclasses.asdict(pair) for pair in overlap.similar_pairs],
-        "parts": [dataclasses.asdict(pair) for pair in overlap.part_pairs],
+        "parts": [_part_as_dict(pair) for pair in overlap.part_pairs],
     }
+
+
+def _part_as_dict(pair: "PartPair") -> dict[str, Any]:
+    fields = dataclasses.asdict(pair)
+    del fields["similarity"]  # numbers about keypoints, for the page
+    return fields
 
 
 def _side_as_dict(side: "Side") -> dict[str, Any]:
@@ -392,7 +434,7 @@ def _print(overlap: "Overlap") -> None:
     _print_similar_pairs(
         "of the same picture or neighbors", overlap, near_duplicates.SAME_PICTURE_OR_NEIGHBOR
     )
-    _print_pairs("that share a part", [_describe_part(pair) for pair in overlap.part_pairs])
+    _print_pairs("with a shared part", [_describe_part(pair) for pair in overlap.part_pairs])
     verdict = "  <- LEAK" if overlap.is_leak else ""
     print(f"  {overlap.example_count} examples of the second are in the first{verdict}")
 

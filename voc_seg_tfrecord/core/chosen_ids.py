@@ -1,6 +1,6 @@
 """Reads which images a person has chosen from a file."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 import csv
 import io
 import os
@@ -21,6 +21,9 @@ from voc_seg_tfrecord.core.id_lists import (
 )
 from voc_seg_tfrecord.core.storage import PathLike
 
+NO_RECORD_IDS: Mapping[str, str] = {}
+"""For callers whose ids are those of records."""
+
 _QUOTE_BEFORE_FORMULA = re.compile("^'(?=[-=+@])")
 """What CSV files of this package have before a text that a spreadsheet would run."""
 
@@ -28,13 +31,18 @@ _SLICE = re.compile(r"(?P<file>.+)\[(?P<bounds>[^\[\]]*)\]", re.DOTALL)
 _FIRST_BOUNDS = re.compile(r":(?P<count>[1-9][0-9]*)")
 
 
-def read_ids_option(choice: PathLike, images: ImageFinder = NO_IMAGES) -> list[str]:
-    """Reads the images that the option `--ids` chooses.
+def read_ids_option(
+    choice: PathLike,
+    images: ImageFinder = NO_IMAGES,
+    id_by_record_id: Mapping[str, str] = NO_RECORD_IDS,
+) -> list[str]:
+    """Reads the images that the option `--ids` or `--exclude` chooses.
 
     Args:
       choice: a file, see `read_chosen_ids`; `FILE[:20]` takes the first 20 of its ids, or all if
         it has fewer. A file that is called so is taken as it is.
       images: finds the image that a line of a list stands for.
+      id_by_record_id: see `read_chosen_ids`.
 
     Returns:
       Each id once, in the order of the file.
@@ -46,10 +54,11 @@ def read_ids_option(choice: PathLike, images: ImageFinder = NO_IMAGES) -> list[s
     file = epath.Path(choice).expanduser()
     sliced = _SLICE.fullmatch(os.fspath(choice))
     if sliced is None or file.exists():
-        return read_chosen_ids(File.read(file, ListError).data, file, images)
+        return read_chosen_ids(File.read(file, ListError).data, file, images, id_by_record_id)
     count = _parse_first(sliced["bounds"], choice)
     file = epath.Path(sliced["file"]).expanduser()
-    return read_chosen_ids(File.read(file, ListError).data, file, images)[:count]
+    data = File.read(file, ListError).data
+    return read_chosen_ids(data, file, images, id_by_record_id)[:count]
 
 
 def _parse_first(bounds: str, choice: PathLike) -> int:
@@ -57,7 +66,7 @@ def _parse_first(bounds: str, choice: PathLike) -> int:
     first = _FIRST_BOUNDS.fullmatch(bounds)
     if first is None:
         raise ConfigError(
-            f"--ids {choice}",
+            choice,
             found=f"[{bounds}]",
             expected="FILE, or FILE[:20] for the first 20 of its ids",
             remedy="write the ids that you want into a file of their own, if they are not the "
@@ -66,7 +75,12 @@ def _parse_first(bounds: str, choice: PathLike) -> int:
     return int(first["count"])
 
 
-def read_chosen_ids(data: bytes, where: object, images: ImageFinder = NO_IMAGES) -> list[str]:
+def read_chosen_ids(
+    data: bytes,
+    where: object,
+    images: ImageFinder = NO_IMAGES,
+    id_by_record_id: Mapping[str, str] = NO_RECORD_IDS,
+) -> list[str]:
     """Reads which images a person has chosen.
 
     The file may be a list of ids, a CSV file with a column `id`, as `check` and `evaluate` write
@@ -76,6 +90,8 @@ def read_chosen_ids(data: bytes, where: object, images: ImageFinder = NO_IMAGES)
       data: the file's bytes.
       where: the file, for errors.
       images: finds the image that a line of a list stands for.
+      id_by_record_id: the id that the caller has for the id of a record, where these differ. CSV
+        files and decisions have ids of records.
 
     Returns:
       Each id once, in the order of the file.
@@ -85,11 +101,13 @@ def read_chosen_ids(data: bytes, where: object, images: ImageFinder = NO_IMAGES)
     """
     text = decode(data, where)
     if text.lstrip().startswith("{"):
-        return _check_chosen(_ids_called_wrong(text, where), where, "called wrong")
+        ids = [id_by_record_id.get(one, one) for one in _ids_called_wrong(text, where)]
+        return _check_chosen(ids, where, "called wrong")
     columns = next(csv.reader(text.splitlines()[:1]), [])
     is_id_of_image = columns == ["id"] and images.is_name("id")
     if "id" in columns and not is_id_of_image:
-        ids = _ids_of_column(text, columns.index("id"))
+        in_column = _ids_of_column(text, columns.index("id"))
+        ids = [id_by_record_id.get(one, one) for one in in_column]
         return _check_chosen(ids, where, "in it")
     return parse_ids(data, where, images, may_repeat=True)
 

@@ -148,7 +148,7 @@ def _render(
         objects=_object_rows(facts) if has_masks else [],
         selection=selection,
         folders=folders_to_filter(
-            thumbnails[RecordPlace(split, number)]
+            thumbnails[RecordPlace(split, number)].folder
             for split, numbers in selection.gallery.items()
             for number in numbers
         ),

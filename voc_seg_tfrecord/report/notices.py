@@ -20,6 +20,7 @@ from voc_seg_tfrecord.quality.finding import (
     Finding,
 )
 from voc_seg_tfrecord.report.gather import SplitFacts
+from voc_seg_tfrecord.report.severity import ERROR, INFORMATION, SEVERITIES, WARNING
 
 _MAX_ITEMS_PER_NOTICE = 10
 
@@ -42,20 +43,25 @@ class Notice:
     Attributes:
       title: its heading.
       text: one or two sentences.
-      grave: whether results would be wrong.
+      severity: one of `severity.SEVERITIES`.
       items: what it is about, one line each.
     """
 
     title: str
     text: str
-    grave: bool = False
+    severity: str = WARNING
     items: tuple[str, ...] = ()
+
+    @property
+    def is_error(self) -> bool:
+        """Whether results would be wrong."""
+        return self.severity == ERROR
 
 
 def find_notices(
     facts: Mapping[str, SplitFacts], overlaps: Sequence[Overlap], label_errors: Sequence[Finding]
 ) -> list[Notice]:
-    """Returns what was found: first what makes results wrong, then the rest.
+    """Returns what was found, the gravest first.
 
     Args:
       facts: the facts of each split, by its name.
@@ -68,7 +74,7 @@ def find_notices(
         *_about_label_errors(label_errors),
         *_about_absent_classes(facts),
     ]
-    return sorted(notices, key=lambda notice: not notice.grave)
+    return sorted(notices, key=lambda notice: SEVERITIES.index(notice.severity))
 
 
 def _about_overlaps(overlaps: Sequence[Overlap]) -> Iterator[Notice]:
@@ -79,7 +85,7 @@ def _about_overlaps(overlaps: Sequence[Overlap]) -> Iterator[Notice]:
         yield Notice(
             "Training data meets evaluation data" if overlap.is_leak else "Images in two splits",
             f"{names} share {counted(overlap.example_count, 'example')}.",
-            grave=overlap.is_leak,
+            severity=ERROR if overlap.is_leak else WARNING,
             items=_first_items(_describe_examples(overlap)),
         )
 
@@ -108,7 +114,7 @@ def _about_damaged_records(facts: Mapping[str, SplitFacts]) -> Iterator[Notice]:
         yield Notice(
             "Damaged records",
             f"{problems} in the records. The page counts what can be read.",
-            grave=True,
+            severity=ERROR,
             items=_first_items(lines),
         )
 
@@ -122,7 +128,8 @@ def _about_label_errors(label_errors: Sequence[Finding]) -> Iterator[Notice]:
         title = kind.capitalize()
         if kind in (ALL_MASKS, NOTE):
             sentences = " ".join(messages).removesuffix(".")
-            yield Notice(title, f"{sentences}.")
+            severity = INFORMATION if kind == NOTE else WARNING
+            yield Notice(title, f"{sentences}.", severity)
         elif kind in _TEXT_OF_KIND:
             yield Notice(title, _TEXT_OF_KIND[kind], items=_first_items(messages))
         else:

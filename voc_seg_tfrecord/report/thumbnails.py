@@ -90,17 +90,22 @@ class ExampleThumbnails:
 
     @property
     def folder(self) -> str:
-        """The first part of the id, such as an annotator's folder; empty if there is none."""
-        first_part, separator, _ = self.id.partition("/")
-        return first_part if separator else ""
+        """The folder of its id; see `first_folder`."""
+        return first_folder(self.id)
 
 
-def folders_to_filter(examples: Iterable[ExampleThumbnails]) -> list[str]:
-    """Returns the folders of examples, sorted; empty if all examples are in the same one."""
-    folders = {example.folder for example in examples}
-    if len(folders) < 2:
+def first_folder(image_id: str) -> str:
+    """Returns the first part of an id, such as an annotator's folder; empty if there is none."""
+    first_part, separator, _ = image_id.partition("/")
+    return first_part if separator else ""
+
+
+def folders_to_filter(folders: Iterable[str]) -> list[str]:
+    """Returns the folders of cards, sorted; empty if all cards are in the same one."""
+    distinct_folders = {*folders}
+    if len(distinct_folders) < 2:
         return []
-    return sorted(folders - {""})
+    return sorted(distinct_folders - {""})
 
 
 @dataclasses.dataclass(frozen=True)

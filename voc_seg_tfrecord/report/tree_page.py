@@ -19,6 +19,7 @@ from voc_seg_tfrecord.report.cards import CardMaker
 from voc_seg_tfrecord.report.charts import ClassAxis, draw_bars
 from voc_seg_tfrecord.report.clean_text import clean
 from voc_seg_tfrecord.report.overlay import ClassStyle, class_colors
+from voc_seg_tfrecord.report.severity import ERROR, INFORMATION, WARNING
 from voc_seg_tfrecord.report.templating import fill_template, hex_color, name_all_values
 from voc_seg_tfrecord.report.thumbnails import SIDE_PX, Card, folders_to_filter
 
@@ -33,8 +34,7 @@ class KindSection:
 
     Attributes:
       kind: the kind.
-      word: `Error`, `Warning` or `Note`.
-      grave: whether the findings stop a build.
+      severity: one of `severity.SEVERITIES`.
       count: how many there are.
       about_labels: whether they are labels that may be wrong. Their cards say all.
       cards: examples to look at; of labels, one for each that is shown.
@@ -44,14 +44,18 @@ class KindSection:
     """
 
     kind: str
-    word: str
-    grave: bool
+    severity: str
     count: int
     about_labels: bool
     cards: Sequence[Card]
     messages: Sequence[str] = ()
     advice: str = ""
     more: int = 0
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the findings stop a build."""
+        return self.severity == ERROR
 
 
 def write_tree(
@@ -91,7 +95,7 @@ def write_tree(
         _make_section(card_maker, kind, effect, findings, naming)
         for (kind, effect), findings in by_kind(report.findings).items()
     ]
-    warnings = sum(section.count for section in kinds if section.word == "Warning")
+    warnings = sum(section.count for section in kinds if section.severity == WARNING)
     page = fill_template(
         "tree",
         colors,
@@ -105,7 +109,9 @@ def write_tree(
         errors=sum(finding.effect == STOPS for finding in report.findings),
         warnings=warnings,
         kinds=kinds,
-        folders=folders_to_filter(card.example for section in kinds for card in section.cards),
+        folders=folders_to_filter(
+            card.example.folder for section in kinds for card in section.cards
+        ),
         cards_without_images=card_maker.cards_without_images,
         regions=card_maker.region_urls,
         views=any(card.example.pictures.image for section in kinds for card in section.cards),
@@ -158,8 +164,7 @@ def _section_of_labels(
     """Returns a section of labels that may be wrong; those without a card are not shown."""
     return KindSection(
         kind=kind,
-        word=_word_of_kind(kind, effect),
-        grave=effect == STOPS,
+        severity=_severity_of_kind(kind, effect),
         count=len(findings),
         about_labels=True,
         cards=cards,
@@ -177,8 +182,7 @@ def _section_of_messages(
     shown = problems if has_one_advice else messages
     return KindSection(
         kind=kind,
-        word=_word_of_kind(kind, effect),
-        grave=effect == STOPS,
+        severity=_severity_of_kind(kind, effect),
         count=len(messages),
         about_labels=False,
         cards=cards,
@@ -188,10 +192,10 @@ def _section_of_messages(
     )
 
 
-def _word_of_kind(kind: str, effect: str) -> str:
+def _severity_of_kind(kind: str, effect: str) -> str:
     if kind == NOTE:
-        return "Note"
-    return "Error" if effect == STOPS else "Warning"
+        return INFORMATION
+    return ERROR if effect == STOPS else WARNING
 
 
 def _draw_charts(by_split: Mapping[str, ClassCounts], axis: ClassAxis) -> dict[str, str]:

@@ -32,7 +32,6 @@
   };
   const follow = () => { if (location.hash) unfold(document.getElementById(location.hash.slice(1))); };
   addEventListener("hashchange", follow);
-  follow();
 
   // Cards of a class, or of two classes at once, and of a folder.
   const filter = document.getElementById("filter"), folder = document.getElementById("folder");
@@ -117,15 +116,20 @@
   // A card about a label is decided by keys or buttons. The state lives in this browser, until it is
   // saved as the file that --decisions and --ids read.
   const suspects = all("main .card[data-kind]");
-  const DECISIONS = { right: "Right as it is", wrong: "Wrong", "not sure": "Not sure" };
+  const DECISIONS = { right: "Right as it is", wrong: "Wrong", "not sure": "Not sure", ...JSON.parse(document.body.dataset.choices || "{}") };
   const KEYS = { r: "right", w: "wrong", u: "not sure" };
   if (suspects.length) {
     const place = "voc-seg-tfrecord " + document.body.dataset.work;
     const nameOf = (card) => JSON.stringify([card.dataset.kind, card.dataset.ids, card.dataset.sha256]);
     let state = {}, selected = null;
     try { state = JSON.parse(localStorage.getItem(place)) || {}; } catch { /* no storage */ }
-    const names = [...new Set(suspects.map(nameOf))];
-    const cardsOfNames = names.map((name) => suspects.filter((card) => nameOf(card) === name));
+    const cardsByName = new Map();
+    suspects.forEach((card) => {
+      const name = nameOf(card);
+      if (!cardsByName.has(name)) cardsByName.set(name, []);
+      cardsByName.get(name).push(card);
+    });
+    const names = [...cardsByName.keys()];
     const decided = made("span", { role: "status" }), save = button("", "Save decisions");
     const mark = (card) => all(".decide button", card).forEach((pressed) => {
       pressed.ariaPressed = String(state[nameOf(card)] === pressed.dataset.decision);
@@ -143,7 +147,7 @@
       if (state[name] === decision) delete state[name];
       else state[name] = decision;
       try { localStorage.setItem(place, JSON.stringify(state)); } catch { /* it lives in the page */ }
-      [...suspects, ...all(".card[data-kind]", stage)].filter((other) => nameOf(other) === name).forEach(mark);
+      [...cardsByName.get(name), ...all(".card[data-kind]", stage)].forEach(mark);
       count();
     };
     const select = (card) => {
@@ -180,7 +184,7 @@
       if (key !== "n" && key !== "p") return;
       const step = key === "n" ? 1 : -1;
       if (dialog.open) { go(step); return; }
-      const firsts = cardsOfNames.map((cards) => cards.find((card) => !card.hidden)).filter(Boolean);
+      const firsts = [...cardsByName.values()].map((cards) => cards.find((card) => !card.hidden)).filter(Boolean);
       const at = firsts.findIndex((card) => selected && nameOf(card) === nameOf(selected)) + step;
       if (at >= 0 && at < firsts.length) select(firsts[at]);
     });
@@ -194,8 +198,9 @@
       link.click();
     });
     const help = made("span", { className: "muted" });
-    [["n", "next "], ["p", "previous "], ["r", "right "], ["w", "wrong "], ["u", "not sure"]].forEach(([key, text]) => {
-      help.append(made("kbd", {}, key), " " + text);
+    const decisionsByKey = Object.entries(KEYS).map(([key, decision]) => [key, DECISIONS[decision].toLowerCase()]);
+    [["n", "next"], ["p", "previous"], ...decisionsByKey].forEach(([key, text]) => {
+      help.append(made("kbd", {}, key), " " + text + " ");
     });
     document.querySelector("nav .wide").append(made("div", { className: "work" }, decided, save, help));
     count();
@@ -301,6 +306,15 @@
     const slider = event.target.matches(".slider:focus-visible") && event.target;
     say(slider && frameOf(slider), slider && names(slider.closest(".card")).map((chip) => chip.textContent.trim().replace(/\s+/g, " ")).join(", "));
   });
+
+  // A heading that is jumped to stands below the bar, which is as high as its width demands.
+  const bar = document.querySelector("nav");
+  const keepBelowBar = () => {
+    document.documentElement.style.scrollPaddingTop = bar.offsetHeight + 12 + "px";
+  };
+  keepBelowBar();
+  new ResizeObserver(keepBelowBar).observe(bar);
+  follow();
 
   // On paper a closed table is lost.
   addEventListener("beforeprint", () => {
