@@ -80,7 +80,8 @@ def test_copied_scenes_with_other_masks_have_one_line_that_takes_all(tmp_path):
     text = refused(tmp_path, "one way to read images and masks, and nothing says")
     ((words, command),) = proposed(text)
     assert words == "9 images with masks"
-    assert sum(map(len, plan_of(tmp_path, **said_by(command)).splits.values())) == 9
+    all_masks = {**said_by(command), "prefer": "none"}  # what the next question asks
+    assert sum(map(len, plan_of(tmp_path, **all_masks).splits.values())) == 9
 
 
 def test_a_copy_of_train_as_validation_with_other_masks_is_a_split_of_its_own(tmp_path):

@@ -277,6 +277,13 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
         "one of an image is 0, its masks are void; default: none",
     )
     folders.add_argument(
+        "--prefer",
+        metavar="FOLDERS",
+        help="whose mask counts of an image that several exports in ROOT have, such as anna, or in "
+        "order anna,ben; or none: each mask is an example, and those of an image are in one "
+        "split; default: the build asks",
+    )
+    folders.add_argument(
         "--lists",
         help="folder of lists, or a file with all splits, relative to ROOT; . is ROOT itself; "
         "default: detected",
@@ -345,12 +352,14 @@ _TEXT_OPTIONS = (
     "images",
     "masks",
     "ignore_masks",
+    "prefer",
     "lists",
     "image_name",
     "mask_name",
 )
 
 _OPTIONS_PASSED_ON = (
+    "prefer",
     "threshold",
     "ignore_masks",
     "resize_masks",

@@ -93,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 _FILE_OPTIONS = ("html", "csv", "write_classes", "write_lists", "exclude", "ids", "copy_to")
 
-_OPTIONS_THAT_FIND_FILES = (*LAYOUT_OPTIONS, "threshold", "ignore_masks", "resize_masks")
+_OPTIONS_THAT_FIND_FILES = (*LAYOUT_OPTIONS, "prefer", "threshold", "ignore_masks", "resize_masks")
 """Options that a build needs to read the same masks as a table of classes was written for."""
 
 _CHECK_OPTIONS = ("html", "csv", "decisions", "no_fit")

@@ -96,6 +96,27 @@ def _error(problem: str, expected: str, remedy: str = "change group_by") -> Conf
     return ConfigError("option group_by", found=problem, expected=expected, remedy=remedy)
 
 
+def link_groups(groups: Mapping[str, str], linked_ids: Iterable[Iterable[str]]) -> dict[str, str]:
+    """Returns groups, of which those that have linked ids are one, under the first of their names.
+
+    Args:
+      groups: the group of each id.
+      linked_ids: ids that belong together; those without a group do not count.
+    """
+    name_of_group: dict[str, str] = {}
+
+    def find_name(group: str) -> str:
+        while group in name_of_group:
+            group = name_of_group[group]
+        return group
+
+    for ids in linked_ids:
+        names = sorted({find_name(groups[image_id]) for image_id in ids if image_id in groups})
+        for name in names[1:]:
+            name_of_group[name] = names[0]
+    return {image_id: find_name(group) for image_id, group in groups.items()}
+
+
 def first_rule(rules: Iterable[str], groups: Mapping[str, str]) -> str | None:
     """Returns the first rule that makes the same groups; None if none does.
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, SplitError, VocSegError, counted
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.folder.question import MAX_ALTERNATIVES, Alternative, QuestionError
+from voc_seg_tfrecord.folder.splits.preferred_masks import NO_PREFERENCE, SHARED_IMAGES
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.undecided_classes import NEXT_QUESTION_BY_KIND
 
@@ -206,8 +207,10 @@ def _with_count(outcome: _Outcome, options: Mapping[str, Any], plan_with: Planne
     """
     try:
         plan = plan_with(options, any_classes=True)
-    except VocSegError:
-        return outcome
+    except VocSegError as error:
+        if error.kind != SHARED_IMAGES or "prefer" in options:
+            return outcome
+        return _with_count(outcome, {**options, "prefer": NO_PREFERENCE}, plan_with)
     count = _count_in_words(outcome.alternative, plan)
     # The plan has a class for each value in place of the alternative's own classes.
     options_of_classes = [

@@ -11,6 +11,7 @@ from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.names import VOID, background_index
+from voc_seg_tfrecord.core.spelling import group_by_case
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
 from voc_seg_tfrecord.folder.classes.folder_table import FolderTable
 from voc_seg_tfrecord.folder.classes.names import (
@@ -26,8 +27,10 @@ from voc_seg_tfrecord.folder.meaning.proposals import (
     propose_classes,
 )
 from voc_seg_tfrecord.folder.meaning.soft_advice import advise_threshold
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.official import official_note
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.mask_survey import Survey
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
@@ -92,6 +95,8 @@ def find_classes(
     names = _list_names(file, rows)
     if not names:
         return _classes_of_lines(file, choice, rows, background)
+    if file.is_of_exports or (evidence.exports and tree.labels.tool):
+        _check_spelling(tree, names, rows)
     fields = {
         "class_names": names,
         "classes": rows,
@@ -144,6 +149,31 @@ def _rename_entries(file: ClassFile, rows: Rows) -> bool:
         if names_value or names_position:
             return True
     return False
+
+
+def _check_spelling(tree: VocTree, names: Sequence[str], rows: Rows) -> None:
+    """Checks that no two classes of exports differ in spelling alone: two annotators' `Crack`.
+
+    Raises:
+      QuestionError: if two do, with the options that make them one class, or keep both.
+    """
+    groups = group_by_case(ClassTable(tuple(names), rows, "").class_names)
+    if not groups:
+        return
+    merged = dict(rows)
+    for first, *others in groups:
+        merged.update(dict.fromkeys(others, first))
+    raise QuestionError(
+        tree.given,
+        [
+            Alternative("as one class", {"classes": merged}),
+            Alternative("as two classes", {"class_names": list(names)}),
+        ],
+        task=f"read the classes {' and '.join(groups[0])} of several exports, which differ in "
+        "spelling alone",
+        expected="one spelling of each class",
+        kind="spelling of classes",
+    )
 
 
 def _background_of(file: ClassFile, names: Sequence[str]) -> str:

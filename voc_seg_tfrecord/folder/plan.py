@@ -27,6 +27,7 @@ from voc_seg_tfrecord.folder.classes.choose import (
     ClassFileChoice,
     choose_class_file_for_names,
 )
+from voc_seg_tfrecord.folder.classes.export_files import list_folders_of_class_files
 from voc_seg_tfrecord.folder.classes.folder_table import FolderTable, read_folder_table
 from voc_seg_tfrecord.folder.classes.names import note_spelling, note_void
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
@@ -450,9 +451,10 @@ def _list_read_texts(
     for path in (*division.files, *stated.texts):
         names.append(posixpath.relpath(path, tree.root_below_given or "."))
     if class_file is not None and class_file.path_of_read_file:
-        # The folders of splits may have a copy each.
+        # The folders of splits and of exports may have a copy each.
         names.append(class_file.path_of_read_file)
         name = posixpath.basename(class_file.path_of_read_file)
-        for folder in division.evidence.split_folders.dividing_first_folders:
-            names.append(posixpath.join(folder, name))
+        folders = [*division.evidence.split_folders.dividing_first_folders]
+        folders += list_folders_of_class_files(tree)
+        names += [posixpath.join(folder, name) for folder in folders]
     return names

@@ -136,7 +136,8 @@ def _define_by_list(
 ) -> _Definitions:
     """Defines the classes by the list that has all labels; without a list, by the labels.
 
-    A list belongs to something else if it has none of the labels, and nothing like them.
+    A list belongs to something else if it has none of the labels, and nothing like them. Several
+    lists, each in the folder of an annotator with the labels of that folder, count as one.
 
     Raises:
       LayoutError: if there are lists, and each lacks a label, or two number the labels differently.
@@ -156,6 +157,9 @@ def _define_by_list(
             notes.append(f"{path} has none of the labels, so it does not number the classes.")
     if complete:
         return _choose_list(complete, sheets, first_uses, root)
+    united = _unite_lists(incomplete, sheets)
+    if united is not None:
+        return _with_void_labels(united, first_uses)
     if incomplete:
         best = min(incomplete, key=lambda listed: len(_find_missing_labels(listed, first_uses)))
         raise _label_is_missing(tool, best, first_uses)
@@ -193,6 +197,29 @@ def _choose_list(
                     kind=UNUSABLE,
                 )
     return first
+
+
+def _unite_lists(lists: Sequence[_Definitions], sheets: Mapping[str, Sheet]) -> _Definitions | None:
+    """Returns lists in folders beside each other as one, in the order that all of them have.
+
+    It is None if a file of shapes lies below none of them or below two, if a list lacks a label of
+    the shapes below it, or if the lists have their common names in different orders.
+    """
+    if len(lists) < 2:
+        return None
+    for path, sheet in sheets.items():
+        above = [listed for listed in lists if _lies_above_all(listed.source, [path])]
+        labels = {shape.label for one in sheet.annotations for shape in one.shapes}
+        if len(above) != 1 or _find_missing_labels(above[0], labels):
+            return None
+    classes = [definition for listed in lists for definition in listed.classes]
+    united = _Definitions(classes, posixpath.basename(lists[0].source))
+    positions = {visible_form(name): number for number, name in enumerate(united.names)}
+    for listed in lists:
+        in_order = [positions[visible_form(name)] for name in listed.names]
+        if in_order != sorted(in_order):
+            return None
+    return united
 
 
 def _lies_above_all(file: str, paths: Iterable[str]) -> bool:

@@ -130,18 +130,21 @@ def read_folder(files: FolderFiles) -> dict[str, Sheet]:
     texts = [text for text in text_of_image.values() if text]
     if not _have_polygons(files, texts):
         return {}
-    classes = find_class_names(files, texts[0])
-    listed_classes = classes.as_listed()
+    names_by_folder = find_class_names(files, texts)
     folders = {posixpath.dirname(image) for image, text in text_of_image.items() if text}
     annotations_by_path: dict[str, list[Annotation]] = {}  # two images may have one text
+    classes_by_path: dict[str, NumberedNames] = {}
     for image, text in text_of_image.items():
-        if posixpath.dirname(image) not in folders:
+        classes = names_by_folder.find(text or image)
+        if posixpath.dirname(image) not in folders or classes is None:
             continue
         annotation = _read_text(files, text, image, classes)
         annotations_by_path.setdefault(text or image, []).append(annotation)
+        classes_by_path[text or image] = classes
     sheets: dict[str, Sheet] = {}
     for path, annotations in annotations_by_path.items():
-        sheets[path] = Sheet(listed_classes, annotations, classes_file=classes.file)
+        classes = classes_by_path[path]
+        sheets[path] = Sheet(classes.listed, annotations, classes_file=classes.file)
     return sheets
 
 

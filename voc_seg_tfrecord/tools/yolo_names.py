@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 import dataclasses
+import functools
 import posixpath
 from typing import Any
 
@@ -23,9 +24,28 @@ class NumberedNames:
     names: Sequence[str]
     file: str
 
-    def as_listed(self) -> list[ListedClass]:
-        """Returns the classes with their positions in the file."""
+    @functools.cached_property
+    def listed(self) -> list[ListedClass]:
+        """The classes with their positions in the file."""
         return [ListedClass(name, f"class {number}") for number, name in enumerate(self.names)]
+
+
+@dataclasses.dataclass(frozen=True)
+class NamesByFolder:
+    """The class names of the texts in each folder.
+
+    Attributes:
+      names: by folder, those of all texts in it and below it; the empty folder holds all texts.
+    """
+
+    names: Mapping[str, NumberedNames]
+
+    def find(self, path: str) -> NumberedNames | None:
+        """Returns the class names of a text, or of an image; None if no list is above it."""
+        for folder, numbered in self.names.items():
+            if not folder or path.startswith(f"{folder}/"):
+                return numbered
+        return None
 
 
 _NAMES_OF_LISTS = ("data.yaml", "data.yml", "classes.txt")
@@ -33,11 +53,18 @@ _NAMES_OF_LISTS = ("data.yaml", "data.yml", "classes.txt")
 file names classes."""
 
 
-def find_class_names(files: FolderFiles, first_text: str) -> NumberedNames:
-    """Returns the class names of a folder, whose first text of polygons errors name.
+def find_class_names(files: FolderFiles, texts: Sequence[str]) -> NamesByFolder:
+    """Returns the class names of a folder.
+
+    Folders beside each other, such as those of two annotators, may have a list each, which numbers
+    the classes of the texts in its folder.
+
+    Args:
+      files: the files of the folder.
+      texts: the paths of the texts of polygons, of which errors name the first one.
 
     Raises:
-      LayoutError: if there is no list of names, or two that contradict each other.
+      LayoutError: if there is no list of names, or two for one text that contradict each other.
     """
     lists: dict[tuple[str, ...], NumberedNames] = {}
     errors = list[VocSegError]()
@@ -54,18 +81,33 @@ def find_class_names(files: FolderFiles, first_text: str) -> NumberedNames:
             lists.setdefault(plain_names, NumberedNames(names, path))
     if errors and not lists:
         raise errors[0].changed(type="LayoutError", kind=UNUSABLE)
+    by_folder = _by_own_folder(list(lists.values()), texts)
+    if by_folder is not None:
+        return by_folder
     if len(lists) != 1:
         count = f"{len(lists)} files that name their classes"
         shown = " and ".join(numbered.file for numbered in lists.values())
         raise LayoutError(
-            posixpath.join(files.root, first_text),
+            posixpath.join(files.root, texts[0]),
             found=f"polygons of YOLO, and {count} {shown}".strip(),
             expected="one file data.yaml with `names`",
             remedy="write one, such as `names: [crack, hole]`, or remove the others",
             kind=UNUSABLE,
         )
     (class_names,) = lists.values()
-    return class_names
+    return NamesByFolder({"": class_names})
+
+
+def _by_own_folder(lists: Sequence[NumberedNames], texts: Sequence[str]) -> NamesByFolder | None:
+    """Returns several lists by their folders; None unless each text has exactly one above it."""
+    by_folder = {posixpath.dirname(listed.file): listed for listed in lists}
+    if len(lists) < 2 or len(by_folder) < len(lists) or "" in by_folder:
+        return None
+    for text in texts:
+        above = [folder for folder in by_folder if text.startswith(f"{folder}/")]
+        if len(above) != 1:
+            return None
+    return NamesByFolder(by_folder)
 
 
 def _paths_of_names(names: Sequence[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """The class files of a folder, each in the ways in which it may be numbered.
 
-They lie in the folder of the set or of a split. If there is none, those in the folder of the masks
-count, and else those above the set.
+They lie in the folder of the set or of a split. If there is none, those of exports count, else
+those in the folder of the masks, and else those above the set.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -13,6 +13,7 @@ from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_files import ClassFile, read_class_files
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.names import VOID, describe_color
+from voc_seg_tfrecord.folder.classes.export_files import find_class_files_in_exports
 from voc_seg_tfrecord.folder.classes.numbering import list_numberings
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders
 from voc_seg_tfrecord.folder.tree.listing import subfolders
@@ -77,21 +78,35 @@ def as_candidates(files: Iterable[ClassFile]) -> list[ClassFileCandidate]:
     return [ClassFileCandidate(file, position) for position, file in enumerate(files)]
 
 
-def find_class_files(tree: VocTree) -> FoundClassFiles:
+def find_class_files(tree: VocTree, *, user_gave_classes: bool) -> FoundClassFiles:
     """Finds the class files of a set.
+
+    Args:
+      tree: the set.
+      user_gave_classes: whether the user gave names or a whole table of classes. Then those of
+        exports may contradict; a note says so, and they are not used.
 
     Raises:
       LayoutError: if a file cannot be read that only a labeling tool writes, or if the files of two
-        splits contradict each other.
+        splits or exports contradict each other.
     """
     in_root = read_class_files(tree.root, CLASS_FILES, tree.images, tree.texts.read)
     in_splits = _find_in_splits(tree, {file.source for file in in_root.files})
+    notes = [*in_splits.notes]
     files = [*in_root.files, *in_splits.files]
+    if not files:
+        try:
+            files = find_class_files_in_exports(tree)
+        except LayoutError as error:
+            if not user_gave_classes:
+                raise
+            notes.append(f"The class files of exports are not used: {error.found.splitlines()[0]}")
+            return FoundClassFiles([], in_root.misnamed, notes)
     if not files:
         files = _find_beside_masks(tree)
     if not files:
         files = _find_above(tree)
-    return FoundClassFiles(files, in_root.misnamed, in_splits.notes)
+    return FoundClassFiles(files, in_root.misnamed, notes)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 import dataclasses
+from typing import cast
 
 from etils import epath
 
 from voc_seg_tfrecord.core.class_files import ClassFile
+from voc_seg_tfrecord.core.class_rows import Rows, are_whole
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, several
 from voc_seg_tfrecord.core.names import background_index
@@ -16,6 +18,7 @@ from voc_seg_tfrecord.folder.classes.candidates import (
     find_class_files,
     list_candidates,
 )
+from voc_seg_tfrecord.folder.classes.export_files import CONTRADICT
 from voc_seg_tfrecord.folder.classes.folder_table import FolderTable
 from voc_seg_tfrecord.folder.classes.numbering import list_numberings, numbering_of_given_names
 from voc_seg_tfrecord.folder.classes.rules import (
@@ -29,9 +32,6 @@ from voc_seg_tfrecord.folder.decide import Decision, decide
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.registry import CLASS_FILES
-
-CONTRADICT = "class files that contradict"
-"""The kind of the question which of several class files is right."""
 
 MAX_LISTED_NAMES = 24
 """How many class names a message lists."""
@@ -82,7 +82,7 @@ def choose_class_file(
     """
     if tree.labels.class_file:
         return ClassFileChoice((tree.labels.class_file,))
-    class_files = find_class_files(tree)
+    class_files = find_class_files(tree, user_gave_classes=are_whole(cast(Rows, config.classes)))
     notes = _notes_of_search(class_files, table, config)
     if not class_files.files:
         _check_misnamed(class_files.misnamed)
@@ -126,7 +126,7 @@ def choose_class_file_for_names(
     if tree.labels.class_file:
         _check_names_of_labels(tree.labels.class_file, config)
         return ClassFileChoice((tree.labels.class_file,))
-    class_files = find_class_files(tree)
+    class_files = find_class_files(tree, user_gave_classes=True)
     notes = _notes_of_search(class_files, table, config)
     with_names = _find_files_with_names(class_files.files, config)
     for file in with_names.other_files:

@@ -12,6 +12,8 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 - `layouts`: the layout of the tree, which `named_folders` keeps to the folders that the user named;
   or `named_parts` if the user named its parts. `file_questions` asks where several candidates are
   left, and `merge_proposals` and `object_proposals` propose to merge them.
+- `export_trees`: reads folders of which each is an export as one set, if no other reading is left;
+  `exports` tells which exports a set has.
 - `class_mask_sets`: the masks of single classes, if the user named these. They are found by
   `class_folders` or `class_patterns`, as `class_mask_files`, and `class_mask_checks` checks them.
 - `image_channels`, `object_masks`, `mask_contents`, `no_masks`: what else a folder may hold, and

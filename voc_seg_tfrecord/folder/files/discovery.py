@@ -20,8 +20,10 @@ from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX
 from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
 from voc_seg_tfrecord.folder.files.class_mask_sets import find_merged_tree
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
+from voc_seg_tfrecord.folder.files.export_trees import find_exports_tree
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_questions import (
+    SEVERAL_WAYS,
     ask_which_files,
     ask_which_sets,
     is_answered,
@@ -62,6 +64,7 @@ from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings
 from voc_seg_tfrecord.folder.files.paths import common_folder, deepest_above, stem
 from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons
 from voc_seg_tfrecord.folder.files.polygon_tool import notes_on
+from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -192,11 +195,24 @@ def _find_mask_tree(given: GivenLayout) -> VocTree:
     """Finds the tree whose masks are files of pixels; see `find_tree`.
 
     Raises:
-      QuestionError: if the rules leave several readings.
+      QuestionError: if the rules leave several readings, and the folder is none of exports.
       LayoutError: if there are no images with masks, or the masks have no classes.
       ConfigError: if the user gave a name to some of the folders.
     """
     check_all_or_none_are_named(given)
+    try:
+        return _find_one_set(given)
+    except QuestionError as question:
+        if question.kind != SEVERAL_WAYS:
+            raise
+        tree = find_exports_tree(given, _find_one_set)
+        if tree is None:
+            raise
+        return tree
+
+
+def _find_one_set(given: GivenLayout) -> VocTree:
+    """Finds the tree of a folder that holds one set; see `_find_mask_tree`."""
     if "/" in given.image_name or "/" in given.mask_name:
         return _tree_of_layout(given, "", lay_out_by_patterns(given))
     pairings = _list_pairings(given)

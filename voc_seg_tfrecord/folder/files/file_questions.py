@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import itertools
 import posixpath
+import re
 
 from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, SPLIT, Layout, Part
 from voc_seg_tfrecord.folder.files.choice import FileChoice
@@ -19,9 +20,13 @@ from voc_seg_tfrecord.folder.files.layouts import (
 from voc_seg_tfrecord.folder.files.merge_proposals import KindOfMasks, propose_to_merge
 from voc_seg_tfrecord.folder.files.named_folders import arrange_as_named
 from voc_seg_tfrecord.folder.files.pairings import Pairing, are_apart
+from voc_seg_tfrecord.folder.files.paths import common_folder
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
+
+SEVERAL_WAYS = "several ways to read a folder"
+"""The kind of the questions which images and masks are meant."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +58,7 @@ def ask_which_files(given: GivenLayout, choice: FileChoice) -> QuestionError:
        `val/images` with `val/masks` is added to `train/images` with `train/masks_anna`, and to
        `train/images` with `train/masks_ben`;
     3. otherwise each group alone, the undisputed alone, and both together. Options for both
-       together give each folder a name, such as `part1=photos`, which the user may not want.
+       together name each part after its folder, such as `anna=anna/photos`.
     """
     groups = _group_rivals(choice.rivals)
     readings = [_Reading.of_pairings(given, pairings) for pairings in groups]
@@ -168,7 +173,7 @@ def _question(given: GivenLayout, readings: Sequence[_Reading]) -> QuestionError
         [*_propose_to_merge(given, readings), *choices],
         task=wording.task,
         expected=wording.expected,
-        kind="several ways to read a folder",
+        kind=SEVERAL_WAYS,
     )
 
 
@@ -304,9 +309,39 @@ def _folder_of_all_parts(given: GivenLayout, arranged: ArrangedSet, half: Half) 
 
 
 def _options_of_parts(pairings: Sequence[Pairing]) -> dict[str, str]:
-    """Returns options that give each pairing a name: `--images part1=a,part2=b`."""
-    parts = [part_of(f"part{number}", pairing) for number, pairing in enumerate(pairings, 1)]
+    """Returns options that name each pairing after its folder: `--images anna=anna/a,ben=ben/a`."""
+    names = _name_parts(pairings)
+    parts = [part_of(name, pairing) for name, pairing in zip(names, pairings, strict=True)]
     return Layout(".", ".", parts=tuple(parts)).options("")
+
+
+_SIGNS_OF_OPTION = re.compile("[,=]")
+"""Signs that the options take apart, so that no name of a part has one."""
+
+
+def _name_parts(pairings: Sequence[Pairing]) -> list[str]:
+    """Returns a name for each pairing: the path of its folder below the folder of all of them.
+
+    | images and masks of each pairing | names |
+    | --- | --- |
+    | `anna/photos`, `anna/masks`; `ben/photos`, `ben/masks` | `anna`, `ben` |
+    | `photos/ulm`, `masks/ulm`; `photos/bonn`, `seg/bonn` | `ulm`, `bonn` |
+    | the folder itself, `masks`; `more/photos`, `more/masks` | `masks`, `more` |
+    """
+    folders = [_folder_of_pairing(pairing) for pairing in pairings]
+    root = common_folder(folders)
+    names: list[str] = []
+    for folder in folders:
+        path = folder.removeprefix(root).strip("/") or posixpath.basename(folder)
+        name = _SIGNS_OF_OPTION.sub("_", path)
+        names.append(name if name not in names else f"{name}_{len(names) + 1}")
+    return names
+
+
+def _folder_of_pairing(pairing: Pairing) -> str:
+    """Returns the folder of images and masks; the folder of either if they have none in common."""
+    image_folder, mask_folder = pairing.folders
+    return common_folder(pairing.folders) or image_folder or mask_folder or "images"
 
 
 def _options_of_set(listing: Listing, arranged: ArrangedSet) -> dict[str, str]:

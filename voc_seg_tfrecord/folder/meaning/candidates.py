@@ -128,6 +128,9 @@ def list_candidates(namings: Sequence[ClassNaming], survey: Survey) -> list[Mean
         if not naming.entries:
             candidates.append(make_rows_candidate(naming, survey))
             continue
+        if not naming.has_values:
+            candidates.append(_make_file_color_candidate(naming, survey))
+            continue
         candidates.append(_make_value_candidate(naming, survey))
         if _may_have_255_as_class(naming, survey):
             candidates.append(_make_255_candidate(naming, survey))
@@ -202,7 +205,7 @@ def _make_255_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate
 
 def _make_file_color_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     """Colors are those of the class file; and so are grays, if all in use are among them."""
-    classes = naming.classes_by_value()
+    classes = naming.classes_by_value() if naming.has_values else {}
     colors: dict[Color, ClassName] = {VOID_COLOR: VOID}
     for entry in naming.entries:
         if entry.color:

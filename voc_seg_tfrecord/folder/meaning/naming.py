@@ -38,6 +38,11 @@ class ClassNaming:
         return self.file is not None and self.file.has_colors
 
     @property
+    def has_values(self) -> bool:
+        """Whether the values of masks may give the classes; see `ClassFile.has_values`."""
+        return self.file is None or self.file.has_values
+
+    @property
     def numbering(self) -> str:
         """How the class file is numbered, in a sentence; empty if there is only one way."""
         return "" if self.file is None else self.file.numbering_note

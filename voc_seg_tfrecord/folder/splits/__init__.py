@@ -15,6 +15,9 @@ Enter at `divide.split_ids`. Images are divided by the first of these that appli
   a text is good for, and `wrong_names` finds names that are not quite those of images. `list_names`
   finds the split of a list by the names around it, `list_divisions` which lists belong together,
   and `image_names` which image a name means.
+- Exports of several annotators: `export_names` reads lists in the folder of one, `export_splits`
+  joins the splits of all, `shared_images` finds the images that several have, and
+  `preferred_masks` decides which mask of these counts.
 - Folders: `folders` finds those that are called as splits, and `folder_checks` refuses those that
   would put images into a wrong split.
 

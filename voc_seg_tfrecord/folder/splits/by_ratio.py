@@ -5,7 +5,7 @@ say nothing if such images were divided, so the user has to decide.
 """
 
 import collections
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import dataclasses
 import functools
 import json
@@ -20,7 +20,7 @@ from voc_seg_tfrecord.core.errors import (
     counted,
 )
 from voc_seg_tfrecord.core.example import ExampleSpec
-from voc_seg_tfrecord.core.grouping import NO_GROUPS
+from voc_seg_tfrecord.core.grouping import NO_GROUPS, link_groups
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.ratios import assign
 from voc_seg_tfrecord.core.shell import command
@@ -38,6 +38,9 @@ _ALL_IMAGES = "all images"
 
 POOL = _ALL_IMAGES
 """The key of the one split before images are divided by their classes. Errors show it too."""
+
+LinkedIds = Sequence[Sequence[str]]
+"""Ids of one image each, as several annotators drew it, which stay in one split."""
 
 
 def check_groups(
@@ -166,18 +169,23 @@ class DividedIds:
     left_out: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
 
-def divide_by_ratio(ids: Collection[str], config: VocSegConfig) -> DividedIds:
+def divide_by_ratio(
+    ids: Collection[str], config: VocSegConfig, linked_ids: LinkedIds = ()
+) -> DividedIds:
     """Divides ids by a hash; those that are to be stratified are one pool, until masks are read."""
     if config.split_by == "stratified":
         return DividedIds({POOL: [*ids]}, {POOL: _ALL_IMAGES})
-    return divide_by_hash(ids, config, config.ratios)
+    return divide_by_hash(ids, config, config.ratios, linked_ids)
 
 
 def divide_by_hash(
-    ids: Collection[str], config: VocSegConfig, ratios: Mapping[str, float]
+    ids: Collection[str],
+    config: VocSegConfig,
+    ratios: Mapping[str, float],
+    linked_ids: LinkedIds,
 ) -> DividedIds:
     """Divides ids by a hash of each, or of its group."""
-    groups = config.grouping.groups(ids) if config.grouping else None
+    groups = _group_ids(ids, config, linked_ids)
     ids_by_split = assign(ids, ratios, config.seed, groups)
     sources = {}
     for split, ratio in ratios.items():
@@ -186,6 +194,24 @@ def divide_by_hash(
         else:
             sources[split] = f"{ratio:g} of {len(ids)}{_in_groups(groups)}, by hash"
     return DividedIds({**ids_by_split}, sources)
+
+
+def _group_ids(
+    ids: Iterable[str], config: VocSegConfig, linked_ids: LinkedIds
+) -> Mapping[str, str] | None:
+    """Returns the group of each id; None if each is on its own.
+
+    Args:
+      ids: the ids.
+      config: the rule of groups, if there is one.
+      linked_ids: ids that are in one group, whatever the rule says; others among them do not count.
+    """
+    groups = config.grouping.groups(ids) if config.grouping else None
+    if not linked_ids:
+        return groups
+    own_groups = groups or {image_id: image_id for image_id in ids}
+    linked_groups = link_groups(own_groups, linked_ids)
+    return groups if linked_groups == own_groups else linked_groups
 
 
 def _in_groups(groups: Mapping[str, str] | None) -> str:
@@ -199,6 +225,7 @@ def divide_stratified(
     ratios: Mapping[str, float],
     ids: Sequence[str],
     left_out: Sequence[str],
+    linked_ids: LinkedIds,
 ) -> DividedIds:
     """Divides a pool of ids with masks by the classes in these.
 
@@ -209,11 +236,12 @@ def divide_stratified(
       ratios: the share of each split, or fold.
       ids: the ids.
       left_out: ids that are left out. A hash says which split would have had them.
+      linked_ids: ids that are in one group.
 
     Raises:
       ConfigError: if there are fewer images, or groups, than splits.
     """
-    groups = config.grouping.groups([*ids, *left_out]) if config.grouping else None
+    groups = _group_ids([*ids, *left_out], config, linked_ids)
     group_by_id = {image_id: groups[image_id] for image_id in ids} if groups else None
     _check_enough_units(ids, group_by_id, ratios)
     classes: dict[str, Sequence[int]] = dict.fromkeys(ids, ())

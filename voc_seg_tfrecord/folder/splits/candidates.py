@@ -64,12 +64,14 @@ class SplitCandidate:
         all images are in one split.
       rank: how usual the folder of its lists is.
       says_more: whether the names of its lists say more than a split, as `train_small` does.
+      exports: the exports whose images alone its lists name; none if they name any images.
     """
 
     sources: tuple[SplitSource, ...]
     kind: str = BY_LISTS
     rank: ListRank = ListRank.NO_LIST
     says_more: bool = False
+    exports: frozenset[str] = frozenset()
 
     @functools.cached_property
     def ids(self) -> Mapping[str, Sequence[str]]:
@@ -179,8 +181,13 @@ class SplitCandidate:
     def _with_sources(
         self, sources: tuple[SplitSource, ...], other: "SplitCandidate"
     ) -> "SplitCandidate":
-        rank = min(self.rank, other.rank)
-        return SplitCandidate(sources, self.kind, rank, self.says_more or other.says_more)
+        return SplitCandidate(
+            sources,
+            self.kind,
+            rank=min(self.rank, other.rank),
+            says_more=self.says_more or other.says_more,
+            exports=self.exports | other.exports,
+        )
 
     @property
     def alternative(self) -> Alternative:

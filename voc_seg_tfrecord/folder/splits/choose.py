@@ -20,6 +20,7 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     all_in_train,
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.splits.export_splits import check_no_export_left_out, unite_exports
 from voc_seg_tfrecord.folder.splits.find_candidates import find_candidates
 from voc_seg_tfrecord.folder.splits.folder_checks import check_all_train, check_not_mixed
 from voc_seg_tfrecord.folder.splits.join_candidates import divide_further, join_if_compatible
@@ -59,7 +60,8 @@ def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSp
     found = find_candidates(evidence, user_gave_lists=user_gave_lists)
     notes = [*evidence.notes, *found.notes]
     notes += _check_unclear_texts(evidence, found.candidates, user_gave_lists=user_gave_lists)
-    candidates = [*found.candidates, *divide_further(found.candidates)]
+    united = unite_exports(found.candidates, evidence)
+    candidates = [*united.candidates, *divide_further(united.candidates)]
     if not candidates and user_gave_lists:
         raise _no_split_in_lists_error(evidence, notes)
     if not candidates:
@@ -69,9 +71,10 @@ def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSp
     if chosen is None:
         chosen = _join_alternatives(evidence, decision.alternatives)
     _check_labeled_in_splits(evidence, chosen)
-    notes += _notes_on_lost(decision.lost)
+    lost = {**united.lost, **decision.lost}
+    notes += _notes_on_lost(lost)
     notes += _note_on_other_names(chosen)
-    return ChosenSplits(chosen, notes, decision.lost)
+    return ChosenSplits(chosen, [*dict.fromkeys(notes)], lost)
 
 
 def _join_alternatives(
@@ -92,9 +95,10 @@ def _check_labeled_in_splits(evidence: SplitEvidence, chosen: SplitCandidate) ->
     """Checks that a candidate leaves no labeled image out, unless it may.
 
     Raises:
-      QuestionError: if it does, with the options for these images.
+      QuestionError: if it does, with the options for these images; or if it leaves an export out.
       LayoutError: if they lie in a folder of test and another split.
     """
+    check_no_export_left_out(chosen, evidence)
     if _may_leave_labeled_out(chosen):
         return
     left_out = _labeled_without_split(evidence, [chosen])
@@ -280,7 +284,7 @@ def _notes_on_lost(lost: Mapping[SplitCandidate, Reason[SplitCandidate]]) -> lis
 
 def _note_on_other_names(chosen: SplitCandidate) -> list[str]:
     """Returns a note on what makes each split, unless each is made by a list of its name."""
-    if chosen.kind != BY_LISTS:
+    if chosen.kind != BY_LISTS or chosen.exports:
         return []
     if all(_is_list_of_its_name(source) for source in chosen.sources):
         return []

@@ -21,6 +21,11 @@ from voc_seg_tfrecord.folder.splits.choose import ChosenSplits, choose_splits, s
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.given import candidate_as_given
 from voc_seg_tfrecord.folder.splits.listed_groups import check_groups_are_named
+from voc_seg_tfrecord.folder.splits.preferred_masks import (
+    PreferredMasks,
+    check_in_one_split,
+    check_preference,
+)
 
 _MAX_SHOWN_IDS = 3
 _MAX_SHOWN_PAIRS_OF_LISTS = 6
@@ -41,6 +46,7 @@ class Splits:
       files: the texts that make the splits.
       reasons: why each other candidate lost, in words.
       left_out: by split, the listed ids that are left out because they have no image or no mask.
+      not_preferred: the ids that are in no split because other masks of their images count.
       undecided: whether all images are in one split, because the plan went on after an error.
     """
 
@@ -52,6 +58,7 @@ class Splits:
     files: Sequence[str] = ()
     reasons: Sequence[str] = ()
     left_out: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    not_preferred: Collection[str] = frozenset()
     undecided: bool = False
 
     @property
@@ -82,11 +89,13 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
     """
     tree = evidence.tree
     check_groups_are_named(config, list_names_group=evidence.list_names_group)
+    shared_images = evidence.shared_images
+    problems.try_step(check_preference, tree.given, evidence.exports, shared_images, config)
+    preferred = PreferredMasks.of(shared_images, config)
     if config.ratios:
-        problems.try_step(
-            check_groups, tree.images, tree.image_file, config, tree.root, config.ratios
-        )
-        divided = divide_by_ratio(tree.images, config)
+        ids = preferred.drop_others(tree.images)
+        problems.try_step(check_groups, ids, tree.image_file, config, tree.root, config.ratios)
+        divided = divide_by_ratio(ids, config, evidence.linked_ids)
         splits = Splits(evidence, divided.ids, divided.sources)
     elif config.splits is None:
         user_gave_lists = "lists" in (config.layout or {})
@@ -96,6 +105,7 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
         options = cast(Mapping[str, str], config.splits)
         candidate = candidate_as_given(evidence, options)
         splits = _splits_of(evidence, ChosenSplits(candidate))
+    splits = _with_preferred_masks(splits, preferred)
     for split, ids in splits.ids.items():
         if not ids:
             option = splits.options.get(split)
@@ -103,9 +113,29 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
     if not config.overlap:
         skips_missing_images = config.missing_image == "skip"
         problems.try_step(_check_disjoint, splits, skips_missing_images)
+        problems.try_step(
+            check_in_one_split, splits.ids, shared_images, f"the splits of {tree.root}"
+        )
     if config.folds is not None and not config.ratios:
         _check_folds(splits, config.folds, config, problems)
     return splits
+
+
+def _with_preferred_masks(splits: Splits, preferred: PreferredMasks) -> Splits:
+    """Returns splits without the images of which another export's mask counts."""
+    if not preferred.shared:
+        return splits
+    all_ids = preferred.find_others(splits.evidence.tree.images)
+    others = preferred.find_others(splits.used) | (all_ids - splits.used)
+    ids_by_split: dict[str, Sequence[str]] = {}
+    for split, ids in splits.ids.items():
+        ids_by_split[split] = [image_id for image_id in ids if image_id not in others]
+    return dataclasses.replace(
+        splits,
+        ids=ids_by_split,
+        notes=[*splits.notes, *preferred.note(others)],
+        not_preferred=frozenset(others),
+    )
 
 
 def _check_folds(splits: Splits, folds: int, config: VocSegConfig, problems: Problems) -> None:

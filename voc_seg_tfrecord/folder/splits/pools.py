@@ -85,14 +85,16 @@ def _divide_ids(division: Splits, pool: _Pool, config: VocSegConfig, rule: MaskR
     ids = division.ids[pool.split]
     left_out = division.left_out.get(pool.split, [])
     tree = division.evidence.tree
+    linked_ids = division.evidence.linked_ids
     if config.split_by == "stratified":
-        return divide_stratified(tree.labels, config, rule, pool.ratios, ids, left_out)
-    divided = divide_by_hash(ids, config, pool.ratios)
+        return divide_stratified(tree.labels, config, rule, pool.ratios, ids, left_out, linked_ids)
+    divided = divide_by_hash(ids, config, pool.ratios, linked_ids)
     for split, ids_of_split in divided.ids.items():
         if not ids_of_split:
             raise empty_split_error(tree.root, split, divided.sources[split])
     left_out_by_split = {}
-    for split, ids_of_split in divide_by_hash(left_out, config, pool.ratios).ids.items():
+    divided_left_out = divide_by_hash(left_out, config, pool.ratios, linked_ids)
+    for split, ids_of_split in divided_left_out.ids.items():
         if ids_of_split:
             left_out_by_split[split] = [*ids_of_split]
     return dataclasses.replace(divided, left_out=left_out_by_split)

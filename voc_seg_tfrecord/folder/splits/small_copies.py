@@ -17,18 +17,16 @@ from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.files.affixes import parts_at_token_ends
-from voc_seg_tfrecord.folder.splits.alike import difference, read_thumbnail
+from voc_seg_tfrecord.folder.splits.alike import (
+    MAX_DIFFERENCE_OF_COPIES,
+    difference,
+    read_thumbnail,
+)
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import pillow
 
 _MAX_COMPARED_IMAGES = 400
 _MAX_ORIGINALS_OF_NAME = 4
-_MAX_DIFFERENCE = 0.3
-"""Mean difference of two thumbnails of contrast 1.
-
-Measured on 60 photos: copies at 1/2 to 1/8 of the size differ by 0.04 in the median and 0.27 at
-most, unrelated photos by 0.95 in the median and 0.38 at least.
-"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +93,7 @@ def _is_copy(tree: VocTree, twin: _Twin) -> bool:
     thumbnail, original_thumbnail = read_thumbnail(image), read_thumbnail(original)
     if thumbnail is None or original_thumbnail is None:
         return False
-    return difference(thumbnail, original_thumbnail) < _MAX_DIFFERENCE
+    return difference(thumbnail, original_thumbnail) < MAX_DIFFERENCE_OF_COPIES
 
 
 def _read_sides(path: epath.Path) -> tuple[int, int] | None:

@@ -99,6 +99,17 @@ class Listing:
                 kept[path] = names
         return dataclasses.replace(self, files_by_folder=kept)
 
+    def within(self, folder: str) -> "Listing":
+        """Returns the listing with the files of one folder and of those below it alone.
+
+        All paths stay those below the root.
+        """
+        kept: dict[str, Sequence[str]] = {"": ()}
+        for path, names in self.files_by_folder.items():
+            if is_at_or_below(path, folder):
+                kept[path] = names
+        return dataclasses.replace(self, files_by_folder=kept)
+
     def below(self, folder: str = "", *, deep: bool = True) -> Iterator[str]:
         """Yields the names of the files below a folder, relative to it.
 

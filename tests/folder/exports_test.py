@@ -1,0 +1,515 @@
+"""Exports of several annotators in one folder are read as one set, or asked about."""
+
+import io
+import json
+import pathlib
+import re
+import shlex
+import shutil
+
+import numpy as np
+from PIL import Image
+import pytest
+from support import exports
+from support.building import build, files, from_tree
+from support.command_line import run_command
+from support.folders import examples_of, pasted, plan_of, proposed, refused, said_by
+
+from voc_seg_tfrecord.audit.check import check_plan
+from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
+from voc_seg_tfrecord.core.errors import ConfigError, ListError, VocSegError
+from voc_seg_tfrecord.core.grouping import link_groups
+
+CLASSES = {"background": (0, 0, 0), "apple": (250, 50, 83), "tree": (51, 221, 255)}
+NO_NAMES = {"class_names": None}
+FOLDERS_AND_IDS = {"anna": "ab", "ben": "cd", "cara": "ef"}
+
+
+def save_photo(root, name, photo=""):
+    """Saves a photo that differs by its name, or by the words that are given."""
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    exports.picture(photo or path.stem).resize((64, 48), Image.Resampling.NEAREST).save(path)
+
+
+def mask_of(image_id, shift=0):
+    """Returns class indices of an image, uint8 `[48, 64]`, moved by some columns."""
+    return np.roll(exports.truth(image_id).repeat(4, 0).repeat(4, 1), shift, 1)
+
+
+def put_list(root, ids, name="default"):
+    text = "".join(f"{image_id}\n" for image_id in ids)
+    exports.put(root, f"ImageSets/Segmentation/{name}.txt", text)
+
+
+def cvat(root, ids, *, classes=CLASSES, shift=0, photo=""):
+    """Writes CVAT's masks; values 0, 1, 2 are the classes in their order."""
+    lines = [f"{name}:{','.join(map(str, color))}::" for name, color in sorted(classes.items())]
+    exports.put(root, "labelmap.txt", "# label:color_rgb:parts:actions\n" + "\n".join(lines) + "\n")
+    put_list(root, ids)
+    for image_id in ids:
+        save_photo(root, f"JPEGImages/{image_id}.jpg", photo and photo + image_id)
+        mask = exports.rgb(mask_of(image_id, shift), classes)
+        (root / "SegmentationClass").mkdir(exist_ok=True)
+        mask.save(root / f"SegmentationClass/{image_id}.png")
+
+
+def gray(root, ids, *, names=tuple(CLASSES), shift=0):
+    """Writes gray masks as datumaro does, with labels of colors."""
+    lines = [f"{name}:{','.join(map(str, CLASSES[name]))}::\n" for name in names]
+    exports.put(root, "labelmap.txt", "".join(lines))
+    for image_id in ids:
+        save_photo(root, f"JPEGImages/{image_id}.jpg")
+        values = np.array([names.index(name) for name in CLASSES], np.uint8)
+        mask = values[mask_of(image_id, shift)]
+        exports.put_mask(root, f"SegmentationClass/{image_id}.png", mask)
+
+
+def labelme2voc(root, ids):
+    exports.put(root, "class_names.txt", "background\napple\ntree\n")
+    for image_id in ids:
+        save_photo(root, f"JPEGImages/{image_id}.jpg")
+        exports.put_mask(root, f"SegmentationClass/{image_id}.png", mask_of(image_id))
+
+
+def roboflow(root, ids, *, classes=("background", "apple", "tree")):
+    """Writes masks beside images, the last image in the folder of validation."""
+    for split, ids_of_split in (("train", ids[:-1]), ("valid", ids[-1:])):
+        lines = [f"{value}, {name}" for value, name in enumerate(classes)]
+        exports.put(root, f"{split}/_classes.csv", "\n".join(["Pixel Value, Class", *lines]))
+        for image_id in ids_of_split:
+            save_photo(root, f"{split}/{image_id}.jpg")
+            exports.put_mask(root, f"{split}/{image_id}_mask.png", mask_of(image_id))
+
+
+def nested(root, ids):
+    cvat(root / "task_7" / "export", ids)
+
+
+def box_of(image_id, shift=0):
+    left = 4 * (1 + sum(image_id.encode()) % 5) + shift
+    return [[left, 8], [left + 20, 8], [left + 20, 24], [left, 24]]
+
+
+def labelme(root, ids, *, label="apple", shift=0, photo=""):
+    for image_id in ids:
+        save_photo(root, f"{image_id}.jpg", photo and photo + image_id)
+        shape = {"label": label, "points": box_of(image_id, shift), "shape_type": "polygon"}
+        content = {"shapes": [shape], "imagePath": f"{image_id}.jpg", "imageData": None}
+        content |= {"imageHeight": 48, "imageWidth": 64}
+        exports.put(root, f"{image_id}.json", json.dumps(content))
+
+
+def cvat_xml(root, ids, *, labels=("apple", "tree"), shift=0):
+    names = "".join(f"<label><name>{name}</name></label>" for name in labels)
+    lines = [f"<annotations><meta><task><labels>{names}</labels></task></meta>"]
+    for image_id in ids:
+        save_photo(root, f"images/{image_id}.jpg")
+        points = ";".join(f"{x}.00,{y}.00" for x, y in box_of(image_id, shift))
+        polygon = f'<polygon label="{labels[0]}" points="{points}" z_order="0"/>'
+        lines.append(f'<image name="{image_id}.jpg" width="64" height="48">{polygon}</image>')
+    exports.put(root, "annotations.xml", "\n".join([*lines, "</annotations>"]))
+
+
+def put_all(root, write, folders_and_ids=FOLDERS_AND_IDS, **options):
+    for name, ids in folders_and_ids.items():
+        write(root / name, ids, **options)
+    return root
+
+
+def masks_of(root, **said):
+    """Returns the masks of a build by the path of the image, with the numbers of CLASSES."""
+    plan = plan_to_build(root, name="x", **said)
+    names = [*plan.config.built_class_names]
+    index = np.full(256, 255)
+    index[[names.index(name) for name in CLASSES if name in names]] = [
+        number for number, name in enumerate(CLASSES) if name in names
+    ]
+    found = examples_of(root, **said)
+    masks = {}
+    for name, example in found.items():
+        values = np.asarray(Image.open(io.BytesIO(example["segmentation_mask"])))
+        masks[name] = index[values]
+    return masks
+
+
+def check_masks(root, expected_ids, **said):
+    """Checks that the masks of a build are those of the images."""
+    masks = masks_of(root, **said)
+    assert len(masks) == len(expected_ids)
+    for name, mask in masks.items():
+        image_id = name.rpartition("/")[2].partition(".")[0]
+        np.testing.assert_array_equal(mask, mask_of(image_id), name)
+    return masks
+
+
+def splits_of(plan):
+    return {split: sorted(ids) for split, ids in plan.splits.items()}
+
+
+WRITERS = {
+    "cvat": cvat,
+    "gray": gray,
+    "labelme2voc": labelme2voc,
+    "roboflow": roboflow,
+    "nested": nested,
+}
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+def test_exports_with_class_files_that_agree_are_one_set(tmp_path, write, count):
+    folders = dict(list(FOLDERS_AND_IDS.items())[:count])
+    put_all(tmp_path, write, folders)
+    plan = plan_to_build(tmp_path, name="x")
+    assert {one.partition("/")[0] for ids in plan.splits.values() for one in ids} == {*folders}
+    check_masks(tmp_path, "".join(folders.values()))
+    assert not any("lass" in str(group.kind) for group in plan.unused)
+    if write is roboflow:
+        assert [len(ids) for ids in plan.splits.values()] == [count, count]
+
+
+def test_exports_in_a_folder_of_their_own_are_found(tmp_path):
+    put_all(tmp_path / "download" / "all", cvat)
+    exports.put(tmp_path, "download/README.md", "from CVAT")
+    plan = plan_to_build(tmp_path, name="x")
+    assert splits_of(plan) == {"train": ["anna/a", "anna/b", "ben/c", "ben/d", "cara/e", "cara/f"]}
+
+
+def test_an_export_that_has_more_classes_adds_them(tmp_path):
+    cvat(tmp_path / "anna", "ab", classes={**CLASSES, "zebra": (1, 2, 3)})
+    cvat(tmp_path / "ben", "cd")
+    names = plan_to_build(tmp_path, name="x").config.built_class_names
+    assert sorted(names) == ["apple", "background", "tree", "zebra"]
+    check_masks(tmp_path, "abcd")
+
+
+def test_each_export_is_divided_by_its_own_lists(tmp_path):
+    put_all(tmp_path, cvat, {"anna": "ab", "ben": "ab", "cara": "ef"}, photo="")
+    for name in ("anna", "ben"):
+        save_photo(tmp_path, f"{name}/JPEGImages/a.jpg", f"{name} a")
+        save_photo(tmp_path, f"{name}/JPEGImages/b.jpg", f"{name} b")
+        (tmp_path / name / "ImageSets/Segmentation/default.txt").unlink()
+    for name, (train, val) in {"anna": "ab", "ben": "ba"}.items():
+        put_list(tmp_path / name, train, "train")
+        put_list(tmp_path / name, val, "val")
+    assert splits_of(plan_to_build(tmp_path, name="x")) == {
+        "train": ["anna/a", "ben/b", "cara/e", "cara/f"],
+        "validation": ["anna/b", "ben/a"],
+    }
+
+
+def test_an_export_without_lists_beside_others_is_asked_about(tmp_path):
+    put_all(tmp_path, cvat, {"anna": "ab", "ben": "cd"})
+    (tmp_path / "ben/ImageSets/Segmentation/default.txt").unlink()
+    text = refused(tmp_path, "no list names those of ben", **NO_NAMES)
+    counts = [count for count, _ in proposed(text)]
+    assert counts == ["train 4", "train 2"]
+    for count, options in proposed(text):
+        plan = plan_of(tmp_path, **NO_NAMES, **said_by(shlex.join(pasted(options))))
+        assert f"train {len(plan.splits['train'])}" == count
+
+
+def test_labels_in_another_order_are_one_class_by_their_colors_and_never_by_their_values(tmp_path):
+    cvat(tmp_path / "anna", "ab", classes={**CLASSES, "aardvark": (9, 9, 9)})
+    cvat(tmp_path / "ben", "cd")
+    check_masks(tmp_path, "abcd")
+    gray(tmp_path / "cara", "ef", names=("tree", "background", "apple"))
+    put_list(tmp_path / "cara", "ef")
+    with pytest.raises(VocSegError, match=r"SegmentationClass/e\.png"):
+        from_tree(tmp_path)
+
+
+OTHER_CLASSES = {
+    "two colors": {**CLASSES, "apple": (9, 9, 9)},
+    "another spelling": {"Background": (0, 0, 0), "Apple": (250, 50, 83), "tree": (51, 221, 255)},
+}
+
+
+@pytest.mark.parametrize("classes", OTHER_CLASSES.values(), ids=OTHER_CLASSES)
+def test_a_class_of_two_colors_or_spellings_is_asked_about(tmp_path, classes):
+    cvat(tmp_path / "anna", "ab")
+    cvat(tmp_path / "ben", "cd", classes=classes)
+    text = refused(tmp_path, "name the classes of several exports, because", **NO_NAMES)
+    ((_, together),) = proposed(text)
+    check_masks(tmp_path, "abcd", **said_by(shlex.join(pasted(together))))
+    check_alone(text, {"anna": 2, "ben": 2})
+
+
+def test_a_value_that_means_two_classes_is_asked_about_and_never_one_of_them(tmp_path):
+    roboflow(tmp_path / "anna", "abc")
+    roboflow(tmp_path / "ben", "def", classes=("background", "tree", "apple"))
+    text = refused(tmp_path, "because 'tree' has the value 2 in .* and 1 in", **NO_NAMES)
+    assert not proposed(text)
+    check_alone(text, {"anna": 3, "ben": 3})
+
+
+def check_alone(text, count_by_export):
+    """Checks that a question says how each export is built alone, and that it can be."""
+    for name, count in count_by_export.items():
+        (words,) = re.findall(rf"^    {name} alone: (voc-seg-tfrecord build .*)", text, re.M)
+        folder = pasted(words)[2]
+        assert len(masks_of(pathlib.Path(folder))) == count
+
+
+def test_an_export_without_a_class_file_beside_others_is_refused(tmp_path):
+    put_all(tmp_path, roboflow, {"anna": "abc", "ben": "def"})
+    for path in tmp_path.glob("ben/*/_classes.csv"):
+        path.unlink()
+    text = refused(tmp_path, "no class file, and anna/train/_classes.csv", **NO_NAMES)
+    command = re.search(r"cp .*", text)[0]
+    source, target = shlex.split(command)[1:]
+    exports.put(tmp_path, f"{target}/_classes.csv", (tmp_path / source).read_bytes())
+    check_masks(tmp_path, "abcdef")
+
+
+def test_two_plain_sets_are_a_question_whose_parts_are_named_after_their_folders(tmp_path):
+    for name, ids in {"anna": "ab", "ben": "cd"}.items():
+        exports.put_pairs(tmp_path, ids, f"{name}/images/{{}}.jpg", f"{name}/masks/{{}}.png")
+    text = refused(tmp_path, "3 ways to read")
+    assert "part1" not in text
+    (*_, (_, together)) = proposed(text)
+    plan = plan_of(tmp_path, **said_by(together))
+    assert splits_of(plan) == {"train": ["anna/a", "anna/b", "ben/c", "ben/d"]}
+
+
+# Images that several annotators drew.
+
+
+def put_shared(root, write=cvat, ids="ab", shift=4):
+    """Writes exports of anna and ben; the images of both are the same, and ben's masks moved."""
+    write(root / "anna", ids)
+    write(root / "ben", f"{ids}z", shift=shift)
+    return root
+
+
+SHARED = {"cvat": cvat, "labelme": labelme, "cvat_xml": cvat_xml}
+
+
+@pytest.mark.parametrize("write", SHARED.values(), ids=SHARED)
+def test_images_that_two_drew_are_asked_about_and_taken_as_the_answer_says(tmp_path, write):
+    put_shared(tmp_path, write)
+    text = refused(tmp_path, "choose a mask for 2 images that several exports", **NO_NAMES)
+    counts = {command: count for count, command in proposed(text)}
+    assert [*counts] == ["--prefer anna", "--prefer ben", "--prefer none"]
+    for command, count in counts.items():
+        masks = masks_of(tmp_path, **said_by(command))
+        assert f"; {len(masks)} images" in count
+        kept = {name.partition("/")[0] for name in masks if not name.endswith("z.jpg")}
+        assert kept == ({"anna", "ben"} if "none" in command else {command.split()[1]})
+    taken = masks_of(tmp_path, prefer="ben")
+    both = masks_of(tmp_path, prefer="none")
+    assert all((both[name] == mask).all() for name, mask in taken.items())
+
+
+@pytest.mark.parametrize("command", ["check", "build"])
+def test_commands_ask_the_same_and_take_the_option(tmp_path, command):
+    root = put_shared(tmp_path / "set")
+    words = [command, root] + (["--name", "x", "--dry_run"] if command == "build" else [])
+    ended = run_command(*words)
+    assert ended.status != 0
+    assert "--prefer anna" in ended.text
+    ended = run_command(*words, "--prefer", "anna")
+    assert ended.status == 0
+    assert "The mask of anna counts, so 2 examples of others are left out" in " ".join(
+        ended.text.split()
+    )
+
+
+def test_same_files_under_other_names_are_one_image_and_other_photos_of_a_name_are_not(tmp_path):
+    cvat(tmp_path / "anna", "ab")
+    cvat(tmp_path / "ben", "ab", photo="another ", shift=4)
+    check = plan_to_build(tmp_path, name="x")
+    assert sum(map(len, check.splits.values())) == 4
+    (tmp_path / "ben/JPEGImages/b.jpg").write_bytes(
+        (tmp_path / "anna/JPEGImages/a.jpg").read_bytes()
+    )
+    refused(tmp_path, "1 image that several exports have, such as anna/a and ben/b", **NO_NAMES)
+
+
+def test_a_picture_that_was_saved_again_under_its_name_is_one_image(tmp_path):
+    put_shared(tmp_path)
+    for name in "ab":
+        path = tmp_path / f"ben/JPEGImages/{name}.jpg"
+        Image.open(path).save(path, quality=60)
+    refused(tmp_path, "2 images that several exports have", **NO_NAMES)
+
+
+def test_the_same_masks_are_no_question_but_for_ratios(tmp_path):
+    put_shared(tmp_path, shift=0)
+    cvat(tmp_path / "anna", "aby")
+    plan = plan_to_build(tmp_path, name="x")
+    assert "each is an example with its own mask" in describe(plan)
+    ratios = {"splits": {"train": 0.5, "validation": 0.5}, "group_by": "none"}
+    refused(tmp_path, "choose a mask", **NO_NAMES, **ratios)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("split_by", ["hash", "stratified"])
+def test_ratios_never_divide_the_masks_of_one_image(tmp_path, seed, split_by):
+    put_shared(tmp_path, ids="abcdef")
+    plan = plan_to_build(
+        tmp_path,
+        name="x",
+        prefer="none",
+        splits={"train": 0.5, "validation": 0.5},
+        group_by="none",
+        split_by=split_by,
+        seed=seed,
+    )
+    split_by_id = {one: split for split, ids in plan.splits.items() for one in ids}
+    assert len(split_by_id) == 13
+    assert all(split_by_id[f"anna/{name}"] == split_by_id[f"ben/{name}"] for name in "abcdef")
+
+
+def test_lists_that_divide_the_masks_of_one_image_stop_the_build(tmp_path):
+    put_shared(tmp_path)
+    for name, (train, val) in {"anna": "ab", "ben": "ba"}.items():
+        (tmp_path / name / "ImageSets/Segmentation/default.txt").unlink()
+        put_list(tmp_path / name, [train], "train")
+        put_list(tmp_path / name, [val], "val")
+    words = r"2 images in several splits, such as anna/a \(train\) and ben/a \(validation\)"
+    refused(tmp_path, words, ListError, **NO_NAMES, prefer="none")
+    plan = plan_of(tmp_path, **NO_NAMES, prefer="anna")
+    assert splits_of(plan) == {"train": ["anna/a"], "validation": ["anna/b"]}
+
+
+def test_a_preferred_mask_in_no_split_gives_way_to_one_in_a_split(tmp_path):
+    put_shared(tmp_path)
+    put_list(tmp_path / "anna", "a")
+    plan = plan_of(tmp_path, **NO_NAMES, prefer="anna")
+    assert splits_of(plan) == {"train": ["anna/a", "ben/b", "ben/z"]}
+
+
+def test_three_annotators_are_preferred_in_order(tmp_path):
+    cvat(tmp_path / "anna", "a")
+    cvat(tmp_path / "ben", "ab", shift=4)
+    cvat(tmp_path / "cara", "bc", shift=8)
+    text = refused(tmp_path, "choose a mask for 2 images", **NO_NAMES)
+    assert [command for _, command in proposed(text)] == [
+        "--prefer anna,ben",
+        "--prefer ben",
+        "--prefer cara,anna",
+        "--prefer none",
+    ]
+    plan = plan_of(tmp_path, **NO_NAMES, prefer="cara,anna")
+    assert splits_of(plan) == {"train": ["anna/a", "cara/b", "cara/c"]}
+
+
+@pytest.mark.parametrize(
+    ("prefer", "words"), [("bne", "did you mean 'ben'"), ("anna,anna", "each once")]
+)
+def test_a_preference_for_no_export_is_refused(tmp_path, prefer, words):
+    put_shared(tmp_path)
+    refused(tmp_path, words, ConfigError, **NO_NAMES, prefer=prefer)
+
+
+def test_a_preference_without_exports_is_refused(tmp_path):
+    cvat(tmp_path, "ab")
+    refused(tmp_path, "no such option", ConfigError, **NO_NAMES, prefer="anna")
+
+
+def test_spellings_of_two_annotators_are_asked_about(tmp_path):
+    labelme(tmp_path / "anna", "ab")
+    labelme(tmp_path / "ben", "cd", label="Apple")
+    text = refused(tmp_path, "which differ in spelling alone", **NO_NAMES)
+    (_, merged), (_, kept) = proposed(text)
+    assert len(plan_to_build(tmp_path, name="x", **said_by(merged)).config.built_class_names) == 2
+    assert len(plan_to_build(tmp_path, name="x", **said_by(kept)).config.built_class_names) == 3
+
+
+def test_check_says_how_far_annotators_agree_the_worst_first(tmp_path):
+    labelme(tmp_path / "anna", "abc")
+    for image_id, shift in zip("abc", (10, 0, 5), strict=True):
+        labelme(tmp_path / "ben", image_id, shift=shift)
+    report = check_plan(plan_to_build(tmp_path, name="x", prefer="anna"))
+    found = {finding.kind: finding for finding in report.findings}
+    by_image = [f for f in report.findings if f.kind == "drawn twice, with other masks"]
+    assert [finding.ids for finding in by_image] == [("anna/a", "ben/a"), ("anna/c", "ben/c")]
+    # Boxes of 21 x 17 pixels, of which ben's are 10 and 5 pixels to the right.
+    assert by_image[0].message.endswith(f"IoU {11 / 31:.2f} (apple {11 / 31:.2f})")
+    assert by_image[1].message.endswith(f"IoU {16 / 26:.2f} (apple {16 / 26:.2f})")
+    total = (11 + 21 + 16) / (31 + 21 + 26)
+    assert found["agreement of annotators"].message == (
+        f"anna and ben both drew 3 images: IoU {total:.2f} (apple {total:.2f})"
+    )
+    assert "same image, other mask" not in found
+    assert "image in no split" not in found
+
+
+def test_check_shows_the_agreement_before_the_question_is_answered(tmp_path):
+    root = put_shared(tmp_path / "set")
+    ended = run_command("check", root, "--html", tmp_path / "page.html")
+    assert ended.status == 1
+    assert "anna and ben both drew 2 images: IoU" in ended.output
+    assert "drawn twice, with other masks" in ended.output
+    assert "Drawn twice, with other masks" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prefer", ["ben", "none"])
+def test_verify_diff_and_tfds_read_exports_as_the_build_did(tmp_path, prefer):
+    root = put_shared(tmp_path / "set")
+    builder = from_tree(root, data_dir=tmp_path / "data", prefer=prefer)
+    words = ["--data_dir", tmp_path / "data"]
+    assert run_command("verify", "mine", "--source", root, *words).status == 0
+    ended = run_command("diff", "mine", f"{root}/", *words)
+    assert ended.status == 0
+    assert "added" not in ended.output.partition("unusable")[2]
+    config = plan_to_build(root, name="mine", prefer=prefer).config
+    assert files(build(tmp_path / "again", config, root)) == files(builder)
+
+
+def test_linked_ids_are_one_group_however_they_are_chained():
+    groups = {"a/1": "a", "b/1": "b", "c/1": "c", "d/1": "d"}
+    linked = [["c/1", "b/1"], ["b/1", "a/1"], ["x/1", "d/1"]]
+    assert link_groups(groups, linked) == {"a/1": "a", "b/1": "a", "c/1": "a", "d/1": "d"}
+
+
+# Real exports.
+
+
+def copy_real(real_data, root, **folders):
+    for name, export in folders.items():
+        shutil.copytree(real_data / "producers" / export, root / name)
+        (root / name / "PROVENANCE.txt").unlink(missing_ok=True)
+    return root
+
+
+def test_real_exports_of_cvat_with_other_colors_are_united_by_the_proposed_table(
+    real_data, tmp_path
+):
+    root = copy_real(
+        real_data, tmp_path / "set", anna="cvat_pascalvoc_1.1", ben="cvat_segmask_1.1/with_images"
+    )
+    refused(root, "choose a mask for 3 images", **NO_NAMES)
+    text = refused(root, "name the classes of several exports, because", prefer="anna", **NO_NAMES)
+    table = said_by(shlex.join(pasted(proposed(text)[0][1])))
+    table.pop("prefer", None)
+    plan = plan_to_build(root, name="x", prefer="anna", **table)
+    assert sorted(plan.config.built_class_names) == ["apple", "background", "person", "tree"]
+    findings = check_plan(plan).findings
+    (agreement,) = [f.message for f in findings if f.kind == "agreement of annotators"]
+    assert re.search(r"both drew \d images: IoU 1.00", agreement)
+
+
+REAL_EXPORTS = {
+    "labelme": (
+        {"one": "labelme_new/semantic", "two": "labelme_old/semantic"},
+        "choose a mask for 1 image that several exports have",
+    ),
+    "roboflow": (
+        {"one": "roboflow_semantic/kainat", "two": "roboflow_semantic/dhcn"},
+        "the value 1 is 'Car' in one/train/_classes.csv and 'cabinet' in two",
+    ),
+    "cvat": (
+        {"one": "cvat_real_kirchner", "two": "cvat_segmask_1.1/with_images"},
+        "the color 250,50,83 is 'tool' in one/labelmap.txt and 'apple' in two/labelmap.txt",
+    ),
+}
+
+
+@pytest.mark.parametrize(("folders", "words"), REAL_EXPORTS.values(), ids=REAL_EXPORTS)
+def test_real_exports_that_differ_are_asked_about(real_data, tmp_path, folders, words):
+    root = copy_real(real_data, tmp_path / "set", **folders)
+    refused(root, words, **NO_NAMES)
