@@ -7,6 +7,7 @@ import pytest
 from support import shared_pictures
 from support.pictures import draw_scene, encode_again
 
+from voc_seg_tfrecord.audit import leak_parts
 from voc_seg_tfrecord.commands import cli
 
 pytest.importorskip("cv2", reason="keypoints need OpenCV, of the extra leaks")
@@ -114,3 +115,29 @@ def test_an_index_of_an_index_without_keypoints_is_refused(built, tmp_path, caps
     again = str(tmp_path / "again.jsonl")
     assert cli.main(["leaks", index, "--write_index", again, "--parts"]) == 2
     assert f"no keypoints of the images in {index}" in capsys.readouterr().err
+
+
+def test_of_a_film_the_best_pairs_of_each_frame_are_listed_and_the_others_counted(tmp_path, capsys):
+    scene = draw_scene(40)
+    frames = {f"frame_{n}": scene[:, 12 * n : 12 * n + 260] for n in range(16)}
+    film = shared_pictures.build(
+        tmp_path,
+        "film",
+        {name: pixels for name, pixels in frames.items() if int(name[6:]) % 2},
+        {name: pixels for name, pixels in frames.items() if int(name[6:]) % 2 == 0},
+    )
+    words = ["leaks", f"{film.data_path}@train", f"{film.data_path}@validation", "--parts"]
+    capsys.readouterr()
+    cli.main([*words, "--json"])
+    (overlap,) = json.loads(capsys.readouterr().out)["compared"]
+    listed = [(row["first_id"], row["second_id"]) for row in overlap["parts"]]
+    assert 0 < len(listed) <= 3 * 16
+    assert overlap["unlisted_parts"] > 0
+    cli.main(words)
+    count = overlap["unlisted_parts"]
+    assert f"beside the best 3 of each image, at least {count} more pair" in capsys.readouterr().out
+
+
+def test_the_pixels_of_the_best_pairs_are_compared(built, monkeypatch, capsys):
+    monkeypatch.setattr(leak_parts, "MAX_CONFIRMED_PAIRS", 1)
+    assert {confirmed for *_, confirmed in find(capsys, *built)} == {None, True}

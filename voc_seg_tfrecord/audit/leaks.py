@@ -58,7 +58,8 @@ NOT_DECODED = "cannot be decoded"
 MAX_CONFIRMED_PAIRS = 2000
 """Pairs of the same picture or neighbors of two sides whose pixels are compared.
 
-A pair takes about 20 ms beyond decoding its images.
+As many pairs that share a part are compared, too. A pair takes about 20 ms beyond decoding its
+images.
 """
 
 
@@ -145,7 +146,8 @@ class PartPair:
       second_id: the image of the second side.
       agreements: number of keypoints that agree on the transformation.
       transformation: how the part was mirrored or rotated, as in `SimilarPair`.
-      is_confirmed: whether the pixels of the part agree; None if the image files are missing.
+      is_confirmed: whether the pixels of the part agree; None if they are not compared, because
+        image files are missing or 2,000 pairs of the two sides have more agreements.
       similarity: carries the second image onto the first.
     """
 
@@ -173,7 +175,8 @@ class Overlap:
       similar_pairs: each image with the most similar image of the other side, if both show the same
         picture or neighbors in different files; the most similar first.
       part_pairs: images that share a part and are in no pair above, the one with most agreements
-        first; empty unless shared parts were searched for.
+        first: the best 3 pairs of each image; empty unless shared parts were searched for.
+      unlisted_part_pairs: number of further pairs that share a part, at least.
     """
 
     first: Side
@@ -184,6 +187,7 @@ class Overlap:
     example_ids: tuple[str, ...]
     similar_pairs: tuple[SimilarPair, ...] = ()
     part_pairs: tuple[PartPair, ...] = ()
+    unlisted_part_pairs: int = 0
 
     def __repr__(self) -> str:
         examples = counted(self.example_count, "example")

@@ -194,7 +194,7 @@ def _find_overlaps(args: argparse.Namespace) -> "list[Overlap]":
     _check_compared(compared, args)
     if not args.parts:
         return compared
-    return [leak_parts.add_shared_parts(overlap) for overlap in compared]
+    return [leak_parts.add_shared_parts(overlap, progress=True) for overlap in compared]
 
 
 def _sides_to_compare(name: str, args: argparse.Namespace) -> "list[Side]":
@@ -400,6 +400,7 @@ def _as_dict(overlap: "Overlap") -> dict[str, Any]:
         "unlike": list(overlap.differing_ids),
         "pictures": [dataclasses.asdict(pair) for pair in overlap.similar_pairs],
         "parts": [_part_as_dict(pair) for pair in overlap.part_pairs],
+        "unlisted_parts": overlap.unlisted_part_pairs,
     }
 
 
@@ -435,6 +436,9 @@ def _print(overlap: "Overlap") -> None:
         "of the same picture or neighbors", overlap, near_duplicates.SAME_PICTURE_OR_NEIGHBOR
     )
     _print_pairs("with a shared part", [_describe_part(pair) for pair in overlap.part_pairs])
+    if overlap.unlisted_part_pairs:
+        count = counted(overlap.unlisted_part_pairs, "more pair")
+        print(f"    beside the best 3 of each image, at least {count} of parts")
     verdict = "  <- LEAK" if overlap.is_leak else ""
     print(f"  {overlap.example_count} examples of the second are in the first{verdict}")
 

@@ -104,6 +104,17 @@ class Keypoints:
     signs: np.ndarray
     exists: np.ndarray
 
+    def take(self, image: int, numbers: np.ndarray) -> "Keypoints":
+        """Returns some keypoints of an image, by their numbers, `[M]` each."""
+        return Keypoints(
+            self.x[image][numbers],
+            self.y[image][numbers],
+            self.log_size[image][numbers],
+            self.direction[image][numbers],
+            self.signs[image][numbers],
+            self.exists[image][numbers],
+        )
+
 
 def is_available() -> bool:
     """Returns whether OpenCV is installed, which finds keypoints."""
@@ -132,6 +143,11 @@ def describe(gray: np.ndarray) -> np.ndarray:
 
 
 def _scale(gray: np.ndarray) -> np.ndarray:
+    """Returns the image with a long side of `IMAGE_SIDE_PX`, uint8 `[H, W]`.
+
+    By OpenCV, though `pixel_confirmation` scales by Pillow, whose pixels differ a little: keypoints
+    in index files have to stay what they are, and pixels are compared without OpenCV as well.
+    """
     import cv2
 
     height, width = gray.shape

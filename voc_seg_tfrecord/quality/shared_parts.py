@@ -3,27 +3,20 @@
 Two images share a part if enough of their keypoints agree, and one similarity (a scaling, turn,
 shift and mirroring) carries all of them from one image onto the other:
 
-1. Each keypoint has 20 keys, each made of half of its 47 signs. Keypoints that share a key are
-   compared. A mirrored image has some signs inverted, so the second images are looked up twice.
-2. Two images become a candidate if at most 6 signs of two such keypoints differ. All keypoints of
-   both are compared: two agree if at most 10 of 47 signs differ.
+1. `part_candidates` proposes pairs of images that have close keypoints, at most a few per image.
+2. All keypoints of both are compared: two agree if at most 10 of 47 signs differ. A mirrored image
+   has some signs inverted, so they are compared twice.
 3. A similarity is sought that at least three agreements follow, in position, size and direction.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
-import itertools
 
 import numpy as np
 
-from voc_seg_tfrecord.core.ranges import concatenate_ranges
-from voc_seg_tfrecord.quality.keypoints import (
-    KEYPOINTS_PER_IMAGE,
-    MIRRORED_SIGNS,
-    SIGN_BITS,
-    Keypoints,
-    unpack,
-)
+from voc_seg_tfrecord.quality import part_candidates
+from voc_seg_tfrecord.quality.keypoints import MIRRORED_SIGNS, SIGN_BITS, Keypoints, unpack
+from voc_seg_tfrecord.quality.part_candidates import CandidatePairs
 from voc_seg_tfrecord.quality.similarity import Similarity, fit_similarity
 
 MIN_AGREEMENTS = 4
@@ -32,13 +25,12 @@ MIN_AGREEMENTS = 4
 MIN_AGREEMENTS_TO_CONFIRM = 3
 """So many agreements are a shared part if the pixels confirm it."""
 
+MAX_PARTS_PER_IMAGE = 3
+"""How many shared parts of an image `keep_best` keeps, beside those that other images keep."""
+
 _MAX_DIFFERENT_SIGNS = 10  # of 47, of two keypoints that agree
-_MAX_DIFFERENT_SIGNS_OF_CANDIDATES = 6  # of two keypoints that make a candidate
-
-
-_BLOCKS = 6  # the signs are dealt into so many blocks; a key is three of them
-_MAX_PAIRS_PER_KEY = 4096  # a key that more pairs share is no evidence: it is common in images
 _MAX_CANDIDATES_AT_ONCE = 4096  # their sign differences take 19 MB
+_MAX_COMPARED_AGREEMENTS = 32  # of two images; textures and grids have hundreds
 
 # How far an agreement may be off from where the similarity puts it.
 _MAX_SHIFT = 0.03  # of the long side
@@ -46,6 +38,17 @@ _MAX_LOG_SCALE = 0.35
 _MAX_TURN_RADIANS = np.deg2rad(18)
 _MAX_EXAMINED_SIMILARITIES = 8  # of two images
 _MIN_DISTANCE = 0.03  # of the long side; nearer keypoints are one piece of evidence
+
+CONSTANTS: Mapping[str, float] = {
+    "min_agreements": MIN_AGREEMENTS,
+    "min_agreements_to_confirm": MIN_AGREEMENTS_TO_CONFIRM,
+    "max_parts_per_image": MAX_PARTS_PER_IMAGE,
+    "max_different_signs": _MAX_DIFFERENT_SIGNS,
+    "max_different_signs_of_candidates": part_candidates.MAX_DIFFERENT_SIGNS,
+    "max_candidates_per_image": part_candidates.MAX_CANDIDATES_PER_IMAGE,
+    "compared_neighbors": part_candidates.COMPARED_NEIGHBORS,
+}
+"""What it depends on which parts are found, for files that state them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,108 +89,78 @@ class _Agreements:
     is_mirrored: bool
 
 
-def find_between(first: np.ndarray, second: np.ndarray) -> Iterator[SharedPart]:
-    """Yields the pairs of images, one of each set, that share a part.
+def find_between(
+    first: np.ndarray, second: np.ndarray, *, progress: bool = False
+) -> Iterator[SharedPart]:
+    """Yields pairs of images, one of each set, that share a part.
+
+    An image that shares a part with very many others, such as a frame of a film, comes with a few
+    of them; see `part_candidates`.
 
     Args:
       first: packed keypoints of N images, uint8 `[N, 24, 9]`; see `keypoints.describe`.
       second: packed keypoints of M images, uint8 `[M, 24, 9]`.
+      progress: whether to show a progress bar.
 
     Yields:
       Pairs of at least `MIN_AGREEMENTS_TO_CONFIRM` agreements, in ascending order.
     """
     first_keypoints = unpack(first)
     second_keypoints = unpack(second)
-    candidates = _candidates(first_keypoints, second_keypoints)
-    for start in range(0, len(candidates), _MAX_CANDIDATES_AT_ONCE):
-        pairs = candidates[start : start + _MAX_CANDIDATES_AT_ONCE]
-        yield from _examine(first_keypoints, second_keypoints, pairs)
+    candidates = part_candidates.propose_pairs(first_keypoints, second_keypoints, progress=progress)
+    yield from _examine_all(first_keypoints, second_keypoints, candidates)
 
 
-def _candidates(first: Keypoints, second: Keypoints) -> np.ndarray:
-    """Returns pairs of images that may share a part, ascending, int64 `[K, 2]`."""
-    second_count = len(second.signs)
-    codes = [
-        _pair_images_by_keys(first.signs, first.exists, signs, second.exists)
-        for signs in (second.signs, second.signs ^ np.uint64(MIRRORED_SIGNS))
-    ]
-    pairs = np.unique(np.concatenate(codes))
-    return np.stack(np.divmod(pairs, max(1, second_count)), axis=1)
+def find_within(packed: np.ndarray) -> Iterator[SharedPart]:
+    """Yields pairs of images of one set that share a part; see `find_between`.
 
-
-def _pair_images_by_keys(
-    first_signs: np.ndarray,
-    first_exists: np.ndarray,
-    second_signs: np.ndarray,
-    second_exists: np.ndarray,
-) -> np.ndarray:
-    """Returns the candidates as numbers `first * len(second) + second`, ascending, int64 `[K]`."""
-    first_numbers = np.flatnonzero(first_exists)
-    second_numbers = np.flatnonzero(second_exists)
-    first_signs = first_signs.ravel()[first_numbers]
-    second_signs = second_signs.ravel()[second_numbers]
-    image_pairs = []
-    for selection in _key_selections():
-        rows, columns = _pairs_of_equal_values(first_signs & selection, second_signs & selection)
-        differing = np.bitwise_count(first_signs[rows] ^ second_signs[columns])
-        is_close = differing <= _MAX_DIFFERENT_SIGNS_OF_CANDIDATES
-        first_images = first_numbers[rows[is_close]] // KEYPOINTS_PER_IMAGE
-        second_images = second_numbers[columns[is_close]] // KEYPOINTS_PER_IMAGE
-        image_pairs.append(np.unique(first_images * len(second_exists) + second_images))
-    return np.unique(np.concatenate(image_pairs))
-
-
-def _key_selections() -> list[np.uint64]:
-    """Returns the bits that each of the 20 keys takes: three of six interleaved blocks.
-
-    Keypoints that differ in at most three signs share one key at least.
+    Args:
+      packed: packed keypoints of N images, uint8 `[N, 24, 9]`.
     """
-    blocks = [0] * _BLOCKS
-    for bit in range(SIGN_BITS):
-        blocks[bit % _BLOCKS] |= 1 << bit
-    return [
-        np.uint64(blocks[a] | blocks[b] | blocks[c])
-        for a, b, c in itertools.combinations(range(_BLOCKS), 3)
-    ]
+    keypoints = unpack(packed)
+    candidates = part_candidates.propose_pairs(keypoints, keypoints, is_one_set=True)
+    yield from _examine_all(keypoints, keypoints, candidates)
 
 
-def _pairs_of_equal_values(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns i and j of all pairs with `first[i] == second[j]`.
+def keep_best(parts: Sequence[SharedPart]) -> list[SharedPart]:
+    """Returns the shared parts that are among the best ones of either of their images.
 
-    Values with more than `_MAX_PAIRS_PER_KEY` pairs are left out. Example: `[5, 7, 5]` and `[5]`
-    give `[0, 2]` and `[0, 0]`.
+    In a film, nearly all frames share parts with each other. So only `MAX_PARTS_PER_IMAGE` of each
+    image are kept, those of most agreements, and those that other images keep.
     """
-    first_order = np.argsort(first, kind="stable")
-    second_order = np.argsort(second, kind="stable")
-    values, first_starts, first_counts = np.unique(
-        first[first_order], return_index=True, return_counts=True
+    is_kept = part_candidates.is_among_best(
+        np.array([part.first for part in parts], np.int64),
+        np.array([part.second for part in parts], np.int64),
+        np.array([part.agreements for part in parts], np.int64),
+        MAX_PARTS_PER_IMAGE,
     )
-    second_sorted = second[second_order]
-    second_starts = np.searchsorted(second_sorted, values, "left")
-    second_counts = np.searchsorted(second_sorted, values, "right") - second_starts
-    pair_counts = first_counts * second_counts
-    chosen = np.flatnonzero((pair_counts > 0) & (pair_counts <= _MAX_PAIRS_PER_KEY))
+    return [part for part, is_one_kept in zip(parts, is_kept.tolist(), strict=True) if is_one_kept]
 
-    # Pair number p of a value is its first index p // n and its second index p % n.
-    pair_counts = pair_counts[chosen]
-    value_of_pair = np.repeat(chosen, pair_counts)
-    number_within = concatenate_ranges(0, pair_counts)
-    down, across = np.divmod(number_within, second_counts[value_of_pair])
-    first_indices = first_order[first_starts[value_of_pair] + down]
-    second_indices = second_order[second_starts[value_of_pair] + across]
-    return first_indices, second_indices
+
+def _examine_all(
+    first: Keypoints, second: Keypoints, candidates: CandidatePairs
+) -> Iterator[SharedPart]:
+    """Yields those of the candidates that share a part."""
+    pairs = np.stack([candidates.first, candidates.second], axis=1)
+    for start in range(0, len(pairs), _MAX_CANDIDATES_AT_ONCE):
+        yield from _examine(first, second, pairs[start : start + _MAX_CANDIDATES_AT_ONCE])
 
 
 def _examine(first: Keypoints, second: Keypoints, pairs: np.ndarray) -> Iterator[SharedPart]:
     """Yields those of some image pairs, int64 `[K, 2]`, that share a part."""
-    agree_upright = _find_agreements(first, second, pairs, is_mirrored=False)
-    agree_mirrored = _find_agreements(first, second, pairs, is_mirrored=True)
+    differing = {
+        is_mirrored: _count_differing_signs(first, second, pairs, is_mirrored=is_mirrored)
+        for is_mirrored in (False, True)
+    }
     for number, (first_image, second_image) in enumerate(pairs.tolist()):
         fits = []
-        for is_mirrored, agree in ((False, agree_upright[number]), (True, agree_mirrored[number])):
-            if np.count_nonzero(agree) >= MIN_AGREEMENTS_TO_CONFIRM:
+        for is_mirrored, differing_signs in differing.items():
+            of_first, of_second = _find_agreements(differing_signs[number])
+            if len(of_first) >= MIN_AGREEMENTS_TO_CONFIRM:
                 agreements = _read_agreements(
-                    first, first_image, second, second_image, agree, is_mirrored=is_mirrored
+                    first.take(first_image, of_first),
+                    second.take(second_image, of_second),
+                    is_mirrored=is_mirrored,
                 )
                 fits += _find_fits(agreements)
         if fits:
@@ -195,42 +168,52 @@ def _examine(first: Keypoints, second: Keypoints, pairs: np.ndarray) -> Iterator
             yield SharedPart(first_image, second_image, best_fit.count, best_fit.similarity)
 
 
-def _find_agreements(
+def _count_differing_signs(
     first: Keypoints, second: Keypoints, pairs: np.ndarray, *, is_mirrored: bool
 ) -> np.ndarray:
-    """Returns which keypoints of each image pair agree, bool `[K, 24, 24]`."""
+    """Returns how many signs of the keypoints of each image pair differ, uint8 `[K, 24, 24]`.
+
+    Where an image has fewer keypoints, all signs differ.
+    """
     first_images, second_images = pairs[:, 0], pairs[:, 1]
     inverted = np.uint64(MIRRORED_SIGNS if is_mirrored else 0)
     first_signs = first.signs[first_images][:, :, np.newaxis]
     second_signs = second.signs[second_images][:, np.newaxis, :] ^ inverted
-    agree = np.bitwise_count(first_signs ^ second_signs) <= _MAX_DIFFERENT_SIGNS
-    agree &= first.exists[first_images][:, :, np.newaxis]
-    agree &= second.exists[second_images][:, np.newaxis, :]
-    return agree
+    differing = np.bitwise_count(first_signs ^ second_signs)
+    differing[~first.exists[first_images]] = SIGN_BITS
+    differing.swapaxes(1, 2)[~second.exists[second_images]] = SIGN_BITS
+    return differing
 
 
-def _read_agreements(
-    first: Keypoints,
-    first_image: int,
-    second: Keypoints,
-    second_image: int,
-    agree: np.ndarray,
-    *,
-    is_mirrored: bool,
-) -> _Agreements:
-    """Returns the keypoints of two images that agree, from bool `[24, 24]`."""
-    of_first, of_second = np.nonzero(agree)
-    first_points = first.x[first_image] + 1j * first.y[first_image]
-    second_points = second.x[second_image] + 1j * second.y[second_image]
-    second_directions = second.direction[second_image]
+def _find_agreements(differing_signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns which keypoints of two images agree, of very many those that are nearest.
+
+    Args:
+      differing_signs: of each two keypoints, uint8 `[24, 24]`.
+
+    Returns:
+      The number of the keypoint in each image, int64 `[M]`.
+    """
+    of_first, of_second = np.nonzero(differing_signs <= _MAX_DIFFERENT_SIGNS)
+    if len(of_first) <= _MAX_COMPARED_AGREEMENTS:
+        return of_first, of_second
+    nearest_first = np.argsort(differing_signs[of_first, of_second], kind="stable")
+    nearest = nearest_first[:_MAX_COMPARED_AGREEMENTS]
+    return of_first[nearest], of_second[nearest]
+
+
+def _read_agreements(first: Keypoints, second: Keypoints, *, is_mirrored: bool) -> _Agreements:
+    """Returns the agreements of the n-th keypoints of two images, `[M]` each."""
+    second_points = second.x + 1j * second.y
+    second_directions = second.direction
     if is_mirrored:
         second_points = np.conj(second_points)
         second_directions = -second_directions
     return _Agreements(
-        first_points=first_points[of_first],
-        second_points=second_points[of_second],
-        log_scales=first.log_size[first_image][of_first] - second.log_size[second_image][of_second],
-        turns=first.direction[first_image][of_first] - second_directions[of_second],
+        first_points=first.x + 1j * first.y,
+        second_points=second_points,
+        log_scales=first.log_size - second.log_size,
+        turns=first.direction - second_directions,
         is_mirrored=is_mirrored,
     )
 

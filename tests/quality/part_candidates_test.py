@@ -1,0 +1,101 @@
+"""Which pairs of images are proposed, from drawn keypoints of which some are planted copies."""
+
+import numpy as np
+import pytest
+
+from voc_seg_tfrecord.quality import part_candidates, shared_parts
+from voc_seg_tfrecord.quality.keypoints import (
+    BYTES_PER_KEYPOINT,
+    KEYPOINTS_PER_IMAGE,
+    SIGN_BITS,
+    unpack,
+)
+from voc_seg_tfrecord.quality.similarity import Similarity
+
+PLANTED = 6
+"""How many keypoints a copy shares with its image."""
+
+
+def draw(rng, images):
+    """Returns packed keypoints that have nothing in common, uint8 `[N, 24, 9]`."""
+    size = (images, KEYPOINTS_PER_IMAGE, BYTES_PER_KEYPOINT)
+    return rng.integers(0, 256, size, np.uint8)
+
+
+def plant(rng, originals, copies, flipped_signs):
+    """Gives copies some keypoints of the originals, with so many signs inverted in each."""
+    planted = originals[:, -PLANTED:].copy()
+    for keypoint in planted.reshape(-1, BYTES_PER_KEYPOINT):
+        for bit in rng.permutation(SIGN_BITS)[:flipped_signs].tolist():
+            keypoint[bit // 8] ^= 1 << bit % 8
+    copies[:, -PLANTED:] = planted
+
+
+WHOLE = Similarity(False, 1, 0, 0, 0)
+
+
+def pairs_of(parts):
+    return [(part.first, part.second) for part in parts]
+
+
+@pytest.mark.parametrize("flipped_signs", [0, 2, 4])
+@pytest.mark.parametrize(("first_images", "second_images"), [(2048, 65536), (7, 65536), (50, 33)])
+def test_planted_copies_are_found_and_nothing_else_whatever_the_size_of_the_blocks(
+    flipped_signs, first_images, second_images, monkeypatch
+):
+    monkeypatch.setattr(part_candidates, "_MAX_FIRST_IMAGES", first_images)
+    monkeypatch.setattr(part_candidates, "_MAX_SECOND_IMAGES", second_images)
+    rng = np.random.default_rng(flipped_signs)
+    first, second = draw(rng, 60), draw(rng, 80)
+    plant(rng, first[::2], second[10:40], flipped_signs)
+    expected = [(2 * number, 10 + number) for number in range(30)]
+    assert pairs_of(shared_parts.find_between(first, second)) == expected
+
+
+def test_a_keypoint_that_all_images_have_hides_no_copy():
+    """Round dark spots have nearly equal signs in any image."""
+    rng = np.random.default_rng(0)
+    first, second = draw(rng, 200), draw(rng, 200)
+    for images in (first, second):
+        signs = images[:, :8, :6].copy()
+        signs[...] = 0x55
+        noise = rng.random((*signs.shape[:2], 48)) < 0.1
+        images[:, :8, :6] = signs ^ np.packbits(noise, axis=-1)
+    plant(rng, first[::10], second[::10], 2)
+    found = pairs_of(shared_parts.find_between(first, second))
+    planted = {(number, number) for number in range(0, 200, 10)}
+    assert planted <= set(found)
+
+
+def test_each_pair_of_one_set_comes_once():
+    rng = np.random.default_rng(1)
+    images = draw(rng, 50)
+    plant(rng, images[:5], images[20:25], 2)
+    assert pairs_of(shared_parts.find_within(images)) == [(n, 20 + n) for n in range(5)]
+
+
+def test_a_film_has_a_few_candidates_for_each_frame():
+    rng = np.random.default_rng(2)
+    frame = draw(rng, 1)
+    film = np.repeat(frame, 300, axis=0)
+    film[..., :6] ^= np.packbits(rng.random((*film.shape[:2], 48)) < 0.02, axis=-1)
+    keypoints = unpack(film)
+    pairs = part_candidates.propose_pairs(keypoints, keypoints)
+    of_first = np.bincount(pairs.first, minlength=300)
+    assert of_first.min() >= part_candidates.MAX_CANDIDATES_PER_IMAGE
+    assert len(pairs) <= 2 * 300 * part_candidates.MAX_CANDIDATES_PER_IMAGE
+
+
+def test_of_many_parts_of_an_image_the_best_are_kept_and_those_of_other_images():
+    """An image and its tiles: each tile has the image as its best."""
+    tiles = [shared_parts.SharedPart(0, number, 9 - number, WHOLE) for number in range(6)]
+    frames = [
+        shared_parts.SharedPart(first, second, 20 - abs(first - second), WHOLE)
+        for first in range(10, 20)
+        for second in range(10, 20)
+    ]
+    kept = shared_parts.keep_best([*tiles, *frames])
+    assert kept[:6] == tiles
+    assert {(n, n) for n in range(10, 20)} <= set(pairs_of(kept))
+    assert len(kept) < 6 + 6 * 10
+    assert shared_parts.keep_best([]) == []
