@@ -1,5 +1,6 @@
 """Shared parts that `leaks --parts` finds in datasets and indexes of drawn scenes."""
 
+import copy
 import json
 import sys
 
@@ -7,8 +8,9 @@ import pytest
 from support import shared_pictures
 from support.pictures import draw_scene, encode_again
 
-from voc_seg_tfrecord.audit import leak_parts
+from voc_seg_tfrecord.audit import leak_certificate, leak_parts
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.formats.pillow_changes import CHANGES, CROPS
 
 pytest.importorskip("cv2", reason="keypoints need OpenCV, of the extra leaks")
 
@@ -89,10 +91,63 @@ def test_images_without_keypoints_are_refused(is_index, built, tmp_path, capsys)
     assert "write the index again with --parts" in error
 
 
-def test_parts_and_a_certificate_are_refused_together(built, tmp_path, capsys):
-    certificate = str(tmp_path / "leaks.json")
-    assert cli.main(["leaks", *built, "--parts", "--certificate", certificate]) == 2
-    assert "a certificate is about whole pictures" in capsys.readouterr().err
+@pytest.fixture(scope="module")
+def certificate(built, tmp_path_factory):
+    file = tmp_path_factory.mktemp("certificate") / "parts.json"
+    cli.main(["leaks", *built, "--parts", "--certificate", str(file)])
+    return file
+
+
+def test_a_certificate_states_parts_and_how_many_crops_are_found(certificate):
+    stated = json.loads(certificate.read_text())
+    assert stated["parts"] is True
+    assert "2 shared part" in stated["result"]
+    (pair,) = (pair for pair in stated["pairs"] if pair["second_id"] == "cropped")
+    assert (pair["first_id"], pair["level"], pair["transformation"], pair["is_confirmed"]) == (
+        "scene_1",
+        "shared part",
+        "mirrored",
+        True,
+    )
+    assert stated["constants"]["min_agreements"] == 4
+    assert stated["versions"]["opencv"]
+    assert "quarters and smaller parts" in " ".join(stated["not_claimed"])
+    found = {row["change"]: row["found"] for row in stated["self_test"]["changes"]}
+    assert len(found) == len(CHANGES) + len(CROPS)
+    assert min(found.values()) >= stated["self_test"]["images"] - 2
+
+
+def test_a_certificate_with_parts_is_repeated_without_saying_so_again(built, certificate, capsys):
+    assert cli.main(["leaks", *built, "--verify_certificate", str(certificate)]) == 0
+    assert f"{certificate}: repeated" in capsys.readouterr().out
+
+
+def test_parts_are_not_sought_for_a_certificate_without_them(built, tmp_path, capsys):
+    file = str(tmp_path / "leaks.json")
+    cli.main(["leaks", *built, "--certificate", file])
+    stated = json.loads((tmp_path / "leaks.json").read_text())
+    assert "opencv" not in stated["versions"]
+    assert cli.main(["leaks", *built, "--verify_certificate", file, "--parts"]) == 2
+    assert "parts were not sought" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "contradicts"),
+    [
+        ({"agreements": 99}, False),
+        ({"transformation": "rotated by 41 degrees"}, False),
+        ({"is_confirmed": False}, False),
+        ({"second_id": "another"}, True),
+        ({"level": "same bytes", "different_bits": 0}, True),
+    ],
+)
+def test_a_changed_part_is_named(change, contradicts, certificate):
+    stated = json.loads(certificate.read_text())
+    changed = copy.deepcopy(stated)
+    changed["pairs"][-1].update(change)
+    repetition = leak_certificate.compare_certificates(stated, changed)
+    assert bool(repetition.contradictions) == contradicts
+    assert bool(repetition.notes) != contradicts
 
 
 def test_without_opencv_one_line_says_how_to_get_it(built, monkeypatch, capsys):

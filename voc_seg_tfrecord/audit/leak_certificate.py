@@ -14,28 +14,35 @@ from typing import Any
 
 from voc_seg_tfrecord.audit.leak_index import make_index
 from voc_seg_tfrecord.audit.leak_self_test import run_self_test
-from voc_seg_tfrecord.audit.leaks import Overlap, Side
+from voc_seg_tfrecord.audit.leaks import Overlap, PartPair, Side
 from voc_seg_tfrecord.core.errors import ListError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.package_versions import all_versions
 from voc_seg_tfrecord.formats import picture_signs
-from voc_seg_tfrecord.quality import near_duplicates
+from voc_seg_tfrecord.quality import keypoints, near_duplicates, shared_parts
 
 FORMAT = "voc_seg_tfrecord leak certificate 1"
 
 SAME_BYTES = "same bytes"
 """The level of a pair of images that are one file."""
 
+SHARED_PART = "shared part"
+"""The level of a pair of images that share a part, such as a crop."""
+
+_PARTS_NOT_SOUGHT = "crops, parts, mosaics and heavy augmentation: they are not looked for"
+_PARTS_NOT_CLAIMED = (
+    "quarters and smaller parts, mosaics and heavy augmentation: many of them are not found"
+)
+
 NOT_CLAIMED = (
     "that there is no contamination: only that none of these changes was found, with this recall",
-    "crops, parts, mosaics and heavy augmentation: they are not looked for",
     "charts and documents: different ones of one form may be called neighbors",
     "a copy where only a neighbor is said: frames and slices cannot be told from copies, even if "
     "pixels confirm them",
     "anything against somebody who hides copies on purpose",
     "privacy: signs are a coarse likeness of an image, and hashes tell who has a file",
 )
-"""What a certificate does not claim, for people."""
+"""What no certificate claims, for people."""
 
 _MAX_RECALL_DIFFERENCE = 0.01
 """Recall may differ by this on another machine, whose decoders may round otherwise."""
@@ -44,7 +51,11 @@ _MAX_SHOWN_DIFFERENCES = 5
 
 
 def make_certificate(
-    firsts: Sequence[Side], seconds: Sequence[Side], overlaps: Sequence[Overlap]
+    firsts: Sequence[Side],
+    seconds: Sequence[Side],
+    overlaps: Sequence[Overlap],
+    *,
+    parts: bool = False,
 ) -> dict[str, Any]:
     """Returns the certificate of a comparison as plain data.
 
@@ -52,20 +63,42 @@ def make_certificate(
       firsts: the sides of the first dataset or index.
       seconds: those of the second one.
       overlaps: what `leaks.compare` found between them.
+      parts: whether `leak_parts` has added the pairs of images that share a part.
     """
     pairs = [pair for overlap in overlaps for pair in _list_pairs(overlap)]
-    self_test = run_self_test(_distinct_sides([*firsts, *seconds]))
+    self_test = run_self_test(_distinct_sides([*firsts, *seconds]), parts=parts)
     return {
         "format": FORMAT,
         "result": _describe_result(pairs),
-        "not_claimed": list(NOT_CLAIMED),
-        "constants": {**picture_signs.CONSTANTS, **near_duplicates.CONSTANTS},
-        "versions": all_versions(),
+        "not_claimed": [*NOT_CLAIMED, _PARTS_NOT_CLAIMED if parts else _PARTS_NOT_SOUGHT],
+        "parts": parts,
+        "constants": _list_constants(parts),
+        "versions": _list_versions(parts),
         "first": _describe_sides(firsts),
         "second": _describe_sides(seconds),
         "pairs": pairs,
+        "unlisted_parts": sum(overlap.unlisted_part_pairs for overlap in overlaps),
         "self_test": dataclasses.asdict(self_test),
     }
+
+
+def seeks_parts(certificate: Mapping[str, Any]) -> bool:
+    """Says whether shared parts were sought for a certificate; in older ones they were not."""
+    return bool(certificate.get("parts", False))
+
+
+def _list_constants(parts: bool) -> dict[str, float]:
+    constants: dict[str, float] = {**picture_signs.CONSTANTS, **near_duplicates.CONSTANTS}
+    if parts:
+        constants |= {**keypoints.CONSTANTS, **shared_parts.CONSTANTS}
+    return constants
+
+
+def _list_versions(parts: bool) -> dict[str, str]:
+    versions = all_versions()
+    if parts:
+        versions["opencv"] = keypoints.opencv_version()
+    return versions
 
 
 def _distinct_sides(sides: Sequence[Side]) -> list[Side]:
@@ -105,7 +138,12 @@ def _describe_result(pairs: Sequence[Mapping[str, Any]]) -> str:
     if not pairs:
         return "none found of the changes in the self-test, with its recall"
     count_by_level = collections.Counter(pair["level"] for pair in pairs)
-    levels = (SAME_BYTES, near_duplicates.SAME_PICTURE, near_duplicates.SAME_PICTURE_OR_NEIGHBOR)
+    levels = (
+        SAME_BYTES,
+        near_duplicates.SAME_PICTURE,
+        near_duplicates.SAME_PICTURE_OR_NEIGHBOR,
+        SHARED_PART,
+    )
     counts = [f"{count_by_level[level]} {level}" for level in levels if count_by_level[level]]
     return f"pairs found: {', '.join(counts)}"
 
@@ -154,7 +192,21 @@ def _list_pairs(overlap: Overlap) -> list[dict[str, Any]]:
         )
     for pair in overlap.similar_pairs:
         pairs.append({**sides, **dataclasses.asdict(pair)})
+    for part in overlap.part_pairs:
+        pairs.append({**sides, **_describe_part(part)})
     return pairs
+
+
+def _describe_part(pair: PartPair) -> dict[str, Any]:
+    """Returns what is said of a pair of images that share a part."""
+    return {
+        "first_id": pair.first_id,
+        "second_id": pair.second_id,
+        "level": SHARED_PART,
+        "transformation": pair.transformation,
+        "agreements": pair.agreements,
+        "is_confirmed": pair.is_confirmed,
+    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,7 +227,8 @@ def compare_certificates(stated: Mapping[str, Any], repeated: Mapping[str, Any])
 
     Files, pairs and their levels have to be the same. Other versions of decoders may change a few
     signs, which changes the hash of an index; then pairs may differ in bits and in whether pixels
-    confirm them, and recall by 1 %.
+    confirm them, and recall by 1 %. Likewise, parts may differ in how many keypoints agree, and in
+    how far they are said to be turned.
     """
     contradictions = [
         *_compare_values("constants", stated["constants"], repeated["constants"]),
@@ -186,7 +239,7 @@ def compare_certificates(stated: Mapping[str, Any], repeated: Mapping[str, Any])
     notes = [
         *_compare_values("version of", stated["versions"], repeated["versions"]),
         *_compare_index_hashes(stated, repeated),
-        *_compare_bits(stated, repeated),
+        *_compare_scores(stated, repeated),
         *_compare_confirmations(stated, repeated),
     ]
     return Repetition(contradictions, notes)
@@ -220,21 +273,28 @@ def _compare_facts(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> li
     return _compare_values("files:", _facts_of(stated), _facts_of(repeated))
 
 
-_PAIR_KEY = ("first", "second", "first_id", "second_id", "level", "transformation")
-"""What makes two pairs of certificates the same."""
+_PART_KEY = ("first", "second", "first_id", "second_id", "level")
+"""What makes two pairs of images that share a part the same in two certificates."""
+
+_PAIR_KEY = (*_PART_KEY, "transformation")
+"""What makes two other pairs the same; there are only eight transformations of them."""
 
 
 def _key_of(pair: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(str(pair[name]) for name in _PAIR_KEY)
+    names = _PART_KEY if pair["level"] == SHARED_PART else _PAIR_KEY
+    return tuple(str(pair[name]) for name in names)
 
 
-def _bits_by_pair(certificate: Mapping[str, Any]) -> dict[tuple[str, ...], int]:
-    return {_key_of(pair): int(pair["different_bits"]) for pair in certificate["pairs"]}
+def _score_of(pair: Mapping[str, Any]) -> tuple[object, ...]:
+    """Returns how like the images of a pair are; of a part, also how it is turned."""
+    if pair["level"] == SHARED_PART:
+        return int(pair["agreements"]), str(pair["transformation"])
+    return (int(pair["different_bits"]),)
 
 
 def _compare_pairs(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[str]:
-    stated_pairs = _bits_by_pair(stated)
-    repeated_pairs = _bits_by_pair(repeated)
+    stated_pairs = dict.fromkeys(_key_of(pair) for pair in stated["pairs"])
+    repeated_pairs = dict.fromkeys(_key_of(pair) for pair in repeated["pairs"])
     missing = [pair for pair in stated_pairs if pair not in repeated_pairs]
     added = [pair for pair in repeated_pairs if pair not in stated_pairs]
     lines = []
@@ -278,12 +338,24 @@ def _compare_index_hashes(stated: Mapping[str, Any], repeated: Mapping[str, Any]
     return lines
 
 
-def _compare_bits(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[str]:
-    stated_pairs = _bits_by_pair(stated)
-    changed = sum(
-        bits != stated_pairs.get(pair, bits) for pair, bits in _bits_by_pair(repeated).items()
-    )
-    return [f"{changed} pairs differ in another number of signs"] if changed else []
+def _compare_scores(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[str]:
+    stated_scores = {_key_of(pair): _score_of(pair) for pair in stated["pairs"]}
+    changed_pictures = 0
+    changed_parts = 0
+    for pair in repeated["pairs"]:
+        score = _score_of(pair)
+        if stated_scores.get(_key_of(pair), score) == score:
+            continue
+        if pair["level"] == SHARED_PART:
+            changed_parts += 1
+        else:
+            changed_pictures += 1
+    lines = []
+    if changed_pictures:
+        lines.append(f"{counted(changed_pictures, 'pair')} with another number of differing signs")
+    if changed_parts:
+        lines.append(f"{counted(changed_parts, 'part')} with other keypoints that agree")
+    return lines
 
 
 def _compare_confirmations(stated: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[str]:

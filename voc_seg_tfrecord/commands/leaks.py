@@ -116,14 +116,6 @@ def _check_options(args: argparse.Namespace) -> None:
             expected="one at a time",
             remedy="call leaks once for each",
         )
-    for option in ("certificate", "verify_certificate"):
-        if args.parts and getattr(args, option):
-            raise ConfigError(
-                f"--parts --{option}",
-                found="shared parts and a certificate",
-                expected="one of them; a certificate is about whole pictures",
-                remedy=f"leave one of --parts and --{option} out",
-            )
     if args.decisions and not args.html:
         raise ConfigError(
             "--decisions",
@@ -182,19 +174,12 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def _find_overlaps(args: argparse.Namespace) -> "list[Overlap]":
-    """Compares A and B, by their parts too if these are asked for."""
-    from voc_seg_tfrecord.audit import leak_parts, leaks
+    """Compares the sides of A with those of B, training data first."""
+    from voc_seg_tfrecord.audit import leaks
 
     firsts = leaks.training_first(_sides_to_compare(args.a, args))
     seconds = leaks.training_first(_sides_to_compare(args.b, args))
-    if args.parts:
-        leak_parts.check_has_keypoints(firsts, args.a)
-        leak_parts.check_has_keypoints(seconds, args.b)
-    compared = leaks.compare(firsts, seconds)
-    _check_compared(compared, args)
-    if not args.parts:
-        return compared
-    return [leak_parts.add_shared_parts(overlap, progress=True) for overlap in compared]
+    return _compare_sides(firsts, seconds, args)
 
 
 def _sides_to_compare(name: str, args: argparse.Namespace) -> "list[Side]":
@@ -204,13 +189,25 @@ def _sides_to_compare(name: str, args: argparse.Namespace) -> "list[Side]":
     return _sides(name, args)
 
 
-def _check_compared(compared: "Sequence[Overlap]", args: argparse.Namespace) -> None:
+def _compare_sides(
+    firsts: "Sequence[Side]", seconds: "Sequence[Side]", args: argparse.Namespace
+) -> "list[Overlap]":
+    """Compares the sides of A with those of B; with `--parts`, also by their parts."""
+    from voc_seg_tfrecord.audit import leak_parts, leaks
+
+    if args.parts:
+        leak_parts.check_has_keypoints(firsts, args.a)
+        leak_parts.check_has_keypoints(seconds, args.b)
+    compared = leaks.compare(firsts, seconds)
     if not compared:
         raise ConfigError(
             f"{args.a} {args.b}",
             found="the same split twice",
             expected="two datasets, splits, indexes or lists",
         )
+    if args.parts:
+        return [leak_parts.add_shared_parts(overlap, progress=True) for overlap in compared]
+    return compared
 
 
 def _print_all(compared: "Sequence[Overlap]", *, is_leak: bool) -> None:
@@ -243,14 +240,13 @@ def _write_index(args: argparse.Namespace) -> int:
 
 def _write_certificate(args: argparse.Namespace) -> int:
     """Compares A and B, and writes the certificate."""
-    from voc_seg_tfrecord.audit import leak_certificate, leaks
+    from voc_seg_tfrecord.audit import leak_certificate
 
     file = output_files.check_file(args.certificate, "--certificate")
     firsts = _sides_with_images(args.a, "--certificate", args)
     seconds = _sides_with_images(args.b, "--certificate", args)
-    compared = leaks.compare(firsts, seconds)
-    _check_compared(compared, args)
-    certificate = leak_certificate.make_certificate(firsts, seconds, compared)
+    compared = _compare_sides(firsts, seconds, args)
+    certificate = leak_certificate.make_certificate(firsts, seconds, compared, parts=args.parts)
     output_files.write_file(file, leak_certificate.as_json(certificate), "--certificate")
     is_leak = any(overlap.is_leak for overlap in compared)
     if args.json:
@@ -264,16 +260,27 @@ def _write_certificate(args: argparse.Namespace) -> int:
 
 
 def _verify_certificate(args: argparse.Namespace) -> int:
-    """Compares A and B, and names what is not as a certificate states."""
-    from voc_seg_tfrecord.audit import leak_certificate, leaks
+    """Compares A and B, and names what is not as a certificate states.
+
+    Parts are sought if they were sought for the certificate.
+    """
+    from voc_seg_tfrecord.audit import leak_certificate
 
     path = epath.Path(args.verify_certificate).expanduser()
     stated = leak_certificate.read_certificate(File.read(path, ListError))
+    seeks_parts = leak_certificate.seeks_parts(stated)
+    if args.parts and not seeks_parts:
+        raise ConfigError(
+            "--parts",
+            found=f"parts were not sought for {path}",
+            expected="the comparison of that certificate",
+            remedy="leave --parts out, or write a certificate with --parts",
+        )
+    args.parts = seeks_parts
     firsts = _sides_with_images(args.a, "--verify_certificate", args)
     seconds = _sides_with_images(args.b, "--verify_certificate", args)
-    compared = leaks.compare(firsts, seconds)
-    _check_compared(compared, args)
-    repeated = leak_certificate.make_certificate(firsts, seconds, compared)
+    compared = _compare_sides(firsts, seconds, args)
+    repeated = leak_certificate.make_certificate(firsts, seconds, compared, parts=args.parts)
     repetition = leak_certificate.compare_certificates(stated, repeated)
     is_repeated = not repetition.contradictions
     if args.json:

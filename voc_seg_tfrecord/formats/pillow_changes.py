@@ -1,9 +1,10 @@
-"""Changes images as people do who copy them: encode again, scale, brighten, mirror, turn.
+"""Changes images as people do who copy them: encode again, scale, brighten, mirror, turn, crop.
 
 What was changed is a JPEG, as most copies are. `audit.leak_self_test` searches for such copies.
 """
 
 from collections.abc import Callable, Mapping
+import math
 
 import numpy as np
 from PIL import Image
@@ -43,4 +44,22 @@ CHANGES: Mapping[str, Change] = {
     "rotated by 90 degrees": lambda pixels: _encode(np.rot90(pixels, -1)),
     "rotated by 180 degrees": lambda pixels: _encode(np.rot90(pixels, 2)),
 }
-"""All changes, by what people call them."""
+"""The changes of a whole picture, by what people call them."""
+
+
+def _crop(pixels: np.ndarray, share: float) -> np.ndarray:
+    """Returns a part with this share of the area, right of and below the middle."""
+    height, width = pixels.shape[:2]
+    cropped_height = max(1, round(height * math.sqrt(share)))
+    cropped_width = max(1, round(width * math.sqrt(share)))
+    top = (height - cropped_height) * 2 // 3
+    left = (width - cropped_width) * 2 // 3
+    return pixels[top : top + cropped_height, left : left + cropped_width]
+
+
+CROPS: Mapping[str, Change] = {
+    "crop of 80 %": lambda pixels: _encode(_crop(pixels, 0.8)),
+    "crop of 60 %": lambda pixels: _encode(_crop(pixels, 0.6)),
+    "mirrored crop of 60 %": lambda pixels: _encode(_crop(pixels, 0.6)[:, ::-1]),
+}
+"""The changes that leave a part of a picture, of which the share of the area is said."""

@@ -121,6 +121,13 @@ def is_available() -> bool:
     return requirements.is_installed("cv2")
 
 
+def opencv_version() -> str:
+    """Returns the version of OpenCV, on which keypoints depend a little."""
+    import cv2
+
+    return str(cv2.__version__)
+
+
 def describe(gray: np.ndarray) -> np.ndarray:
     """Returns the keypoints of an image, packed.
 
