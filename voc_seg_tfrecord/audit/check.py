@@ -162,12 +162,14 @@ class _ReadOptions:
       is_blank: whether an empty mask of the same size stands for each mask.
       labels: whether to look for labels that may be wrong.
       fits: whether to look for masks that do not fit their images among them.
+      parts: whether to look for images that share a part, too.
     """
 
     spec: ExampleSpec
     is_blank: bool
     labels: bool
     fits: bool
+    parts: bool
 
 
 def check_plan(
@@ -175,6 +177,7 @@ def check_plan(
     *,
     labels: bool = True,
     fits: bool = True,
+    parts: bool = False,
     ask: Callable[[QuestionError], VocSegError] | None = None,
 ) -> Report:
     """Reads and decodes all of a folder. No file makes it stop early.
@@ -183,6 +186,7 @@ def check_plan(
       plan: what a build would do, or where it would stop.
       labels: whether to look for labels that may be wrong, too; none of them stops a build.
       fits: whether to look for masks that do not fit their images among them.
+      parts: whether to look for images that share a part, too.
       ask: returns the question that a user is asked in place of one that a step raised.
     """
     config = plan.config
@@ -203,7 +207,7 @@ def check_plan(
     spec = with_band_count(spec, (pair for _, pair in pairs))
     # A build only tries to decode images; here both decoders have to agree.
     spec = dataclasses.replace(spec, decoding="alike")
-    options = _ReadOptions(spec, is_blank=is_blank, labels=labels, fits=fits)
+    options = _ReadOptions(spec, is_blank=is_blank, labels=labels, fits=fits, parts=parts)
     read_one = functools.partial(_read_one, options)
     evidence = _read_all(pairs, read_one, report)
     if report.plan and report.total.pixels.any():
@@ -368,6 +372,7 @@ def _examine(raw: RawExample, pair: Pair, split: str, options: _ReadOptions) -> 
         image_id=id_lists.id_of_file(pair.filename),
         split=split,
         measure_fit=options.fits,
+        parts=options.parts,
         objects=objects,
         decoded=images.decode_once(image),
     )

@@ -35,7 +35,7 @@ from voc_seg_tfrecord.core.names import FILENAME, IMAGE
 from voc_seg_tfrecord.core.storage import PathLike, real_path
 from voc_seg_tfrecord.formats import images, picture_signs
 from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS, SIGN_BYTES
-from voc_seg_tfrecord.quality import keypoints, near_duplicates
+from voc_seg_tfrecord.quality import near_duplicates
 from voc_seg_tfrecord.quality.evidence import examine
 from voc_seg_tfrecord.quality.similarity import Similarity
 from voc_seg_tfrecord.reading import records
@@ -352,15 +352,25 @@ def _read_image(record: Record, *, parts: bool) -> _ReadImage:
     try:
         still = images.decode(image, side=picture_signs.MIN_SIDE_PX)
         evidence = examine(
-            image, None, image_id=record.id, split="", measure_fit=False, decoded=still
+            image,
+            None,
+            image_id=record.id,
+            split="",
+            measure_fit=False,
+            parts=parts,
+            decoded=still,
         )
-        packed = keypoints.describe(still.gray(still.height, still.width)) if parts else None
     except ImageError:  # `verify` names what is wrong with it
         sha256 = hashlib.sha256(image.data).hexdigest()
         return _ReadImage(record.id, record.image_id, sha256, None, NOT_DECODED)
     left_out = TOO_LITTLE_STRUCTURE if evidence.signs is None else ""
     return _ReadImage(
-        record.id, record.image_id, evidence.image_sha256, evidence.signs, left_out, packed
+        record.id,
+        record.image_id,
+        evidence.image_sha256,
+        evidence.signs,
+        left_out,
+        evidence.keypoints,
     )
 
 

@@ -38,6 +38,11 @@ _SHARED: dict[str, dict[str, Any]] = {
         "like another class; it can take half of the time",
     },
     "overwrite": {"action": "store_true", "help": "replace a dataset that exists"},
+    "parts": {
+        "action": "store_true",
+        "help": "also find images that share a part: crops, overlapping tiles, mirrored parts; "
+        "needs OpenCV",
+    },
     "rgb": {
         "metavar": "BANDS",
         "help": "bands for red, green and blue, such as 3,2,1, of images of more than 8-bit RGB; "

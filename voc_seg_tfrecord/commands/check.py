@@ -16,7 +16,7 @@ from voc_seg_tfrecord.build_from.tree import FolderPlanner, describe
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.copy_chosen import copy_chosen
 from voc_seg_tfrecord.commands.write_lists import write_lists
-from voc_seg_tfrecord.core import output_files
+from voc_seg_tfrecord.core import output_files, requirements
 from voc_seg_tfrecord.core.errors import ConfigError, counted, several, share_advice
 from voc_seg_tfrecord.core.layout import LAYOUT_OPTIONS
 from voc_seg_tfrecord.core.names import VOID
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--csv", metavar="FIXES", help="also write a table with one row per problem: what to fix"
     )
-    arguments.add(parser, "decisions", "no_fit")
+    arguments.add(parser, "decisions", "no_fit", "parts")
     parser.add_argument(
         "--write_classes",
         metavar="FILE",
@@ -96,7 +96,7 @@ _FILE_OPTIONS = ("html", "csv", "write_classes", "write_lists", "exclude", "ids"
 _OPTIONS_THAT_FIND_FILES = (*LAYOUT_OPTIONS, "prefer", "threshold", "ignore_masks", "resize_masks")
 """Options that a build needs to read the same masks as a table of classes was written for."""
 
-_CHECK_OPTIONS = ("html", "csv", "decisions", "no_fit")
+_CHECK_OPTIONS = ("html", "csv", "decisions", "no_fit", "parts")
 """The options that change what is checked, or where that is written."""
 
 
@@ -182,7 +182,11 @@ def _check(args: argparse.Namespace, root: epath.Path) -> int:
     html = output_files.check_file(args.html, "--html") if args.html else None
     fixes = output_files.check_file(args.csv, "--csv") if args.csv else None
     decisions = arguments.read_decisions(args)
-    config, report = check_folder(root, fits=not args.no_fit, **arguments.tree_fields(args))
+    if args.parts:
+        requirements.require("cv2", "--parts")
+    config, report = check_folder(
+        root, fits=not args.no_fit, parts=args.parts, **arguments.tree_fields(args)
+    )
     dropped = report.drop_findings_called_right(decisions)
     naming = FolderNaming(str(root), str(args.root))
     plan_text = ""

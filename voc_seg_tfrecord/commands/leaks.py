@@ -57,12 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sbd", metavar="FOLDER", help="SBD's folder `dataset`; needed for sbd_train and sbd_val"
     )
-    parser.add_argument(
-        "--parts",
-        action="store_true",
-        help="also find images that share a part: crops, overlapping tiles, mirrored parts; needs "
-        "OpenCV",
-    )
+    arguments.add(parser, "parts")
     parser.add_argument(
         "--html",
         metavar="FILE",

@@ -13,7 +13,7 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats import images, picture_signs, stills
 from voc_seg_tfrecord.formats.value_counts import run_ends
-from voc_seg_tfrecord.quality import appearance, fit
+from voc_seg_tfrecord.quality import appearance, fit, keypoints
 from voc_seg_tfrecord.quality.appearance import RegionAppearance
 from voc_seg_tfrecord.quality.fit import Fit
 from voc_seg_tfrecord.quality.regions import Region, RegionTable, find_regions, join_tables
@@ -51,6 +51,7 @@ class Evidence:
         the first 200.
       fit: how well the mask fits the image; None if it was not measured or cannot be told.
       appearances: what the regions look like, for `mislabeled_regions`; empty if not measured.
+      keypoints: of the image, uint8 `[24, 9]`; None if they were not measured. See `keypoints`.
     """
 
     id: str
@@ -68,6 +69,7 @@ class Evidence:
     pinholes: tuple[tuple[int, int], ...] = ()
     fit: Fit | None = None
     appearances: tuple[RegionAppearance, ...] = ()
+    keypoints: np.ndarray | None = None
 
     @property
     def full_box(self) -> tuple[int, int, int, int]:
@@ -83,6 +85,7 @@ def examine(
     image_id: str,
     split: str,
     measure_fit: bool,
+    parts: bool = False,
     objects: np.ndarray | None = None,
     decoded: stills.Still | None = None,
 ) -> Evidence:
@@ -95,16 +98,21 @@ def examine(
       split: the split; empty if the splits are not decided.
       measure_fit: whether to measure how well the mask fits the image, and what its regions look
         like. This takes most of the time. It needs a mask of the image's size.
+      parts: whether to measure keypoints, by which shared parts are found.
       objects: the instance mask, uint8 `[H, W]`; None if there is none.
       decoded: the image in full size, if it was decoded already.
 
     Raises:
       ImageError: if the image cannot be decoded.
+      MissingPackageError: if `parts` is given and OpenCV is not installed.
     """
     measured_mask = mask if measure_fit else None
     still = decoded or images.decode(image, side=_side_to_decode(measured_mask))
     del decoded  # it may be large
     evidence = _examine_image(image, still, image_id, split)
+    if parts:
+        gray = still.gray(still.height, still.width)
+        evidence = dataclasses.replace(evidence, keypoints=keypoints.describe(gray))
     mask_fit = None
     if measured_mask is not None and still.full_size == measured_mask.shape:
         appearances = _measure_appearances_if_available(still, measured_mask, objects)

@@ -80,8 +80,8 @@ def propose_pairs(
     for pairs in _compare_blocks(first, second, is_one_set=is_one_set, progress=progress):
         parts.append(pairs)
         if sum(map(len, parts)) > max_kept:
-            parts = [_keep_most_voted(_join(parts))]
-    kept = _keep_most_voted(_join(parts))
+            parts = [_keep_most_voted(_join(parts), is_one_set=is_one_set)]
+    kept = _keep_most_voted(_join(parts), is_one_set=is_one_set)
     return kept.take(np.lexsort((kept.second, kept.first)))
 
 
@@ -94,15 +94,22 @@ def _join(parts: list[CandidatePairs]) -> CandidatePairs:
     )
 
 
-def _keep_most_voted(pairs: CandidatePairs) -> CandidatePairs:
-    is_kept = is_among_best(pairs.first, pairs.second, pairs.votes, MAX_CANDIDATES_PER_IMAGE)
+def _keep_most_voted(pairs: CandidatePairs, *, is_one_set: bool) -> CandidatePairs:
+    is_kept = is_among_best(
+        pairs.first, pairs.second, pairs.votes, MAX_CANDIDATES_PER_IMAGE, is_one_set=is_one_set
+    )
     return pairs.take(is_kept)
 
 
 def is_among_best(
-    first: np.ndarray, second: np.ndarray, scores: np.ndarray, max_per_image: int
+    first: np.ndarray,
+    second: np.ndarray,
+    scores: np.ndarray,
+    max_per_image: int,
+    *,
+    is_one_set: bool,
 ) -> np.ndarray:
-    """Returns which pairs are among the best ones of their first or their second image.
+    """Returns which pairs are among the best ones of either of their images.
 
     Of equal scores, the pairs that come first are better.
 
@@ -111,13 +118,16 @@ def is_among_best(
       second: the number of the second image, int64 `[P]`.
       scores: int64 `[P]`.
       max_per_image: how many pairs of an image are kept, and those that other images keep.
+      is_one_set: whether equal numbers of a first and a second image are one image.
 
     Returns:
       bool `[P]`.
     """
-    is_best_of_first = _rank_within(first, scores) < max_per_image
-    is_best_of_second = _rank_within(second, scores) < max_per_image
-    return is_best_of_first | is_best_of_second
+    if not is_one_set:
+        second = second + first.max(initial=0) + 1
+    ranks = _rank_within(np.concatenate([first, second]), np.concatenate([scores, scores]))
+    is_best_of_first, is_best_of_second = np.split(ranks < max_per_image, 2)
+    return np.asarray(is_best_of_first | is_best_of_second)
 
 
 def _rank_within(images: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -235,7 +245,7 @@ def _count_votes(
     pairs = CandidatePairs(in_first_block + first_start, in_second_block + second_start, counts)
     if is_one_set:
         pairs = pairs.take(pairs.first < pairs.second)
-    return _keep_most_voted(pairs)
+    return _keep_most_voted(pairs, is_one_set=is_one_set)
 
 
 def _vote(queries: np.ndarray, entries: np.ndarray) -> Iterator[np.ndarray]:

@@ -85,9 +85,15 @@ def _open_if_built(
 
 
 def check_folder(
-    folder: epath.Path, *, fits: bool = True, **options: Any
+    folder: epath.Path, *, fits: bool = True, parts: bool = False, **options: Any
 ) -> tuple[VocSegConfig | None, check.Report]:
     """Checks an exported folder, also one without class names; see `find_label_errors`.
+
+    Args:
+      folder: the folder.
+      fits: see `find_label_errors`.
+      parts: whether to look for images that share a part, too, which needs OpenCV.
+      **options: see `find_label_errors`.
 
     Returns:
       The config of a build, None if there is no tree to read; and what was found.
@@ -98,7 +104,7 @@ def check_folder(
     planner = FolderPlanner(folder, name="check", **options)
     try:
         plan = planner.plan(reads_on=True)
-        report = check.check_plan(plan, fits=fits, ask=planner.check_question)
+        report = check.check_plan(plan, fits=fits, parts=parts, ask=planner.check_question)
     except ConfigError:  # a wrong call: nothing about the tree
         raise
     except QuestionError as question:
