@@ -11,9 +11,16 @@ NAMES = ["background", "thing"]
 
 def build(root, name, train, val):
     """Builds a dataset from images by id, uint8 `[H, W, 3]`, and returns its builder."""
+    write_folder(root / name, train, val)
+    return voc_seg_tfrecord.builder_from_tree(
+        root / name, name=name, class_names=NAMES, data_dir=root / "data"
+    )
+
+
+def write_folder(root, train, val):
+    """Writes images by id, uint8 `[H, W, 3]`, with masks and the lists of two splits."""
     images, masks, lists = (
-        root / name / folder
-        for folder in ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation")
+        root / folder for folder in ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation")
     )
     for folder in (images, masks, lists):
         folder.mkdir(parents=True)
@@ -24,9 +31,6 @@ def build(root, name, train, val):
         Image.fromarray(mask).save(masks / f"{image_id}.png")
     (lists / "train.txt").write_text("\n".join(train))
     (lists / "val.txt").write_text("\n".join(val))
-    return voc_seg_tfrecord.builder_from_tree(
-        root / name, name=name, class_names=NAMES, data_dir=root / "data"
-    )
 
 
 def draw(*seeds):

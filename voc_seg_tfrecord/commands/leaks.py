@@ -151,7 +151,7 @@ def _compare(args: argparse.Namespace) -> int:
     if args.json:
         document = {
             "leak": is_leak,
-            "compared": [_as_dict(overlap) for overlap in compared],
+            "compared": [overlap_as_dict(overlap) for overlap in compared],
             "published": published and dataclasses.asdict(published),
         }
         screen.write_json(document)
@@ -207,7 +207,7 @@ def _compare_sides(
 
 def _print_all(compared: "Sequence[Overlap]", *, is_leak: bool) -> None:
     for overlap in compared:
-        _print(overlap)
+        show_overlap(overlap)
     if is_leak:
         print("LEAK: training data meets evaluation data")
 
@@ -391,7 +391,8 @@ def _sbd_side(name: str, sbd_folder: str | None) -> "Side":
     return leaks.Side(name, leaks.guess_role(list_name), dict.fromkeys(ids, ""))
 
 
-def _as_dict(overlap: "Overlap") -> dict[str, Any]:
+def overlap_as_dict(overlap: "Overlap") -> dict[str, Any]:
+    """Returns what two sides share as plain data, which can be written as JSON."""
     return {
         "first": _side_as_dict(overlap.first),
         "second": _side_as_dict(overlap.second),
@@ -421,7 +422,8 @@ def _side_as_dict(side: "Side") -> dict[str, Any]:
     }
 
 
-def _print(overlap: "Overlap") -> None:
+def show_overlap(overlap: "Overlap") -> None:
+    """Prints what two sides share: how much of each kind, and the first of each."""
     print(f"{_titles(overlap)}:")
     has_pairs = bool(overlap.same_file_pairs or overlap.similar_pairs or overlap.part_pairs)
     if not overlap.shared_ids and not has_pairs:

@@ -1,30 +1,15 @@
-"""Shared parts that `check --parts` finds in a folder of drawn scenes."""
+"""Shared parts that `check --parts` and `build --parts` find in a folder of drawn scenes."""
 
 import json
 import sys
 
-import numpy as np
-from PIL import Image
 import pytest
+from support import shared_pictures
 from support.pictures import draw_scene, encode_again
 
 from voc_seg_tfrecord.commands import cli
 
 pytest.importorskip("cv2", reason="keypoints need OpenCV, of the extra leaks")
-
-
-def write_folder(root, train, val):
-    """Writes images by id, uint8 `[H, W, 3]`, with masks and lists."""
-    for folder in ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation"):
-        (root / folder).mkdir(parents=True)
-    for image_id, pixels in {**train, **val}.items():
-        Image.fromarray(pixels).save(root / "JPEGImages" / f"{image_id}.png")
-        mask = np.zeros(pixels.shape[:2], np.uint8)
-        mask[len(mask) // 2 :] = 1
-        Image.fromarray(mask).save(root / "SegmentationClass" / f"{image_id}.png")
-    for name, ids in (("train", train), ("val", val)):
-        (root / "ImageSets/Segmentation" / f"{name}.txt").write_text("\n".join(ids))
-    return root
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +21,9 @@ def folder(tmp_path_factory):
         "scene_9": draw_scene(9),
     }
     train = {**scenes, "left": encode_again(scenes["scene_2"][:, :300], 85)}
-    return write_folder(tmp_path_factory.mktemp("parts") / "scenes", train, val)
+    root = tmp_path_factory.mktemp("parts") / "scenes"
+    shared_pictures.write_folder(root, train, val)
+    return root
 
 
 def check(folder, capsys, *words):
@@ -75,8 +62,8 @@ def test_of_a_film_the_best_pairs_are_named_and_a_note_counts_the_others(tmp_pat
     frames = {f"{n}_frame": scene[:, 15 * n : 15 * n + 240] for n in range(16)}
     train = {name: frames[name] for name in list(frames)[::2]}
     val = {name: frames[name] for name in list(frames)[1::2]}
-    root = write_folder(tmp_path / "film", train, val)
-    cli.main(["check", str(root), "--class_names", "a,b", "--json", "--parts"])
+    shared_pictures.write_folder(tmp_path / "film", train, val)
+    cli.main(["check", str(tmp_path / "film"), "--class_names", "a,b", "--json", "--parts"])
     rows = json.loads(capsys.readouterr().out)["findings"]
     notes = [text for row in rows if row["kind"] == "note" for text in row["messages"]]
     assert any("of images share a part. The best 3 of each image are named" in n for n in notes)
@@ -95,3 +82,53 @@ def test_parts_are_refused_where_nothing_is_checked(option, folder, tmp_path, ca
     words = ["check", str(folder), "--class_names", "a,b", "--parts", option, str(tmp_path / "x")]
     assert cli.main(words) == 2
     assert "--parts" in capsys.readouterr().err
+
+
+def build(folder, data_dir, *words):
+    names = ["--class_names", "a,b", "--name", "scenes", "--data_dir", str(data_dir)]
+    return cli.main(["build", str(folder), *names, *words])
+
+
+def test_a_build_names_pictures_and_parts_that_its_splits_share(folder, tmp_path, capsys):
+    assert build(folder, tmp_path, "--parts") == 0
+    lines = capsys.readouterr().out.splitlines()
+    shared = lines[lines.index("images that the splits share:") :]
+    assert "    scene_3 ~ whole, confirmed by pixels" in shared
+    assert "    scene_1 ~ cropped, mirrored, confirmed by pixels" in shared
+    assert not any("left" in line for line in shared)  # it is in one split with its scene
+
+
+def test_a_build_names_no_parts_unless_they_are_asked_for(folder, tmp_path, capsys):
+    assert build(folder, tmp_path) == 0
+    assert "images that the splits share" not in capsys.readouterr().out
+    assert build(folder, tmp_path / "json", "--parts", "--json") == 0
+    (overlap,) = json.loads(capsys.readouterr().out)["shared"]
+    assert [row["second_id"] for row in overlap["parts"]] == ["cropped"]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--dry_run"], "--dry_run beside it, which builds nothing to compare"),
+        (["--splits", "train=1"], "one split: train"),
+    ],
+)
+def test_parts_are_refused_where_no_splits_are_built(words, reason, folder, tmp_path, capsys):
+    assert build(folder, tmp_path, "--parts", *words) == 2
+    assert reason in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_build_of_a_release_has_no_parts(tmp_path, capsys):
+    words = ["build", "--release", "sample", "--data_dir", str(tmp_path), "--parts"]
+    assert cli.main(words) == 2
+    assert "--parts beside it" in capsys.readouterr().err
+
+
+def test_a_build_without_opencv_says_how_to_get_it_before_it_builds(
+    folder, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    assert build(folder, tmp_path, "--parts") == 2
+    assert "pip install opencv-python-headless" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
