@@ -1,13 +1,13 @@
 """Plants copies of images, and measures how many are found, and how many different images are.
 
-    python benchmarks/leaks.py [FOLDER ...] [--drawn 500] [--seed 0] [--max_copied 300]
+    python benchmarks/leaks.py [FOLDER ...] [--drawn 500] [--seed 0] [--max_copied 300] [--parts]
 
 Each FOLDER is searched for image files. Beside them, charts, textures and smooth photos are drawn,
 so many of each. Of each kind, images without structure are left out; up to `--max_copied` others
 are changed in each way, and searched for among all images of their kind. Prints a table of recall,
 of how many pairs of different files of the kind are found, and of the CPU time of an entry beside
-that of decoding. Pairs of two kinds are false, and are listed, unless folders share images. Nothing
-is written.
+that of decoding. Pairs of two kinds are false, and are listed, unless folders share images. With
+--parts, images are also cropped, and a second table has the recall of crops. Nothing is written.
 """
 
 import argparse
@@ -23,8 +23,9 @@ from PIL import Image, ImageDraw, ImageFilter
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import images, picture_signs, pillow
-from voc_seg_tfrecord.formats.pillow_changes import CHANGES
-from voc_seg_tfrecord.quality import near_duplicates
+from voc_seg_tfrecord.formats.pillow_changes import CHANGES, CROPS
+from voc_seg_tfrecord.formats.stills import Still
+from voc_seg_tfrecord.quality import keypoints, near_duplicates, shared_parts
 
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".webp"})
 DRAWN_SIZE = (375, 500)  # height, width
@@ -88,6 +89,9 @@ class Kind:
       copies: by the change, the number of the image and the signs of its copy, or None.
       seconds_of_decoding: CPU seconds.
       seconds_of_signs: CPU seconds beyond decoding.
+      keypoints: of these images, uint8 `[24, 9]` each; empty if parts are not sought.
+      crops: by the crop, the number of the image and the keypoints of its crop.
+      seconds_of_keypoints: CPU seconds beyond decoding.
     """
 
     name: str
@@ -97,6 +101,9 @@ class Kind:
     copies: dict[str, list[tuple[int, np.ndarray | None]]] = dataclasses.field(default_factory=dict)
     seconds_of_decoding: float = 0.0
     seconds_of_signs: float = 0.0
+    keypoints: list[np.ndarray] = dataclasses.field(default_factory=list)
+    crops: dict[str, list[tuple[int, np.ndarray]]] = dataclasses.field(default_factory=dict)
+    seconds_of_keypoints: float = 0.0
 
 
 def list_files(folder: pathlib.Path) -> list[pathlib.Path]:
@@ -133,10 +140,18 @@ def compute_signs(data: bytes) -> np.ndarray | None:
     return picture_signs.compute_signs(still)
 
 
-def read_kind(name: str, files: Iterator[tuple[str, File]], max_copied: int) -> Kind:
-    """Computes the signs of the images of a kind, and of their copies."""
+def describe_parts(still: Still) -> np.ndarray:
+    """Returns the keypoints of a decoded image."""
+    return keypoints.describe(still.gray(still.height, still.width))
+
+
+def read_kind(
+    name: str, files: Iterator[tuple[str, File]], max_copied: int, *, parts: bool
+) -> Kind:
+    """Computes the signs of the images of a kind, and of their copies; with `parts`, keypoints."""
     kind = Kind(name)
     kind.copies = {change: [] for change in CHANGES}
+    kind.crops = {crop: [] for crop in CROPS}
     for image_name, file in files:
         try:
             start = time.process_time()
@@ -153,6 +168,10 @@ def read_kind(name: str, files: Iterator[tuple[str, File]], max_copied: int) -> 
         number = len(kind.names)
         kind.names.append(image_name)
         kind.signs.append(signs)
+        if parts:
+            start = time.process_time()
+            kind.keypoints.append(describe_parts(still))
+            kind.seconds_of_keypoints += time.process_time() - start
         if number >= max_copied:
             continue
         try:
@@ -161,6 +180,11 @@ def read_kind(name: str, files: Iterator[tuple[str, File]], max_copied: int) -> 
             continue
         for change, change_and_encode in CHANGES.items():
             kind.copies[change].append((number, compute_signs(change_and_encode(pixels))))
+        if parts:
+            for crop, crop_and_encode in CROPS.items():
+                file = File(crop_and_encode(pixels), "crop")
+                still = images.decode(file, side=picture_signs.MIN_SIDE_PX)
+                kind.crops[crop].append((number, describe_parts(still)))
     return kind
 
 
@@ -175,6 +199,20 @@ def measure_recall(kind: Kind, change: str, signs: np.ndarray) -> float:
         found.update(zip(matches.first.tolist(), matches.second.tolist(), strict=True))
     hits = sum((number, place) in found for place, (number, _) in enumerate(with_signs))
     return hits / len(copies)
+
+
+def measure_recall_of_crops(kind: Kind, crop: str) -> float:
+    """Returns the share of crops whose image is found by 4 keypoints among all of the kind."""
+    crops = kind.crops[crop]
+    if not crops:
+        return 0.0
+    queries = np.stack([packed for _, packed in crops])
+    found: set[tuple[int, int]] = set()
+    for part in shared_parts.find_between(queries, np.stack(kind.keypoints)):
+        if part.agreements >= shared_parts.MIN_AGREEMENTS:
+            found.add((part.second, part.first))
+    hits = sum((number, place) in found for place, (number, _) in enumerate(crops))
+    return hits / len(crops)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,7 +231,7 @@ class FoundPairs:
 def find_pairs(kinds: Sequence[Kind]) -> FoundPairs:
     """Returns the pairs of different files that are found among all images."""
     kind_of = [kind.name for kind in kinds for _ in kind.names]
-    names = [f"{kind.name}: {name}" for kind in kinds for name in kind.names]
+    names = _name_images(kinds)
     signs = np.array([one for kind in kinds for one in kind.signs], np.uint8).reshape(-1, 32)
     bits_of_pair = {}
     for matches in near_duplicates.find_matches(signs, signs):
@@ -210,6 +248,29 @@ def find_pairs(kinds: Sequence[Kind]) -> FoundPairs:
     return FoundPairs(count_by_kind, across_kinds)
 
 
+def _name_images(kinds: Sequence[Kind]) -> list[str]:
+    return [f"{kind.name}: {name}" for kind in kinds for name in kind.names]
+
+
+def find_pairs_of_parts(kinds: Sequence[Kind]) -> FoundPairs:
+    """Returns the pairs of different files that share a part by 4 keypoints, as `find_pairs`."""
+    kind_of = [kind.name for kind in kinds for _ in kind.names]
+    names = _name_images(kinds)
+    count_by_kind = dict.fromkeys(kind_of, 0)
+    across_kinds = []
+    packed = np.stack([one for kind in kinds for one in kind.keypoints])
+    for part in shared_parts.find_within(packed):
+        if part.agreements < shared_parts.MIN_AGREEMENTS:
+            continue
+        if kind_of[part.first] == kind_of[part.second]:
+            count_by_kind[kind_of[part.first]] += 1
+        else:
+            across_kinds.append(
+                f"{names[part.first]} ~ {names[part.second]}: {part.agreements} keypoints"
+            )
+    return FoundPairs(count_by_kind, across_kinds)
+
+
 def count_pairs_across(kinds: Sequence[Kind]) -> int:
     """Returns how many pairs of images of two kinds there are."""
     pairs = itertools.combinations(kinds, 2)
@@ -223,11 +284,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--drawn", type=int, default=500, help="drawn images of each kind (500)")
     parser.add_argument("--seed", type=int, default=0, help="of the drawn images (0)")
     parser.add_argument("--max_copied", type=int, default=300, help="copied images of a kind (300)")
+    parser.add_argument("--parts", action="store_true", help="also crop; needs OpenCV")
     args = parser.parse_args(argv)
     sources = [(folder.name, read_files(folder)) for folder in args.folders]
     sources += [(name, draw_files(name, args.drawn, args.seed)) for name in DRAWINGS]
-    kinds = [read_kind(name, files, args.max_copied) for name, files in sources]
+    kinds = [read_kind(name, files, args.max_copied, parts=args.parts) for name, files in sources]
     kinds = [kind for kind in kinds if kind.names]
+    print_pictures(kinds)
+    if args.parts:
+        print_parts(kinds)
+
+
+def print_pictures(kinds: Sequence[Kind]) -> None:
+    """Prints what is found by signs."""
     pairs = find_pairs(kinds)
     changes = " | ".join(CHANGES)
     print(f"| kind | images | no signs | {changes} | pairs | decoding ms | signs ms |")
@@ -242,6 +311,25 @@ def main(argv: Sequence[str] | None = None) -> None:
         times = f"{decoding:.2f}", f"{entry:.2f}"
         cells = [kind.name, count, kind.without_signs, *recalls, found, *times]
         print("|", " | ".join(map(str, cells)), "|")
+    print_pairs_across(kinds, pairs)
+
+
+def print_parts(kinds: Sequence[Kind]) -> None:
+    """Prints what is found by keypoints."""
+    pairs = find_pairs_of_parts(kinds)
+    print(f"\n| kind | images | {' | '.join(CROPS)} | pairs | keypoints ms |")
+    print("|---" * (len(CROPS) + 4) + "|")
+    for kind in kinds:
+        recalls = [f"{measure_recall_of_crops(kind, crop):.3f}" for crop in CROPS]
+        entry = 1000 * kind.seconds_of_keypoints / len(kind.names)
+        found = pairs.count_by_kind[kind.name]
+        cells = [kind.name, len(kind.names), *recalls, found, f"{entry:.2f}"]
+        print("|", " | ".join(map(str, cells)), "|")
+    print_pairs_across(kinds, pairs)
+
+
+def print_pairs_across(kinds: Sequence[Kind], pairs: FoundPairs) -> None:
+    """Prints the pairs of two kinds, which are false."""
     total = count_pairs_across(kinds)
     print(f"\n{len(pairs.across_kinds)} of {total:,} pairs of two kinds are found")
     for line in pairs.across_kinds[:SHOWN_FALSE_PAIRS]:

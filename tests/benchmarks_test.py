@@ -154,3 +154,19 @@ def test_planted_copies_are_found_by_kind(tmp_path, capsys):
     recalls = lines[2].split(" | ")[3:12]
     assert (lines[2].split(" | ")[:3], recalls) == ([f"| {tmp_path.name}", "3", "0"], ["1.000"] * 9)
     assert lines[-1] == "0 of 30 pairs of two kinds are found"
+
+
+def test_planted_crops_are_found_by_kind(tmp_path, capsys):
+    pytest.importorskip("cv2", reason="keypoints need OpenCV, of the extra leaks")
+    for seed in range(3):
+        (tmp_path / f"{seed}.png").write_bytes(pillow.encode_png(pictures.draw_scene(seed)))
+    words = [str(tmp_path), "--drawn", "1", "--max_copied", "2", "--parts"]
+    importlib.import_module("leaks").main(words)
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index(
+        "| kind | images | crop of 80 % | crop of 60 % | mirrored crop of 60 % | pairs "
+        "| keypoints ms |"
+    )
+    cells = lines[start + 2].split(" | ")
+    assert cells[:6] == [f"| {tmp_path.name}", "3", "1.000", "1.000", "1.000", "0"]
+    assert lines[-1] == "0 of 12 pairs of two kinds are found"
