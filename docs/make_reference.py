@@ -81,7 +81,7 @@ def _command(name: str, parser: argparse.ArgumentParser) -> str:
     rows: list[tuple[str, ...]] = []
     for group in parser._action_groups:
         for action in group._group_actions:
-            if action.dest != "help":
+            if action.dest != "help" and action.help != argparse.SUPPRESS:
                 rows.append((_spelling(action), _help(action), group.title or ""))
     titles = {row[2] for row in rows}
     width = 3 if len(titles) > 2 else 2

@@ -78,6 +78,42 @@ def test_an_option_that_is_given_too_replaces_the_old_one_and_is_named(root, cap
     assert document["config"]["splits"] == {"train": 0.5, "validation": 0.5}
 
 
+OVERLAP = ["--class_names", NAMES, *MASKS, "--splits", "train=chosen,val=others"]
+
+
+def test_a_flag_of_last_time_is_switched_off(root, capsys):
+    exports.put(root, "others.txt", "d\ne\nf\n")
+    for image_id in "abcdef":
+        exports.put_mask(root, f"SegmentationObject/{image_id}.png", exports.truth(image_id))
+    flags = ["--allow_overlap", "--instance_masks"]
+    assert build(root, "--name", "mine", *OVERLAP, *flags) == 0
+    like = ["--like", "mine", "--version", "1.1.0", "--json"]
+    assert build(root, *like, "--noallow_overlap", "--dry_run") == 1
+    capsys.readouterr()
+    assert build(root, *like, "--noinstance_masks") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["differences"] == ["instance_mask: true -> not given"]
+    assert document["config"]["overlap"] is True
+    assert "instance_mask" not in document["config"]
+
+
+def test_a_flag_that_is_switched_off_without_like_is_off_as_ever(root, capsys):
+    words = ["--name", "mine", *OPTIONS["names"], "--dry_run", "--json"]
+    documents = []
+    for more in ([], ["--noobjects", "--noinstance_masks", "--noallow_overlap", "--noquiet"]):
+        assert build(root, *words, *more) == 0
+        documents.append(json.loads(capsys.readouterr().out))
+    assert documents[0] == documents[1]
+
+
+@pytest.mark.parametrize("words", [["--objects", "--noobjects"], ["--nojson", "--json"]])
+def test_a_flag_that_is_switched_on_and_off_is_refused(root, words, capsys):
+    with pytest.raises(SystemExit) as exited:
+        build(root, "--name", "mine", *words)
+    assert exited.value.code == 2
+    assert f"argument {words[1]}: not allowed with argument {words[0]}" in capsys.readouterr().err
+
+
 def test_the_newest_version_is_proposed_if_nothing_is_said(root, capsys):
     assert build(root, "--name", "mine", *OPTIONS["names"]) == 0
     proposal = "To build with the options of mine:1.0.0, give --like mine:1.0.0."

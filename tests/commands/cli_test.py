@@ -78,6 +78,16 @@ def test_every_command_has_a_summary_of_one_line_and_every_option_says_what_it_d
             assert f"({action.default})" in action.help, action.dest
 
 
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_flag_of_a_command_is_switched_off_by_no_before_its_name(name):
+    parser = argparse.ArgumentParser()
+    module(name).add_arguments(parser)
+    options = parser._option_string_actions
+    for option, action in options.items():
+        if isinstance(action, argparse._StoreTrueAction):
+            assert options[f"--no{option.removeprefix('--')}"].dest == action.dest
+
+
 @pytest.mark.parametrize("name", [name.rstrip("_") for name in cli.COMMANDS])
 def test_an_unknown_option_is_a_wrong_call(name):
     said = printed(name, "a", "b", "--no_such_option", status=2)

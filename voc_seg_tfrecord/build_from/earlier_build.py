@@ -4,7 +4,7 @@ The metadata of a dataset has the config that it was built with. `build --like` 
 if the user gave them as options.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 import dataclasses
 import json
 from typing import Any, Self
@@ -66,19 +66,22 @@ class EarlierBuild:
         """The name of its config."""
         return str(self.fields["name"])
 
-    def options_with(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def options_with(
+        self, given: Mapping[str, Any], switched_off: Collection[str] = ()
+    ) -> dict[str, Any]:
         """Returns its options as `FolderPlanner` takes them, with those that the user gives now.
 
         Args:
-          given: the options of now. Those that are None or False were not given. One about classes
-            replaces all about classes; any other one replaces the one of its name.
+          given: the options of now. One about classes replaces all about classes; any other one
+            replaces the one of its name.
+          switched_off: the flags that are off now.
         """
-        given_now = {name: value for name, value in given.items() if was_given(value)}
         options = self._options()
-        if any(name in given_now for name in _OPTIONS_OF_CLASSES):
-            for name in _OPTIONS_OF_CLASSES:
-                options.pop(name, None)
-        return {**options, **given_now}
+        replaced = [*switched_off, *given]
+        if any(name in given for name in _OPTIONS_OF_CLASSES):
+            replaced += _OPTIONS_OF_CLASSES
+        kept = {name: value for name, value in options.items() if name not in replaced}
+        return {**kept, **given}
 
     def _options(self) -> dict[str, Any]:
         """Returns its options. Two have other defaults in a config than for the user."""
@@ -106,11 +109,6 @@ class EarlierBuild:
 
     def _compared_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         return {name: fields[name] for name in fields if name not in _OF_ONE_DATASET}
-
-
-def was_given(value: Any) -> bool:
-    """Says whether the value of an option shows that the user gave it: 0 does."""
-    return value is not None and value is not False
 
 
 def _show(value: Any) -> str:

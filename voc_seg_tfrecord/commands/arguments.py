@@ -31,18 +31,6 @@ _SHARED: dict[str, dict[str, Any]] = {
         "help": "decisions that a page saved: what a person called right is not named again, if "
         "its files are the same; may be given several times",
     },
-    "json": {"action": "store_true", "help": "print one JSON document in place of text"},
-    "no_fit": {
-        "action": "store_true",
-        "help": "skip the search for masks that do not fit their images and for regions that look "
-        "like another class; it can take half of the time",
-    },
-    "overwrite": {"action": "store_true", "help": "replace a dataset that exists"},
-    "parts": {
-        "action": "store_true",
-        "help": "also find images that share a part: crops, overlapping tiles, mirrored parts; "
-        "needs OpenCV",
-    },
     "rgb": {
         "metavar": "BANDS",
         "help": "bands for red, green and blue, such as 3,2,1, of images of more than 8-bit RGB; "
@@ -66,10 +54,46 @@ _SHARED: dict[str, dict[str, Any]] = {
 }
 
 
+_SHARED_FLAGS = {
+    "json": "print one JSON document in place of text",
+    "no_fit": "skip the search for masks that do not fit their images and for regions that look "
+    "like another class; it can take half of the time",
+    "overwrite": "replace a dataset that exists",
+    "parts": "also find images that share a part: crops, overlapping tiles, mirrored parts; needs "
+    "OpenCV",
+}
+"""Flags that several commands share, and what each does."""
+
+
 def add(parser: argparse._ActionsContainer, *names: str) -> None:
     """Adds shared options to a command, or to a group of its options."""
     for name in names:
-        parser.add_argument(f"--{name}", **_SHARED[name])
+        if name in _SHARED_FLAGS:
+            add_flag(parser, name, _SHARED_FLAGS[name])
+        else:
+            parser.add_argument(f"--{name}", **_SHARED[name])
+
+
+def add_flag(
+    parser: argparse._ActionsContainer, name: str, effect: str, *, default: bool | None = False
+) -> None:
+    """Adds a flag, which is switched on by `--NAME` and off by `--noNAME`, as in absl and TFDS.
+
+    A call with both is refused. `--noNAME` is not in the help, as it is there for every flag.
+
+    Args:
+      parser: a command, a group of its options, or a group of options of which one may be given.
+      name: the flag's name.
+      effect: what it does, for the help.
+      default: its value if neither is given. None tells that from a flag that is switched off.
+    """
+    options = parser
+    if not isinstance(parser, argparse._MutuallyExclusiveGroup):
+        options = parser.add_mutually_exclusive_group()
+    options.add_argument(f"--{name}", action="store_true", default=default, help=effect)
+    options.add_argument(
+        f"--no{name}", dest=name, action="store_false", default=default, help=argparse.SUPPRESS
+    )
 
 
 def add_dataset(parser: argparse.ArgumentParser) -> None:
@@ -307,10 +331,8 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
         help="how images are named, if masks have only a part of the image's name, such as "
         "'image_{id}.jpg'; default: {id} with any ending",
     )
-    folders.add_argument(
-        "--instance_masks", action="store_true", help="add the feature instance_mask"
-    )
-    folders.add_argument("--objects", action="store_true", help="add the feature objects (boxes)")
+    add_flag(folders, "instance_masks", "add the feature instance_mask", default=None)
+    add_flag(folders, "objects", "add the feature objects (boxes)", default=None)
     folders.add_argument(
         "--splits",
         help="ratios such as train=0.8,validation=0.2; or lists, parts of files and folders such "
@@ -342,9 +364,7 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     )
     add(folders, "seed")
     folders.set_defaults(seed=None)  # tells what was given from the default of a config
-    folders.add_argument(
-        "--allow_overlap", action="store_true", help="allow an image to be in several splits"
-    )
+    add_flag(folders, "allow_overlap", "allow an image to be in several splits", default=None)
 
 
 _TEXT_OPTIONS = (
@@ -386,6 +406,14 @@ _OPTIONS_PASSED_ON = (
 """The options that reach the planner as they are written."""
 
 
+_FIELD_BY_FLAG = {
+    "instance_masks": "instance_mask",
+    "objects": "objects",
+    "allow_overlap": "overlap",
+}
+"""Flags about a tree, and the field of a config that each sets. Without `--like` all are off."""
+
+
 def tree_fields(args: argparse.Namespace) -> dict[str, Any]:
     """Returns the options that the user gave, as arguments of `FolderPlanner`.
 
@@ -394,9 +422,9 @@ def tree_fields(args: argparse.Namespace) -> dict[str, Any]:
     """
     check_not_empty(args, *_TEXT_OPTIONS)
     options = select_given(args, *_OPTIONS_PASSED_ON)
-    options["instance_mask"] = args.instance_masks or None
-    options["objects"] = args.objects or None
-    options["overlap"] = args.allow_overlap
+    for flag, field in _FIELD_BY_FLAG.items():
+        if getattr(args, flag):
+            options[field] = True
     if args.bands:
         options["bands"] = _parse_bands(args.bands)
     if args.class_names:
@@ -407,6 +435,11 @@ def tree_fields(args: argparse.Namespace) -> dict[str, Any]:
         text_by_split = parse_named_values("--splits", args.splits)
         options["splits"] = {split: _parse_split(text) for split, text in text_by_split.items()}
     return options
+
+
+def fields_switched_off(args: argparse.Namespace) -> list[str]:
+    """Returns the fields of a config whose flags the user switched off: `--noobjects`."""
+    return [field for flag, field in _FIELD_BY_FLAG.items() if getattr(args, flag) is False]
 
 
 def select_given(args: argparse.Namespace, *names: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit.check import check_plan
 from voc_seg_tfrecord.audit.versions import open_older_version
-from voc_seg_tfrecord.build_from.earlier_build import EarlierBuild, was_given
+from voc_seg_tfrecord.build_from.earlier_build import EarlierBuild
 from voc_seg_tfrecord.build_from.run import build_source, check_free
 from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
 from voc_seg_tfrecord.commands import arguments, screen
@@ -59,17 +59,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what the dataset says about itself")
     for field, meaning in _DESCRIPTION_OPTIONS.items():
         group.add_argument(f"--{field}", metavar="TEXT", help=f"{meaning}; default: none")
-    parser.add_argument(
-        "--dry_run",
-        action="store_true",
-        help="show what was found and read everything, but build nothing; exits as a build would",
+    arguments.add_flag(
+        parser,
+        "dry_run",
+        "show what was found and read everything, but build nothing; exits as a build would",
     )
     parser.add_argument("--name", help="the dataset will be voc_seg_tfrecord/NAME; needs ROOT")
     parser.add_argument(
         "--like",
         metavar="DATASET",
         help="take the options of a dataset that was built from a folder, such as cracks:1.0.0; "
-        "an option that is given too replaces that one; default of --name: the same name",
+        "an option that is given too replaces that one, and --noNAME switches a flag off, such as "
+        "--noobjects; default of --name: the same name",
     )
     group = parser.add_argument_group("an official release, in place of ROOT and --name")
     group.add_argument("--release", choices=_RELEASES, help="which release to build")
@@ -89,10 +90,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--num_shards", type=int, help="number of shards per split; default: TFDS chooses"
     )
     arguments.add(parser, "workers")
-    parser.add_argument(
-        "--trust_images",
-        action="store_true",
-        help="do not decode the images to see whether they can be read, because check has done it",
+    arguments.add_flag(
+        parser,
+        "trust_images",
+        "do not decode the images to see whether they can be read, because check has done it",
     )
     parser.add_argument(
         "--parts",
@@ -208,7 +209,7 @@ def _check_release(args: argparse.Namespace) -> None:
     for name, value in vars(args).items():
         is_given = value != args.default_of(name)
         if is_given and name not in allowed:
-            tree_options.append("ROOT" if name == "root" else f"--{name}")
+            tree_options.append(_spelling(name, value))
     if tree_options:
         listed = ", ".join(tree_options)
         raise ConfigError(
@@ -220,16 +221,25 @@ def _check_release(args: argparse.Namespace) -> None:
         )
 
 
+def _spelling(name: str, value: object) -> str:
+    """Returns how a user gave an option: `--objects`, and `--noobjects` if a flag is off."""
+    if name == "root":
+        return "ROOT"
+    return f"--no{name}" if value is False else f"--{name}"
+
+
 def _build_tree(args: argparse.Namespace) -> _BuildOutcome:
     """Builds a tree of the user, or only shows what a build would do."""
     earlier = EarlierBuild.read(args.like, args.data_dir) if args.like else None
     if earlier is not None and args.name is None:
         args.name = earlier.name
     _check_tree(args)
-    fields = {"trust_images": args.trust_images, **arguments.tree_fields(args)}
+    fields = arguments.tree_fields(args)
     fields |= arguments.select_given(args, *_TILE_OPTIONS, *_DESCRIPTION_OPTIONS, "version")
+    if args.trust_images:
+        fields["trust_images"] = True
     if earlier is not None:
-        fields = earlier.options_with(fields)
+        fields = earlier.options_with(fields, arguments.fields_switched_off(args))
     unlike = None if _says_how(fields) else _find_earlier_build(args)
     with unpacked(args.root) as root:
         plan = _plan(args, root, fields, unlike)
@@ -306,8 +316,7 @@ def _plan(
 
 def _says_how(fields: Mapping[str, Any]) -> bool:
     """Says whether the user gave an option that says how a tree is read."""
-    values = [value for name, value in fields.items() if name != "version"]
-    return any(was_given(value) for value in values)
+    return any(name != "version" for name in fields)
 
 
 def _find_earlier_build(args: argparse.Namespace) -> EarlierBuild | None:

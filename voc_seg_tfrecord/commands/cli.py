@@ -19,6 +19,7 @@ from absl import logging
 from etils.epath import gpath
 
 from voc_seg_tfrecord.commands import process
+from voc_seg_tfrecord.commands.arguments import add_flag
 from voc_seg_tfrecord.commands.process import PROGRAM, Stops
 from voc_seg_tfrecord.commands.screen import ClosedPipeError, literal, screened
 from voc_seg_tfrecord.core import requirements, storage
@@ -41,7 +42,9 @@ class Parser(argparse.ArgumentParser):
         """Returns the help page, with only the usual arguments if the parser has some."""
         if not self.usual:
             return super().format_help()
-        action_by_name = {action.dest: action for action in self._actions}
+        action_by_name: dict[str, argparse.Action] = {}
+        for action in self._actions:  # of a flag, the one that switches it on comes first
+            action_by_name.setdefault(action.dest, action)
         usual_actions = [action_by_name[name] for name in (*self.usual, "help", "help_all")]
         own_groups = self._action_groups[2:]  # the first two are argparse's
         titles = [str(group.title) for group in own_groups if group._group_actions]
@@ -268,7 +271,7 @@ def make_parser(words: Sequence[str] = ()) -> Parser:
             name.rstrip("_"), description=module.__doc__, epilog=f"example: {module.EXAMPLE}"
         )
         module.add_arguments(command)
-        command.add_argument("--quiet", action="store_true", help="show no progress bars")
+        add_flag(command, "quiet", "show no progress bars")
         command.usual = getattr(module, "USUAL", ())
         if command.usual:
             command.add_argument(

@@ -66,15 +66,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="height, width and channels of all images, such as 32x32x3, if no feature holds "
         "them; by default read from each record",
     )
-    parser.add_argument(
-        "--repair", action="store_true", help="map gray values of VOC's palette back to classes"
-    )
+    arguments.add_flag(parser, "repair", "map gray values of VOC's palette back to classes")
     parser.add_argument(
         "--bands",
         choices=[RGB],
         help="take RGB of 8 bits of images with more bits, which are an error by default",
     )
-    parser.add_argument("--dry_run", action="store_true", help="show the records and build nothing")
+    arguments.add_flag(parser, "dry_run", "show the records and build nothing")
     arguments.add_target_data_dir(parser)
     arguments.add(parser, "workers", "version", "overwrite", "json")
 

@@ -32,11 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--num", type=int, help="number of examples (9); with --by_class, of each class (1)"
     )
-    parser.add_argument(
-        "--by_class",
-        action="store_true",
-        help="show examples of each class under its name: among the first that have the class, "
-        "those in which it covers the largest share",
+    arguments.add_flag(
+        parser,
+        "by_class",
+        "show examples of each class under its name: among the first that have the class, those "
+        "in which it covers the largest share",
     )
     parser.add_argument(
         "--ids",

@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add(parser, "ids")
     form = parser.add_mutually_exclusive_group()
     arguments.add(form, "json")
-    form.add_argument("--csv", action="store_true", help="print one row per split and class as CSV")
+    arguments.add_flag(form, "csv", "print one row per split and class as CSV")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from voc_seg_tfrecord.core.errors import LayoutError, counted, join_names
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS, Layout, Part
 from voc_seg_tfrecord.core.role_words import EXTRA_WORDS
 from voc_seg_tfrecord.core.split_names import parse_split_name, words
-from voc_seg_tfrecord.folder.files.endings import ending_of
+from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.layouts import relative
