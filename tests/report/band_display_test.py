@@ -1,12 +1,15 @@
 import numpy as np
 from PIL import Image
 import pytest
+from support import exports
 from support.building import from_tree
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.reading.records import read_at
 from voc_seg_tfrecord.report.band_display import decode_shown, find_display
+from voc_seg_tfrecord.report.folder_examples import FolderExamples
+from voc_seg_tfrecord.report.label_errors import check_folder
 
 
 def build_scenes(folder, dtype="uint16", bands=5):
@@ -84,3 +87,68 @@ def test_pages_of_many_bands_are_written(tmp_path):
         words = [command, str(builder.data_dir), "--rgb", "3,2,1", "--out", str(tmp_path / name)]
         assert cli.main(words) == 0
         assert (tmp_path / name).stat().st_size > 1000
+
+
+OPTIONS = {"class_names": ["a", "b"], "bands": "all", "dtype": "uint16", "splits": {"train": 1.0}}
+WORDS = ["--class_names", "a,b", "--bands", "all", "--dtype", "uint16", "--splits", "train=1"]
+
+
+@pytest.mark.parametrize("rgb", [None, [3, 2, 1]])
+def test_a_checked_folder_is_shown_as_the_dataset_that_is_built_of_it(tmp_path, rgb):
+    builder = build_scenes(tmp_path / "scenes")
+    config, report = check_folder(tmp_path / "scenes", **OPTIONS)
+    examples = FolderExamples(report, config)
+    display = examples.find_display(rgb)
+    of_dataset = find_display(builder, rgb)
+    for _, record in read_at(builder, {("train", number) for number in range(6)}):
+        shown = examples.show_bands(record.id, display)
+        assert np.array_equal(shown, decode_shown(record, of_dataset))
+
+
+def test_an_image_that_a_build_could_not_read_is_shown_by_itself(tmp_path):
+    build_scenes(tmp_path / "scenes")
+    (tmp_path / "scenes/images/3.npy").write_bytes(b"no array")
+    page = tmp_path / "page.html"
+    assert cli.main(["check", str(tmp_path / "scenes"), *WORDS, "--html", str(page)]) == 1
+    assert "3.npy" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (WORDS, "--html: only the page shows images"),
+        ([*WORDS, "--html", "page.html"], "images whose bands are 0 to 4"),
+        (["--write_classes", "classes.csv"], "beside --write_classes"),
+    ],
+)
+def test_the_page_of_a_folder_refuses_bands_that_it_cannot_show(
+    tmp_path, words, told, capsys, monkeypatch
+):
+    build_scenes(tmp_path / "scenes")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["check", "scenes", *words, "--rgb", "0,1,5"]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_the_page_of_scores_takes_bands_too(tmp_path, capsys):
+    builder = build_scenes(tmp_path / "scenes")
+    for number in range(6):
+        mask = np.zeros((12, 12), np.uint8)
+        (tmp_path / "predicted").mkdir(exist_ok=True)
+        Image.fromarray(mask).save(tmp_path / f"predicted/{number}.png")
+    words = ["evaluate", f"{builder.data_path}@train", "--predictions", str(tmp_path / "predicted")]
+    page = ["--html", str(tmp_path / "page.html")]
+    assert cli.main([*words, *page, "--rgb", "3,2,1"]) == 0
+    assert "data:image/jpeg" in (tmp_path / "page.html").read_text()
+    assert cli.main([*words, "--rgb", "3,2,1"]) == 2
+    assert "--html: only the page shows images" in capsys.readouterr().err
+    assert cli.main([*words, *page, "--rgb", "0,1,5"]) == 2
+    assert "images whose bands are 0 to 4" in capsys.readouterr().err
+
+
+def test_the_page_of_a_folder_of_8_bits_refuses_bands(tmp_path, capsys):
+    exports.put_pair(tmp_path / "photos", "a", exports.truth("a"))
+    words = ["check", str(tmp_path / "photos"), "--class_names", "background,a,b"]
+    page = ["--html", str(tmp_path / "page.html")]
+    assert cli.main([*words, *page, "--rgb", "0,1,2"]) == 2
+    assert "a build keeps RGB of 8 bits" in capsys.readouterr().err

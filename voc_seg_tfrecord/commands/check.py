@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--csv", metavar="FIXES", help="also write a table with one row per problem: what to fix"
     )
-    arguments.add(parser, "decisions", "no_fit", "parts")
+    arguments.add(parser, "decisions", "no_fit", "parts", "rgb")
     parser.add_argument(
         "--write_classes",
         metavar="FILE",
@@ -96,7 +96,7 @@ _FILE_OPTIONS = ("html", "csv", "write_classes", "write_lists", "exclude", "ids"
 _OPTIONS_THAT_FIND_FILES = (*LAYOUT_OPTIONS, "prefer", "threshold", "ignore_masks", "resize_masks")
 """Options that a build needs to read the same masks as a table of classes was written for."""
 
-_CHECK_OPTIONS = ("html", "csv", "decisions", "no_fit", "parts")
+_CHECK_OPTIONS = ("html", "csv", "decisions", "no_fit", "parts", "rgb")
 """The options that change what is checked, or where that is written."""
 
 
@@ -136,6 +136,13 @@ def _check_options(args: argparse.Namespace) -> None:
         _refuse_options(args, (*_CHECK_OPTIONS, "write_lists"), beside="--write_classes")
     elif args.write_lists:
         _refuse_options(args, _CHECK_OPTIONS, beside="--write_lists")
+    elif args.rgb and not args.html:
+        raise ConfigError(
+            "--rgb",
+            found="no --html",
+            expected="--html: only the page shows images",
+            remedy="add --html FILE, or leave --rgb out",
+        )
 
 
 def _refuse_options(args: argparse.Namespace, names: Sequence[str], *, beside: str) -> None:
@@ -181,6 +188,7 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
 def _check(args: argparse.Namespace, root: epath.Path) -> int:
     html = output_files.check_file(args.html, "--html") if args.html else None
     fixes = output_files.check_file(args.csv, "--csv") if args.csv else None
+    rgb = arguments.parse_rgb(args.rgb)
     decisions = arguments.read_decisions(args)
     if args.parts:
         requirements.require("cv2", "--parts")
@@ -195,7 +203,7 @@ def _check(args: argparse.Namespace, root: epath.Path) -> int:
     if html:
         from voc_seg_tfrecord.report import tree_page  # here, because most calls write no page
 
-        tree_page.write_tree(report, config, html, plan_text, naming)
+        tree_page.write_tree(report, config, html, plan_text, naming, rgb)
     if fixes:
         _write_csv(report, fixes, naming)
     summary = _summarize(report, dropped, naming)

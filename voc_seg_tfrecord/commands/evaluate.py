@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write a page with the worst images, by class and by confusion, into this file",
     )
-    arguments.add(parser, "decisions", "json")
+    arguments.add(parser, "decisions", "rgb", "json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -83,6 +83,14 @@ def run(args: argparse.Namespace) -> int:
             expected="--html: the page leaves out the labels that were called right",
             remedy="add --html FILE, or leave --decisions out",
         )
+    rgb = arguments.parse_rgb(args.rgb)
+    if rgb and not html:
+        raise ConfigError(
+            "--rgb",
+            found="no --html",
+            expected="--html: only the page shows images",
+            remedy="add --html FILE, or leave --rgb out",
+        )
     builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
     if not splits:
         raise ConfigError(
@@ -91,6 +99,11 @@ def run(args: argparse.Namespace) -> int:
             expected="DATASET@SPLIT, such as voc_seg_tfrecord/2012@validation",
             remedy="name the split that was predicted",
         )
+    display = None
+    if html:
+        from voc_seg_tfrecord.report.band_display import find_display
+
+        display = find_display(builder, rgb)
     result = evaluation.evaluate(
         builder,
         splits,
@@ -107,7 +120,9 @@ def run(args: argparse.Namespace) -> int:
     if html:
         from voc_seg_tfrecord.report import score_page
 
-        page = score_page.render(builder, result, args.predictions, args.probabilities, decisions)
+        page = score_page.render(
+            builder, result, args.predictions, args.probabilities, decisions, display
+        )
         output_files.write_file(html, page, "--html")
     if args.json:
         asked_for = {"boundary": args.boundary, "worst": _worst_as_dicts(result, args.worst)}

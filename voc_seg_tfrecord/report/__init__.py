@@ -3,7 +3,8 @@
 `dataset_page`, `tree_page`, `score_page` and `leak_page` write the pages, and `templating` fills
 their templates. For the first, `gather` reads the records once, `selection` chooses what is shown,
 and `notices`, `charts` and `heat_maps` make its sections. For the second, `cards` makes one card
-for each example to decide about, and `lenient_decoding` decodes what may be damaged. For the last,
+for each example to decide about, `folder_examples` reads what a build would store of it, and
+`lenient_decoding` decodes what may be damaged. For the last,
 `leak_pairs` sorts what was found, `leak_cards` makes a card for each pair, and `leak_changes` says
 how its images differ. `severity` has the words for how grave a finding is. All draw with
 `thumbnails` and `overlay`.

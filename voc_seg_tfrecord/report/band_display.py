@@ -4,7 +4,7 @@ Images of one range can be compared: what is bright on one is bright on all. Pix
 would make the range too wide, so those that are void, not finite, or 0 in all bands do not count.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import contextlib
 import dataclasses
 
@@ -17,13 +17,15 @@ from voc_seg_tfrecord.formats.bands import shown_bands, stretch_bands, stretch_l
 from voc_seg_tfrecord.reading import metadata
 from voc_seg_tfrecord.reading.records import Record, read_at
 
-_MAX_SAMPLED_IMAGES_PER_SPLIT = 24
+MAX_SAMPLED_IMAGES_PER_SPLIT = 24
+"""Images of a split whose values decide what is black and white."""
+
 _MAX_SAMPLED_PIXELS_PER_IMAGE = 50_000
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class BandDisplay:
-    """How the images of a dataset are shown.
+    """How the images of a dataset or a folder are shown.
 
     Attributes:
       bands: the band of each color, red first; or one band that is shown in gray.
@@ -45,9 +47,6 @@ def find_display(
 ) -> BandDisplay | None:
     """Returns how the images of a dataset are shown; None of RGB of 8 bits, as they are.
 
-    Of images of uint8, 0 is black and 255 is white. Of others, black is the 2nd percentile and
-    white the 98th of the first images of each split.
-
     Args:
       builder: of the built dataset.
       rgb: the bands for red, green and blue, from 0; by default the first three, or one.
@@ -55,24 +54,44 @@ def find_display(
     Raises:
       ConfigError: if there is no such band, or all images are RGB of 8 bits.
     """
-    if not metadata.bands_of(builder):
-        if rgb is None:
-            return None
-        raise ConfigError(
-            "--rgb",
-            found=f"{builder.info.full_name}, whose images are RGB of 8 bits",
-            expected="a dataset of other bands, built with --bands or --dtype",
-            remedy="leave --rgb out",
-        )
-    image = builder.info.features[IMAGE]
-    bands = _check_rgb(rgb, image.shape[-1]) if rgb else shown_bands(image.shape[-1])
-    if image.np_dtype == np.uint8:
+    if metadata.bands_of(builder):
+        image = builder.info.features[IMAGE]
+        return make_display(image.shape[-1], image.np_dtype, _sample_pixels(builder), rgb)
+    if rgb is None:
+        return None
+    raise ConfigError(
+        "--rgb",
+        found=f"{builder.info.full_name}, whose images are RGB of 8 bits",
+        expected="a dataset of other bands, built with --bands or --dtype",
+        remedy="leave --rgb out",
+    )
+
+
+def make_display(
+    band_count: int, dtype: np.dtype, samples: Iterable[np.ndarray], rgb: Sequence[int] | None
+) -> BandDisplay:
+    """Returns how images of bands are shown.
+
+    Of images of uint8, 0 is black and 255 is white. Of others, black is the 2nd percentile and
+    white the 98th of some pixels.
+
+    Args:
+      band_count: how many bands the images have.
+      dtype: of the images.
+      samples: pixels of the images, `[M, band_count]`; they are read only if they are needed.
+      rgb: the bands for red, green and blue, from 0; by default the first three, or one.
+
+    Raises:
+      ConfigError: if there is no such band.
+    """
+    bands = _check_rgb(rgb, band_count) if rgb else shown_bands(band_count)
+    if dtype == np.uint8:
         zeros = np.zeros(len(bands), np.float32)
         return BandDisplay(bands, zeros, zeros + 255)
-    samples = list(_sample_pixels(builder, bands))
-    if not samples:
-        samples = [np.zeros((1, len(bands)), np.float32)]
-    black, white = stretch_limits(np.concatenate(samples))
+    chosen = [pixels[:, list(bands)].astype(np.float32) for pixels in samples]
+    if not chosen:
+        chosen = [np.zeros((1, len(bands)), np.float32)]
+    black, white = stretch_limits(np.concatenate(chosen))
     return BandDisplay(bands, black, white)
 
 
@@ -93,30 +112,31 @@ def _check_rgb(rgb: Sequence[int], band_count: int) -> tuple[int, ...]:
     )
 
 
-def _sample_pixels(builder: tfds.core.DatasetBuilder, bands: Sequence[int]) -> Iterator[np.ndarray]:
-    """Yields some pixels with data of some images, float32 `[M, len(bands)]`."""
+def _sample_pixels(builder: tfds.core.DatasetBuilder) -> Iterator[np.ndarray]:
+    """Yields some pixels with data of some images, `[M, N]` of their dtype."""
     places = set()
     for split, info in builder.info.splits.items():
-        for number in range(min(info.num_examples, _MAX_SAMPLED_IMAGES_PER_SPLIT)):
+        for number in range(min(info.num_examples, MAX_SAMPLED_IMAGES_PER_SPLIT)):
             places.add((split, number))
     for _, record in read_at(builder, places):
         with contextlib.suppress(VocSegError):  # a damaged image has no pixels
-            yield _pixels_with_data(record)[:, list(bands)].astype(np.float32)
+            mask = record.pixels(MASK) if MASK in record.features else None
+            yield pixels_with_data(record.bands(), mask)
 
 
-def _pixels_with_data(record: Record) -> np.ndarray:
+def pixels_with_data(image: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
     """Returns some pixels of an image, `[M, N]` of its dtype, without those that have no data.
 
-    Raises:
-      VocSegError: if image or mask cannot be decoded.
+    Args:
+      image: `[H, W, N]`.
+      mask: class indices, uint8 `[H, W]`; None if there is none.
     """
-    image = record.bands()
     height, width, band_count = image.shape
     step = max(1, height * width // _MAX_SAMPLED_PIXELS_PER_IMAGE)
     pixels = image.reshape(-1, band_count)[::step]
     has_data = np.isfinite(pixels).all(axis=1) & (pixels != 0).any(axis=1)
-    if MASK in record.features:
-        has_data &= record.pixels(MASK).ravel()[::step] != VOID
+    if mask is not None:
+        has_data &= mask.ravel()[::step] != VOID
     return pixels[has_data]
 
 

@@ -8,15 +8,18 @@ from etils import epath
 import numpy as np
 
 from voc_seg_tfrecord.audit.check import Report, unknown_boxes
-from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.names import MASK
 from voc_seg_tfrecord.core.threads import ordered_map
-from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.quality.finding import STOPS, Correction, Finding
 from voc_seg_tfrecord.quality.regions import Box
-from voc_seg_tfrecord.report.lenient_decoding import decode_image, decode_stored_mask
+from voc_seg_tfrecord.report.band_display import BandDisplay
+from voc_seg_tfrecord.report.folder_examples import FolderExamples
+from voc_seg_tfrecord.report.lenient_decoding import (
+    DecodedImage,
+    decode_image,
+    decode_stored_mask,
+)
 from voc_seg_tfrecord.report.overlay import ClassStyle, measure_shares
 from voc_seg_tfrecord.report.thumbnails import (
     SIDE_PX,
@@ -30,7 +33,6 @@ from voc_seg_tfrecord.report.thumbnails import (
     make_pictures,
     reduce_mask,
 )
-from voc_seg_tfrecord.writing.examples import make_example
 
 MAX_CARDS = 500
 """Cards of a page, at most. The page says how many more there are."""
@@ -107,7 +109,8 @@ class CardMaker:
 
     Attributes:
       report: what was found in the folder.
-      config: of a build; None if there is no folder that can be read.
+      examples: those that a build would make.
+      display: how images of more than 8-bit RGB are shown; None if each is shown by itself.
       style: how classes are drawn.
       side: the longer side of a thumbnail, at most.
       cards_without_images: how many have none, because the budget was spent.
@@ -115,7 +118,8 @@ class CardMaker:
     """
 
     report: Report
-    config: VocSegConfig | None
+    examples: FolderExamples
+    display: BandDisplay | None
     style: ClassStyle
     side: int = SIDE_PX
     cards_without_images: int = dataclasses.field(default=0, init=False)
@@ -192,7 +196,7 @@ class CardMaker:
         finding = item.finding
         files = self._find_files(item.image_id)
         mask = self._decode_mask(item, files)
-        image = decode_image(files.image, side=None if mask.boxes else self.side)
+        image = self._decode_image(item.image_id, side=None if mask.boxes else self.side)
         pictures = make_pictures(image.pixels, mask.values, mask.style, self.side)
         if not mask.has_classes:
             pictures = dataclasses.replace(pictures, layer="")
@@ -248,7 +252,7 @@ class CardMaker:
             key = (region.image_id, region.box)
             if key in self._region_numbers:
                 continue
-            pixels = decode_image(self._find_files(region.image_id).image, side=None).pixels
+            pixels = self._decode_image(region.image_id, side=None).pixels
             crops = crop_box(pixels, pixels, self.style.palette, region.box)
             if crops is not None:
                 url = crops.image
@@ -275,7 +279,7 @@ class CardMaker:
         files = self._find_files(correction.image)
         url = ""
         if correction.way == "another image":
-            pixels = decode_image(files.image, side=self.side).pixels
+            pixels = self._decode_image(correction.image, side=self.side).pixels
             url = "" if pixels is None else image_url(pixels, self.side)
         elif files.image and files.mask:
             other = self._decode_classes(correction.image)
@@ -292,19 +296,22 @@ class CardMaker:
         first = {part: paths[0] for part, paths in files.items()}
         return _Files(first.get("image"), first.get("mask"))
 
+    def _decode_image(self, image_id: str, *, side: int | None) -> DecodedImage:
+        """Decodes an image; all images of more than 8-bit RGB are shown alike.
+
+        Args:
+          image_id: the image.
+          side: see `decode_image`.
+        """
+        if self.display is not None:
+            pixels = self.examples.show_bands(self.report.ids.tree_id(image_id), self.display)
+            if pixels is not None:
+                return DecodedImage(pixels, pixels.shape[:2])
+        return decode_image(self._find_files(image_id).image, side=side)
+
     def _decode_classes(self, image_id: str) -> np.ndarray | None:
         """Returns the classes of a mask, uint8 `[H, W]`; None if a build could not read it."""
-        tree = self.report.tree
-        if self.report.plan is None or self.config is None or tree is None:
-            return None
-        spec = self.config.example_spec(self.report.plan.mask_rule)
-        spec = dataclasses.replace(spec, decoding="none", instances=False, objects=False)
-        try:
-            raw = tree.items()[self.report.ids.tree_id(image_id)].read()
-            example = make_example(raw, spec)
-            return pillow.decode(File(example[MASK], image_id), MaskError).values()
-        except Exception:  # a page is written, whatever a file does to a decoder
-            return None
+        return self.examples.read_classes(self.report.ids.tree_id(image_id))
 
     def _find_unknown_boxes(self, path: epath.Path | None) -> list[Box]:
         """Returns boxes around the regions of a mask whose values or colors are no class."""

@@ -21,7 +21,7 @@ from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.quality.finding import MISLABELED_REGION, Finding
 from voc_seg_tfrecord.reading import metadata, records
 from voc_seg_tfrecord.reading.records import Record
-from voc_seg_tfrecord.report.band_display import decode_shown, find_display
+from voc_seg_tfrecord.report.band_display import BandDisplay, decode_shown
 from voc_seg_tfrecord.report.clean_text import clean
 from voc_seg_tfrecord.report.label_errors import find_mislabeled_regions
 from voc_seg_tfrecord.report.overlay import class_colors
@@ -127,6 +127,7 @@ def render(
     predictions: PathLike,
     probabilities: str | None = None,
     decisions: Iterable[PageDecision] = (),
+    display: BandDisplay | None = None,
 ) -> str:
     """Returns the page as HTML: one file that needs no network.
 
@@ -137,6 +138,7 @@ def render(
       probabilities: how the predictions hold probabilities; None if they are classes.
       decisions: of earlier pages; see `decisions.parse_decisions`. A label that they call right is
         not among those that may be wrong, as long as image and mask are the same.
+      display: how images of more than 8-bit RGB are shown.
 
     Raises:
       RecordError: if a shard cannot be read.
@@ -161,7 +163,7 @@ def render(
     for confusion in confusions:
         shown_images.update(confusion.images)
     reader = Predictions(predictions, len(names), probabilities)
-    cards = _make_cards(builder, result, shown_images, reader, every_name, colors)
+    cards = _make_cards(builder, result, shown_images, reader, every_name, colors, display)
     suspicious = [
         score
         for score in suspicious
@@ -338,12 +340,12 @@ def _make_cards(
     predictions: Predictions,
     names: Sequence[str],
     colors: np.ndarray,
+    display: BandDisplay | None,
 ) -> dict[CardPlace, Card]:
     """Reads the images that are shown once more, and makes a card of each."""
     if not shown_images:
         return {}
     scores = {_place_of(score): score for score in shown_images}
-    display = find_display(builder)
 
     def make_card(item: tuple[CardPlace, Record]) -> Card:
         place, record = item

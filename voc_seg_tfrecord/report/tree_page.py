@@ -18,6 +18,7 @@ from voc_seg_tfrecord.quality.finding import ALL_MASKS, NOTE, STOPS, Finding
 from voc_seg_tfrecord.report.cards import CardMaker
 from voc_seg_tfrecord.report.charts import ClassAxis, draw_bars
 from voc_seg_tfrecord.report.clean_text import clean
+from voc_seg_tfrecord.report.folder_examples import FolderExamples
 from voc_seg_tfrecord.report.overlay import ClassStyle, class_colors
 from voc_seg_tfrecord.report.severity import ERROR, INFORMATION, WARNING
 from voc_seg_tfrecord.report.templating import fill_template, hex_color, name_all_values
@@ -64,6 +65,7 @@ def write_tree(
     out: epath.Path,
     plan: str,
     naming: FolderNaming,
+    rgb: Sequence[int] | None = None,
 ) -> None:
     """Writes the page of a checked folder into a file.
 
@@ -73,9 +75,10 @@ def write_tree(
       out: the file to write.
       plan: what a build would do, in words.
       naming: the folder or archive, as the user named it and as findings name it.
+      rgb: see `FolderExamples.find_display`.
 
     Raises:
-      ConfigError: if the file cannot be written.
+      ConfigError: if the file cannot be written, or `rgb` does nothing.
     """
     root = naming.given
     total = report.total
@@ -90,7 +93,9 @@ def write_tree(
     axis = ClassAxis(names, [hex_color(color) for color in colors], foreground)
     by_split = dict(report.by_split) or {"all": total}
     style = ClassStyle(tuple(names), colors, background)
-    card_maker = CardMaker(report, config, style, _thumbnail_side(report))
+    examples = FolderExamples(report, config)
+    display = examples.find_display(rgb)
+    card_maker = CardMaker(report, examples, display, style, _thumbnail_side(report))
     kinds = [
         _make_section(card_maker, kind, effect, findings, naming)
         for (kind, effect), findings in by_kind(report.findings).items()
