@@ -335,6 +335,19 @@ def _encoding_of(data: bytes) -> str:
     return _unmarked_utf16(data) or "utf-8"
 
 
+def encoding_of_parts(beginning: bytes) -> str:
+    """Returns the encoding of the parts of a text, which have no byte order mark.
+
+    Args:
+      beginning: the first bytes of the text.
+    """
+    if beginning.startswith(codecs.BOM_UTF16_LE):
+        return "utf-16-le"
+    if beginning.startswith(codecs.BOM_UTF16_BE):
+        return "utf-16-be"
+    return _encoding_of(beginning)
+
+
 def _unmarked_utf16(data: bytes) -> str:
     """Returns which UTF-16 bytes without a byte order mark are, by their zeros; empty if neither.
 

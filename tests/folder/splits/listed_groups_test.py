@@ -1,14 +1,17 @@
 """Lists may name patients or scenes in place of images, if the user gives the rule of groups."""
 
+import itertools
 import json
 import pathlib
 
+import numpy as np
 import pytest
 from support import exports
 from support.folders import NAMES, examples_of, images_of, plan_of, refused
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, VocSegError
+from voc_seg_tfrecord.sources.open import find_pairs
 
 WANTED = {"train": ["P01", "P02"], "validation": ["P03"], "test": ["P04"]}
 
@@ -77,3 +80,95 @@ def test_a_rule_that_no_list_needs_is_refused(tmp_path, rule):
     for split, image_ids in wanted().items():
         exports.put(tmp_path, f"{split}.txt", "\n".join(image_ids))
     refused(tmp_path, "ratios with it", ConfigError, group_by=rule)
+
+
+PATIENTS_BY_SPLIT = {"train": ["P1", "P12"], "validation": ["P10", "P2"], "test": ["P11", "P20"]}
+"""The names of some begin those of others: P1 is no P10, P11 or P12, and P2 is no P20."""
+
+
+IMAGES_OF_PATIENT = range(4)
+"""So many that a text has names for far fewer than half of the images."""
+
+
+def put_lists(root: pathlib.Path) -> None:
+    for split, patients in PATIENTS_BY_SPLIT.items():
+        exports.put(root, f"{split}.txt", "\n".join(patients))
+
+
+def put_voc_lists(root: pathlib.Path) -> None:
+    put_lists(root / "ImageSets" / "Segmentation")
+
+
+def put_json(root: pathlib.Path) -> None:
+    exports.put(root, "splits.json", json.dumps(PATIENTS_BY_SPLIT))
+
+
+def put_yaml(root: pathlib.Path) -> None:
+    lines = []
+    for split, patients in PATIENTS_BY_SPLIT.items():
+        lines += [f"{split}:", *(f"  - {patient}" for patient in patients)]
+    exports.put(root, "splits.yaml", "\n".join(lines))
+
+
+def put_json_of_patients(root: pathlib.Path) -> None:
+    splits = {patient: split for split, some in PATIENTS_BY_SPLIT.items() for patient in some}
+    exports.put(root, "splits.json", json.dumps(splits))
+
+
+def put_lines_of_json(root: pathlib.Path) -> None:
+    lines = []
+    for split, patients in PATIENTS_BY_SPLIT.items():
+        lines += [json.dumps({"patient": patient, "split": split}) for patient in patients]
+    exports.put(root, "splits.jsonl", "\n".join(lines))
+
+
+def put_table(root: pathlib.Path, name: str, sign: str) -> None:
+    rows = [f"{one}{sign}{split}" for split, some in PATIENTS_BY_SPLIT.items() for one in some]
+    exports.put(root, name, "\n".join([f"patient{sign}split", *rows]))
+
+
+def put_columns(root: pathlib.Path) -> None:
+    rows = [",".join(row) for row in zip(*PATIENTS_BY_SPLIT.values(), strict=True)]
+    exports.put(root, "splits.csv", "\n".join([",".join(PATIENTS_BY_SPLIT), *rows]))
+
+
+MEDIA = {
+    "lists": put_lists,
+    "VOC's lists": put_voc_lists,
+    "JSON": put_json,
+    "YAML": put_yaml,
+    "JSON of patients": put_json_of_patients,
+    "lines of JSON": put_lines_of_json,
+    "a table": lambda root: put_table(root, "splits.csv", ","),
+    "a table with tabs": lambda root: put_table(root, "splits.tsv", "\t"),
+    "columns": put_columns,
+}
+
+
+@pytest.mark.parametrize("medium", MEDIA)
+@pytest.mark.parametrize(
+    ("image", "rule"),
+    [("{}-S{}", "prefix:-"), ("{}_S{}", "prefix:_"), ("{}/{}", "folder")],
+)
+def test_a_patient_is_no_other_one_whose_name_begins_alike(tmp_path, image, rule, medium):
+    all_patients = itertools.chain(*PATIENTS_BY_SPLIT.values())
+    for shift, (patient, number) in enumerate(itertools.product(all_patients, IMAGES_OF_PATIENT)):
+        image_id = image.format(patient, number)
+        mask = np.roll(exports.truth("a"), shift, 1)
+        exports.put_image(tmp_path, f"JPEGImages/{image_id}.png")
+        exports.put_mask(tmp_path, f"SegmentationClass/{image_id}.png", mask)
+    MEDIA[medium](tmp_path)
+    wanted_ids = {
+        split: {
+            image.format(patient, number) for patient in patients for number in IMAGES_OF_PATIENT
+        }
+        for split, patients in PATIENTS_BY_SPLIT.items()
+    }
+    for options in ({}, {"group_by": rule}):
+        try:
+            plan = plan_of(tmp_path, images="JPEGImages", masks="SegmentationClass", **options)
+            find_pairs(plan)
+        except VocSegError:
+            assert medium == "columns" or not options
+        else:
+            assert {split: {*ids} for split, ids in plan.splits.items()} == wanted_ids

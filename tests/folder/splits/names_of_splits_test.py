@@ -321,10 +321,23 @@ def test_names_of_images_that_say_several_splits_are_asked_about(tmp_path, names
     assert [*plan.splits] == ["train"]
 
 
+@pytest.mark.parametrize("name", ["train_{}", "{}_val", "test-{}", "2_dev{}", "trainset {}"])
+@pytest.mark.parametrize("others", ["bonus_{}", "{}"])
+def test_names_of_images_of_which_some_say_a_split_are_asked_about(tmp_path, name, others):
+    ids = [name.format(7), *(others.format(one) for one in "abc")]
+    exports.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
+    told = refused(tmp_path, "of which only some are named after a split", VocSegError)
+    assert f"{ids[0]}.jpg, {ids[1]}.jpg" in told
+    assert [*plan_of(tmp_path, **said_by("--splits train=1")).splits] == ["train"]
+    exports.put(tmp_path, "train.txt", "\n".join(ids[:2]))
+    exports.put(tmp_path, "val.txt", "\n".join(ids[2:]))
+    assert images_of(plan_of(tmp_path)) == {"train": sorted(ids[:2]), "validation": ids[2:]}
+
+
 @pytest.mark.parametrize(
-    "ids", [["test_a", "test_b"], ["train_a", "bus_a"], ["train_a", "val_a", *"bcdef"]]
+    "ids", [["test_a", "test_b"], ["a_train_b", "bus_a"], ["a_train_b", "a_val_b", *"cdefg"]]
 )
-def test_names_of_images_with_one_split_or_few_such_names_are_all_train(tmp_path, ids):
+def test_names_that_say_one_split_or_have_such_words_within_are_all_train(tmp_path, ids):
     exports.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
     assert images_of(plan_of(tmp_path)) == {"train": sorted(ids)}
 
@@ -356,3 +369,18 @@ def test_the_word_of_a_split_is_found_behind_letters_that_are_longer_in_lower_ca
     put_folders_of_pairs(tmp_path, {"İstanbul_train": "ab", "İstanbul_val": "cd"})
     splits = plan_of(tmp_path).splits
     assert splits == {"train": ["train/a", "train/b"], "validation": ["val/c", "val/d"]}
+
+
+@pytest.mark.parametrize("folder", ["{}/", "images/{}/", "set/images/{}/"])
+def test_the_folder_of_a_split_is_given_by_its_path_too(tmp_path, folder):
+    put_folders(tmp_path / "set", {"first": "ab", "second": "cd"})
+    splits = {"train": folder.format("first"), "test": folder.format("second")}
+    assert images_of(plan_of(tmp_path, splits=splits)) == {"train": ["a", "b"], "test": ["c", "d"]}
+
+
+def test_a_folder_that_may_be_one_of_two_is_asked_about(tmp_path):
+    exports.put_pairs(tmp_path, ["a", "images/b"], "images/{}.jpg", "masks/{}.png")
+    told = refused(tmp_path, "which may be the folder", ConfigError, splits={"train": "images/"})
+    assert "images/ or images/images/" in told
+    plan = plan_of(tmp_path, splits={"train": "images/images/"})
+    assert images_of(plan) == {"train": ["b"]}

@@ -31,7 +31,7 @@ class SplitSource:
 
     Attributes:
       split: the name of the split.
-      option: the source as the option `splits` gives it, such as `meta/val.csv` or `images/val/`.
+      option: the source as the option `splits` gives it, such as `meta/val.csv` or `val/`.
       words: the source as a user reads it.
       files: the texts that name the images, below the given folder; none if a folder does.
       ids: the ids in the split.

@@ -13,6 +13,7 @@ from typing import cast
 from etils import epath
 
 from voc_seg_tfrecord.core.errors import ListError
+from voc_seg_tfrecord.core.id_lists import encoding_of_parts
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS, LISTS
 from voc_seg_tfrecord.core.split_names import (
     TO_TRAIN_ON,
@@ -31,7 +32,7 @@ from voc_seg_tfrecord.folder.splits.list_verdicts import (
     as_unclear_of_other_names,
     judge_text,
 )
-from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup
+from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup, NamesOfImagesAndGroups
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, rank_of
 from voc_seg_tfrecord.folder.splits.wrong_names import (
     note_on_paths_of_other_files,
@@ -91,7 +92,7 @@ def find_lists(
     lists_of_user = None
     if user_gave_lists:
         lists_of_user = posixpath.normpath(posixpath.join(tree.root_below_given, tree.layout.lists))
-    reader = ListReader(Vocabulary(image_names))
+    reader = ListReader(Vocabulary(NamesOfImagesAndGroups(image_names, ids_by_group)))
     names_of_exports = NamesOfExports(tree)
     texts = FoundTexts([], [], [], [])
     name_group = False
@@ -208,9 +209,11 @@ def _is_worth_reading(path: epath.Path, reader: ListReader) -> bool:
     if length <= _LONG_TEXT_BYTES or parse_split_name(stem(path.name)).split:
         return True
     with path.open("rb") as file:
+        encoding = encoding_of_parts(file.read(_SAMPLE_BYTES))
         for number in range(_SAMPLES_OF_LONG_TEXT):
-            file.seek((length - _SAMPLE_BYTES) * number // (_SAMPLES_OF_LONG_TEXT - 1))
-            sample = file.read(_SAMPLE_BYTES).decode("utf-8", "replace")
+            start = (length - _SAMPLE_BYTES) * number // (_SAMPLES_OF_LONG_TEXT - 1)
+            file.seek(start // 2 * 2)  # a character of UTF-16 has two bytes
+            sample = file.read(_SAMPLE_BYTES).decode(encoding, "replace").lstrip("\ufeff")
             if number == 0 and reader.names_splits(sample.partition("\n")[0]):
                 return True
             # The first and the last word of a sample may be cut off.

@@ -1,6 +1,7 @@
 """Checks of folders whose names say splits in a way that would put images into a wrong split."""
 
 from collections.abc import Iterable, Sequence
+import dataclasses
 import posixpath
 
 from etils import epath
@@ -28,6 +29,8 @@ from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 _NOT_TO_TRAIN_ON = ("validation", "test")
 _MIN_LETTERS_OF_SPLIT = 3
+_MIN_SHARE_OF_OUTER_WORDS = 0.01
+"""Of so many images and more, names that begin or end with a split are no accident."""
 
 
 def check_masks_have_images(split_folders: SplitFolders) -> None:
@@ -127,48 +130,104 @@ def check_all_train(split_folders: SplitFolders) -> None:
     check_not_mixed(split_folders.tree, split_folders.tree.labeled_ids)
     _check_no_part_of_other_split(split_folders)
     _check_no_folder_of_split(split_folders.tree)
-    _check_no_images_of_several_splits(split_folders.tree)
+    _check_names_of_images(split_folders.tree)
 
 
-def _check_no_images_of_several_splits(tree: VocTree) -> None:
-    """Checks that the names of images do not say several splits.
+def _check_names_of_images(tree: VocTree) -> None:
+    """Checks that no names of images say a split other than that of the images around them.
 
-    Example: `train_01.png`, `train_02.png` and `val_01.png` in one folder.
+    | names of images | all are train |
+    | --- | --- |
+    | `scan_01`, `scan_02` | yes |
+    | `train_01`, `train_02`; `test_01`, `test_02` | yes: all are named alike |
+    | `train_01`, `val_01` | no: most say a split, and not the same one |
+    | `train_01`, `bonus_01` | no: some begin or end with a split, and others say none |
+    | `bus_01`, `a_crash_test_video` | yes: a word within a name may mean anything |
 
     Raises:
-      LayoutError: if they do, and half of the images or more have such a name.
+      LayoutError: if some do.
     """
-    first_by_split: dict[str, str] = {}
-    count = 0
+    names = _read_split_words(tree)
+    image_count = len(tree.labeled_ids)
+    if len(names.first_by_split) > 1 and 2 * names.count_with_split >= image_count:
+        raise _names_of_images_error(
+            tree,
+            "images of one folder with names of different splits",
+            list(names.first_by_split.values()),
+        )
+    are_few = names.count_of_outer_words < _MIN_SHARE_OF_OUTER_WORDS * image_count
+    if names.first_without_split and names.first_of_outer_word and not are_few:
+        raise _names_of_images_error(
+            tree,
+            "images of one folder of which only some are named after a split",
+            [names.first_of_outer_word, names.first_without_split],
+        )
+
+
+@dataclasses.dataclass
+class _SplitWordsOfImages:
+    """What the names of labeled images say about splits.
+
+    Attributes:
+      first_by_split: the first image whose name says each split, in any of its words.
+      count_with_split: how many names say a split.
+      first_without_split: the first image whose name says none; empty if all say one.
+      first_of_outer_word: the first image whose name begins or ends with a split, likewise.
+      count_of_outer_words: how many names do.
+    """
+
+    first_by_split: dict[str, str] = dataclasses.field(default_factory=dict)
+    count_with_split: int = 0
+    first_without_split: str = ""
+    first_of_outer_word: str = ""
+    count_of_outer_words: int = 0
+
+
+def _read_split_words(tree: VocTree) -> _SplitWordsOfImages:
+    names = _SplitWordsOfImages()
     for image_id in tree.labeled_ids:
-        splits = _splits_in_name_of_image(posixpath.basename(image_id))
-        count += bool(splits)
+        name = posixpath.basename(image_id)
+        splits = _splits_in_name_of_image(name)
+        if not splits:
+            names.first_without_split = names.first_without_split or image_id
+            continue
+        names.count_with_split += 1
         for split in splits:
-            first_by_split.setdefault(split, image_id)
-    are_many = 2 * count >= len(tree.labeled_ids)
-    if len(first_by_split) < 2 or not are_many:
-        return
-    examples = [tree.images[image_id] for image_id in first_by_split.values()]
-    raise LayoutError(
+            names.first_by_split.setdefault(split, image_id)
+        if _begins_or_ends_with_split(name):
+            names.count_of_outer_words += 1
+            names.first_of_outer_word = names.first_of_outer_word or image_id
+    return names
+
+
+def _splits_in_name_of_image(name: str) -> set[str]:
+    """Returns the splits that words of three letters and more say: two of `train_test_3`."""
+    return {SPLIT_BY_WORD[word] for word in words(name) if _is_word_for_split(word)}
+
+
+def _begins_or_ends_with_split(name: str) -> bool:
+    """Says whether the first or last word of a name says a split: `train_3`, `3_train_07`."""
+    without_numbers = [word for word in words(name) if not word.isdecimal()]
+    outer_words = (*without_numbers[:1], *without_numbers[-1:])
+    return any(_is_word_for_split(word) for word in outer_words)
+
+
+def _is_word_for_split(word: str) -> bool:
+    """Says whether a word in the name of an image says a split. Short ones may be anything."""
+    return len(word) >= _MIN_LETTERS_OF_SPLIT and word in SPLIT_BY_WORD
+
+
+def _names_of_images_error(tree: VocTree, found: str, image_ids: Sequence[str]) -> LayoutError:
+    """Returns the error about names of images that say splits, with examples."""
+    examples = ", ".join(tree.images[image_id] for image_id in image_ids)
+    return LayoutError(
         tree.root / tree.layout.images,
-        found=f"images of one folder with names of different splits, such as {', '.join(examples)}",
+        found=f"{found}, such as {examples}",
         expected="a folder or a list for each split",
         remedy="write the names into a list for each split, such as train.txt and val.txt; or put "
         "all images into train with --splits train=1",
         kind="names of images that say splits",
     )
-
-
-def _splits_in_name_of_image(name: str) -> set[str]:
-    """Returns the splits that words of three letters and more say: two of `train_test_3`.
-
-    Shorter words, as in `tr_3`, may be anything.
-    """
-    return {
-        SPLIT_BY_WORD[word]
-        for word in words(name)
-        if len(word) >= _MIN_LETTERS_OF_SPLIT and word in SPLIT_BY_WORD
-    }
 
 
 def _check_no_part_of_other_split(split_folders: SplitFolders) -> None:

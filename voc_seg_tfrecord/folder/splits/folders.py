@@ -79,6 +79,17 @@ class SplitFolders:
         pattern = re.compile(re.escape(folder).replace(re.escape("*"), "[^/]+"))
         return [image_id for image_id in self.tree.images if pattern.match(image_id)]
 
+    def images_at(self, path: str) -> list[str]:
+        """Returns the ids of images at or below a path that ends with a slash: `images/val/`.
+
+        The path starts at the given folder, or at the root of the set.
+        """
+        tree = self.tree
+        paths = (path, posixpath.join(tree.root_below_given, path))
+        return [
+            image_id for image_id in tree.images if tree.paths.image(image_id).startswith(paths)
+        ]
+
     def _find_by_first_folders(self) -> dict[str, Sequence[str]]:
         """Finds the first folders of ids: `train/a`, `val/b`."""
         tree = self.tree

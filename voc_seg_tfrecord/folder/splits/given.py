@@ -105,9 +105,34 @@ def _find_single_source(evidence: SplitEvidence, split: str, option: str) -> Spl
 
 
 def _find_folder(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
-    """Returns a folder of images. Example: `images/val/`."""
+    """Returns a folder of images: by the beginning of their ids, or by its path.
+
+    Examples: `val/`, and `images/val/` for the same folder. Only the former may have a `*`.
+
+    Raises:
+      ConfigError: if the two are folders of other images.
+    """
     ids = evidence.split_folders.images(option)
+    ids_by_path = [] if "*" in option else evidence.split_folders.images_at(option)
+    if ids and ids_by_path and set(ids) != set(ids_by_path):
+        raise _two_folders_error(evidence, split, option, ids[0])
+    ids = ids or ids_by_path
     return SplitSource(split, option, option, (), ids) if ids else None
+
+
+def _two_folders_error(
+    evidence: SplitEvidence, split: str, option: str, image_id: str
+) -> ConfigError:
+    """Returns the error that a folder may be a path, or the beginning of ids, such as one id."""
+    path = evidence.tree.paths.image(image_id)
+    inner = f"{path.removesuffix(evidence.tree.images[image_id])}{option}"
+    return ConfigError(
+        "option splits",
+        found=f"{split}={option}, which may be the folder {option} or {inner}",
+        expected="one folder",
+        remedy=f"for the latter, give {split}={inner}; for all images of the former, name each "
+        "folder in it, with + between them",
+    )
 
 
 def _find_list(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:

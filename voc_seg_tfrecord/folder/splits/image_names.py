@@ -103,6 +103,12 @@ class ImageNames(Mapping[str, str]):
                     return ids
         return []
 
+    @functools.cached_property
+    def names_of_folders(self) -> frozenset[str]:
+        """The names of the folders that stand in ids: `city` and `a` of `city/a/0001`."""
+        paths = {posixpath.dirname(image_id) for image_id in self._images}
+        return frozenset(name for path in paths for name in path.split("/") if name)
+
     def keep_inside(self, names: Sequence[str], where: str, given: epath.Path) -> list[str]:
         """Returns the names of a list, in which no path leads out of the given folder.
 

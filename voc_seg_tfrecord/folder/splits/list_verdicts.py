@@ -11,6 +11,7 @@ texts say train and another split: the names may be those of the images in anoth
 from collections.abc import Callable, Sequence
 import dataclasses
 import enum
+import posixpath
 import re
 
 from voc_seg_tfrecord.core.names import VOC_CLASSES
@@ -345,11 +346,13 @@ def _judge_words_for_splits(text: ListText) -> TextVerdict | None:
 
 
 def _judge_documents_of_other_names(text: ListText) -> TextVerdict | None:
-    """Finds documents that say a split for each of about as many names as there are images.
+    """Finds documents that say a split for each of some names, which are those of no image.
 
-    The names are those of no image. A document that is called as a split may be a list of names.
+    There are about as many names as images, or they stand for several images each. A document that
+    is called as a split may be a list of names.
 
-    Example: `{"1": "train", "2": "train", "3": "val"}` of the images 0001, 0002 and 0003.
+    Examples: `{"1": "train", "2": "train", "3": "val"}` of the images 0001, 0002 and 0003, and
+    `{"P1": "train", "P2": "val"}` of the images P1-S1 to P1-S9 and P2-S1 to P2-S9.
     """
     if text.image_count or not text.has_ending(DOCUMENT_ENDINGS):
         return None
@@ -358,10 +361,30 @@ def _judge_documents_of_other_names(text: ListText) -> TextVerdict | None:
     if text.is_called_as_split and is_list and not is_empty:
         return TextVerdict(Use.OTHER_NAMES, "is called as a split, but names no image")
     count_by_split = _count_splits_as_values(text)
-    divides = "train" in count_by_split and len(count_by_split) > 1
-    if divides and 2 * sum(count_by_split.values()) >= len(text.image_names):
+    if "train" not in count_by_split or len(count_by_split) == 1:
+        return None
+    value_count = sum(count_by_split.values())
+    names_about_all = 2 * value_count >= len(text.image_names)
+    if names_about_all or 2 * _count_names_of_several_images(text) >= value_count:
         return TextVerdict(Use.OTHER_NAMES, "says splits, but of other images")
     return None
+
+
+def _count_names_of_several_images(text: ListText) -> int:
+    """Returns how many words of a text are folders of images, or begin the names of images.
+
+    The names of patients do: `P1` of `P1/S1.png`, or of `P1-S1.png`.
+    """
+    count_by_word: dict[str, int] = {}
+    for word in words_of(text.beginning):
+        count_by_word[word] = count_by_word.get(word, 0) + 1
+    image_names = text.image_names
+    count = 0
+    for word, count_of_word in count_by_word.items():
+        is_folder = posixpath.basename(word) in image_names.names_of_folders
+        if is_folder or image_names.count_beginning_with(word):
+            count += count_of_word
+    return count
 
 
 def _count_splits_as_values(text: ListText) -> dict[str, int]:

@@ -5,7 +5,7 @@ Example: the line `P01` of a list stands for the images `P01-S1` and `P01-S2`, i
 """
 
 import collections
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError
@@ -27,6 +27,34 @@ def find_listed_groups(ids: Iterable[str], config: VocSegConfig) -> IdsByGroup:
     if config.grouping is None or config.ratios:
         return {}
     return _group_ids(config.grouping, ids)
+
+
+class NamesOfImagesAndGroups(Mapping[str, str]):
+    """The names that a list may have: the id of an image, or a group, by each of its names.
+
+    Args:
+      image_names: the ids of the images by their names. These count before groups.
+      groups: the names of the groups.
+    """
+
+    def __init__(self, image_names: Mapping[str, str], groups: Collection[str]):
+        self._image_names = image_names
+        self._groups = frozenset(groups)
+
+    def __getitem__(self, name: str) -> str:
+        if name not in self._image_names and name in self._groups:
+            return name
+        return self._image_names[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._image_names or name in self._groups
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._image_names
+        yield from self._groups
+
+    def __len__(self) -> int:
+        return len(self._image_names) + len(self._groups)
 
 
 def _group_ids(grouping: Grouping, ids: Iterable[str]) -> dict[str, list[str]]:
