@@ -194,7 +194,15 @@ def _twice(root) -> None:
         save(root, f"fov/{path.stem}_b.png", field_of_view("1"))
 
 
+def _one_of_many(root) -> None:
+    flat(root, ids="456789", ignored=False)
+    for name in "123":
+        (root / f"fov/{name}.png").unlink()
+    save(root, "fov/9_fov.png", field_of_view("9") * np.uint8(255))
+
+
 REFUSED = {
+    "one of many": (_one_of_many, "no such file"),
     "one is missing": (_remove, "no such file"),
     "other names": (_rename, "no ignore mask fits an image by its name"),
     "two for each image": (_twice, "2 ignore masks for the image"),

@@ -675,3 +675,18 @@ def test_a_list_of_other_images_is_named_if_missing_images_are_skipped(voc):
     put(voc, lists(train="xy", val="ab"))
     words = r"no image for any of its 2 ids, such as x\n(.*\n)*.*put the images into the folder"
     refused(voc, words, ListError, missing_image="skip")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_long_table_of_any_name_is_looked_into_in_its_encoding(tmp_path, encoding):
+    ids = [f"im{number:02}" for number in range(30)]
+    exports.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
+    rows = [
+        f"{image_id}.jpg,{'x' * 20_000},{'train' if image_id < 'im20' else 'val'}"
+        for image_id in ids
+    ]
+    text = "\n".join(["image,text,set", *rows])
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    (tmp_path / "meta.csv").write_bytes((mark + text).encode(encoding))
+    splits = plan_of(tmp_path).splits
+    assert {split: len(ids) for split, ids in splits.items()} == {"train": 20, "validation": 10}
