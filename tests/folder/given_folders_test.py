@@ -1,5 +1,6 @@
 """Folders, files and patterns that the user names for images and labels."""
 
+import itertools
 import json
 import pathlib
 
@@ -271,6 +272,15 @@ def test_the_polygons_of_several_files_are_one_answer(tmp_path, folder):
     assert {mask.suffix for mask in pairs_of(plan)["train"].values()} == {".png"}
 
 
+def test_a_damaged_mask_beside_polygons_is_named_as_what_it_is(tmp_path):
+    write(tmp_path, "ab images/{}.jpg masks/{}.png")
+    put_coco(tmp_path, "labels/all.json", "ab")
+    mask = tmp_path / "masks/a.png"
+    mask.write_bytes(mask.read_bytes()[:60])
+    with pytest.raises(LayoutError, match=r"of which some cannot be read: .*a\.png"):
+        plan_to_build(tmp_path, name="x")
+
+
 @pytest.mark.parametrize("folder_of_polygons", ["images", "masks"])
 def test_masks_of_parts_beside_polygons_are_an_answer(tmp_path, folder_of_polygons):
     write(
@@ -373,3 +383,45 @@ def test_a_name_for_a_folder_beside_patterns_of_classes_is_refused(tmp_path, opt
     write(tmp_path, "ab images/{}.jpg masks/{}_cat.png masks/{}_dog.png")
     patterns = "cat={id}_cat.png,dog={id}_dog.png"
     refused(tmp_path, words, ConfigError, mask_name=patterns, class_names=None, **options)
+
+
+HIVE = [
+    "ab images/split=train/{}.jpg masks/split=train/{}.png",
+    "cd images/split=val/{}.jpg masks/split=val/{}.png",
+    "ef images/split=more/{}.jpg masks/split=more/{}.png",
+    "xy train/{}.jpg train/{}_mask.png",
+]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--images images/split=train,images/split=val --masks masks/split=train,masks/split=val",
+        "--masks masks/split=train,masks/split=val",
+        "--images images/split=train,images/split=val",
+        "--images train=images/split=train,validation=images/split=val "
+        "--masks train=masks/split=train,validation=masks/split=val",
+    ],
+)
+def test_a_folder_whose_name_has_an_equals_sign_is_named_as_others(tmp_path, options):
+    plan = plan_of(write(tmp_path, *HIVE), **said_by(options))
+    assert images_of(plan) == {"train": ["a", "b"], "validation": ["c", "d"]}
+
+
+def test_folders_of_images_and_masks_are_paired_however_many_lie_beside_each_other(tmp_path):
+    for number in range(100):
+        write(
+            tmp_path,
+            f"a s{number:03}_images/{{}}_{number}.jpg s{number:03}_masks/{{}}_{number}.png",
+        )
+    text = refused(tmp_path, "ways to read images and masks", VocSegError)
+    assert "no mask fits" not in text
+
+
+def test_a_split_that_stands_twice_in_a_path_is_the_same_split(tmp_path):
+    write(tmp_path, "ab train_images/train/{}.jpg train_masks/train/{}.png")
+    write(tmp_path, "cd val_images/val/{}.jpg val_masks/val/{}.png")
+    write(tmp_path, "ef train_images/val/{}.jpg train_masks/val/{}.png")
+    folders = {"images": "{split}_images/{split}", "masks": "{split}_masks/{split}"}
+    ids_by_split = images_of(plan_of(tmp_path, **folders))
+    assert sorted(itertools.chain(*ids_by_split.values())) == [*"abcd"]

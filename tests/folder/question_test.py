@@ -50,6 +50,18 @@ def test_each_line_about_a_made_folder_gives_what_it_says(tmp_path, seed):
     check_lines(text, made.root, **names)
 
 
+@pytest.mark.parametrize("form", ["split={split}/{kind}", "{kind}/split={split}"])
+def test_each_line_about_folders_with_an_equals_sign_can_be_pasted(tmp_path, form):
+    for ids, split in (("abc", "train"), ("de", "val")):
+        kinds = ("images", "masks_anna", "masks_ben")
+        images, *masks = (form.format(split=split, kind=kind) for kind in kinds)
+        patterns = " ".join(f"{folder}/{{}}.png" for folder in masks)
+        write(tmp_path, f"{ids} {images}/{{}}.jpg {patterns}")
+    text = refused(tmp_path, "ways to read the masks")
+    assert len(proposed(text)) > 1
+    check_lines(text, tmp_path)
+
+
 def test_each_line_about_splits_says_the_images_of_each_split(tmp_path):
     write(tmp_path, "abcdef images/{}.jpg masks/{}.png")
     write(tmp_path, ("fold0/train.txt", "b\nc\nd\n"), ("fold0/val.txt", "a\n"))

@@ -58,7 +58,7 @@ def find_class_masks(layout: Mapping[str, str]) -> Sequence[ClassMasks]:
     masks = layout.get("masks", "")
     pattern = layout.get("mask_name", "")
     folder_by_class: dict[str, str] = {}
-    if "=" not in layout.get("images", ""):
+    if "=" not in layout.get("images", "") and not _are_paths(masks):
         folder_by_class = _cut_items(masks, "masks")
     if _are_splits([*folder_by_class]):
         folder_by_class = {}
@@ -78,6 +78,26 @@ def find_class_masks(layout: Mapping[str, str]) -> Sequence[ClassMasks]:
         )
         for name in classes
     ]
+
+
+def _are_paths(text: str) -> bool:
+    """Says whether the items of `masks` are paths of folders whose names have a `=`, as Hive's.
+
+    Examples: `masks/split=train`, as no class has a `/`; `split=train,split=val` and
+    `split={split}`, whose name is the same in all items, before names of splits.
+    """
+    names = []
+    values = []
+    for item in text.split(","):
+        name, _, value = item.partition("=")
+        names.append(name.strip())
+        values.append(value.strip())
+    if any("/" in name or "\\" in name for name in names):
+        return True
+    if values == [SPLIT]:
+        return True
+    has_one_name = len(names) > 1 and len(set(names)) == 1
+    return has_one_name and _are_splits(values)
 
 
 def _cut_items(text: str, option: str) -> dict[str, str]:

@@ -13,10 +13,10 @@ from voc_seg_tfrecord.core.errors import LayoutError, counted, join_names
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS, Layout, Part
 from voc_seg_tfrecord.core.role_words import EXTRA_WORDS
 from voc_seg_tfrecord.core.split_names import parse_split_name, words
-from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.layouts import relative
+from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree

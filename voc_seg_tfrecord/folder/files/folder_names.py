@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import re
 
+from voc_seg_tfrecord.core.layout import SPLIT
 from voc_seg_tfrecord.core.role_words import (
     BYPRODUCT_WORDS,
     EXTRA_WORDS,
@@ -122,6 +123,18 @@ def _is_token(name: str, start: int, end: int) -> bool:
     begins_within = is_within_token(name[max(0, start - 1) : start], name[start : start + 1])
     ends_within = is_within_token(name[end - 1 : end], name[end : end + 1])
     return not begins_within and not ends_within
+
+
+def compile_with_split(path: str) -> re.Pattern[str]:
+    """Returns a pattern of the paths that a path with `{split}` stands for.
+
+    `{split}` is any one name, and the same wherever it stands: `{split}_images/{split}` is
+    `val_images/val`, and not `val_images/train`. The pattern has it as its group `split`.
+    """
+    before, *rest = (re.escape(text) for text in path.split(SPLIT))
+    if not rest:
+        return re.compile(before)
+    return re.compile(f"{before}(?P<split>[^/]+?){'(?P=split)'.join(rest)}")
 
 
 def is_split(folder: str) -> bool:

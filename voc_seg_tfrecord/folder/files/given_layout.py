@@ -9,7 +9,7 @@ from typing import Literal
 
 from voc_seg_tfrecord.core.class_masks import ClassMasks, find_class_masks
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
-from voc_seg_tfrecord.core.layout import SPLIT, Naming
+from voc_seg_tfrecord.core.layout import Naming
 from voc_seg_tfrecord.folder.files.affixes import Affix
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_sets import (
@@ -18,6 +18,7 @@ from voc_seg_tfrecord.folder.files.file_sets import (
     RoleEndings,
     list_file_sets,
 )
+from voc_seg_tfrecord.folder.files.folder_names import compile_with_split
 from voc_seg_tfrecord.folder.files.paths import deepest_above, paths_below
 from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.listing import Listing, is_at_or_below
@@ -134,40 +135,45 @@ class GivenLayout:
     def _folders_of_item(self, option: str, item: str) -> list[NamedFolder]:
         """Returns the folders that an item of an option means, such as `train=data/images`.
 
-        If the path leads to no folder, these are the folders anywhere that end so.
+        The name of a folder may have a `=`, as `split=train` has in folders of Hive. So the first
+        reading counts whose path leads to a folder; see `_read_item`. If none does, these are the
+        folders anywhere that end as the path of a reading.
 
         Raises:
           ConfigError: if there is none, or several have the name of one part.
         """
-        part, _, path_of_item = item.rpartition("=")
-        path = self._path_in_listing(path_of_item)
-        if self.listing.is_folder(path):
-            return [NamedFolder(part, path)]
-        folders = self._folders_of_name(path)
-        if not folders:
-            raise ConfigError(
-                f"option {option}",
-                found=f"no folder {path!r} in {self.listing.root}"
-                + did_you_mean(path, self.listing.files_by_folder),
-                expected=f"the folder of {option}, relative to {self.listing.root}",
-                remedy="check the name",
-            )
-        if part and len(folders) > 1:
-            raise ConfigError(
-                f"option {option}",
-                found=f"{len(folders)} folders {path!r} for the part {part!r}: "
-                + ", ".join(folders[:MAX_LISTED_FOLDERS]),
-                expected=f"one folder, relative to {self.listing.root}",
-                remedy="give the whole path of the folder",
-            )
-        return [NamedFolder(part, folder) for folder in folders]
+        readings = [
+            NamedFolder(part, self._path_in_listing(path)) for part, path in _read_item(item)
+        ]
+        for reading in readings:
+            if self.listing.is_folder(reading.path):
+                return [reading]
+        for reading in readings:
+            folders = self._folders_of_name(reading.path)
+            if reading.part and len(folders) > 1:
+                raise ConfigError(
+                    f"option {option}",
+                    found=f"{len(folders)} folders {reading.path!r} for the part {reading.part!r}: "
+                    + ", ".join(folders[:MAX_LISTED_FOLDERS]),
+                    expected=f"one folder, relative to {self.listing.root}",
+                    remedy="give the whole path of the folder",
+                )
+            if folders:
+                return [NamedFolder(reading.part, folder) for folder in folders]
+        path = readings[-1].path
+        raise ConfigError(
+            f"option {option}",
+            found=f"no folder {path!r} in {self.listing.root}"
+            + did_you_mean(path, self.listing.files_by_folder),
+            expected=f"the folder of {option}, relative to {self.listing.root}",
+            remedy="check the name",
+        )
 
     def _folders_of_name(self, path: str) -> list[str]:
         """Returns the folders anywhere that a path names; `{split}` stands for any one name."""
         if not path:
             return []
-        any_name = re.escape(path).replace(re.escape(SPLIT), "[^/]+")
-        pattern = re.compile(f"(.*/)?{any_name}")
+        pattern = re.compile(f"(.*/)?{compile_with_split(path).pattern}")
         return [folder for folder in self.listing.files_by_folder if pattern.fullmatch(folder)]
 
     def _path_in_listing(self, text: str) -> str:
@@ -345,6 +351,19 @@ class GivenLayout:
                 remedy="check the name",
             )
         return self._path_in_listing(text)
+
+
+def _read_item(item: str) -> list[tuple[str, str]]:
+    """Returns the readings of an item of an option: the part and the path that each gives.
+
+    The first is a path without a part. The others are cut at one `=` each, the first `=` first:
+    `a=split=train` may be the part `a` in `split=train`, or the part `a=split` in `train`.
+    """
+    readings = [("", item)]
+    for position, character in enumerate(item):
+        if character == "=" and item[position + 1 :].strip():
+            readings.append((item[:position], item[position + 1 :]))
+    return readings
 
 
 def _cut_items(option: str, text: str) -> list[str]:

@@ -208,9 +208,16 @@ def _list_affixes(folder: _IgnoreFolder, stem_by_id: Mapping[str, str]) -> list[
     stems = [*stem_by_id.values()]
     if all(stem in folder.name_by_stem for stem in stems):
         return [NO_AFFIX]
-    affixes: dict[Affix, None] = {}
-    for stem in few(stems):
-        for name in folder.name_by_stem:
+    names = [*folder.name_by_stem]
+    # If only few images have an ignore mask, a sample of images may have none.
+    return _affixes_between(few(stems), names) or _affixes_between(stems, few(names))
+
+
+def _affixes_between(stems: Iterable[str], names: Sequence[str]) -> list[Affix]:
+    """Returns what any of some names has before and behind any of some names of images."""
+    affixes: dict[Affix, None] = {}  # in place of an ordered set
+    for stem in stems:
+        for name in names:
             affix = affix_around(name, stem, may_touch_words=False)
             if affix is not None:
                 affixes[affix] = None

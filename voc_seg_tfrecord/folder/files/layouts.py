@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 import dataclasses
 import posixpath
-import re
 
 from voc_seg_tfrecord.core.layout import ID, LISTS, SPLIT, Layout, Part
 from voc_seg_tfrecord.core.role_words import EXTRA_WORDS
 from voc_seg_tfrecord.core.split_names import PLAIN_WORDS, SHORT_WORDS, are_names_of_splits, words
 from voc_seg_tfrecord.folder.files.file_sets import RoleEndings
 from voc_seg_tfrecord.folder.files.folder_names import (
+    compile_with_split,
     find_split_word,
     is_split,
     replace_name,
@@ -396,8 +396,7 @@ def _folders_of_splits(folders: Iterable[str], pattern: str) -> Iterator[tuple[s
 
     `{split}` stands for the same name wherever it stands in the pattern.
     """
-    before, *rest = (re.escape(text) for text in pattern.split(SPLIT))
-    regex = re.compile(f"{before}(?P<split>[^/]+?){'(?P=split)'.join(rest)}")
+    regex = compile_with_split(pattern)
     for folder in folders:
         match = regex.fullmatch(folder)
         if match and is_split(match["split"]):

@@ -65,7 +65,7 @@ def _files_of(polygons: VocTree) -> Sequence[str]:
 
 
 def _describe_difference(masks: VocTree, polygons: VocTree) -> str:
-    """Returns how masks and polygons differ; empty if they do not.
+    """Returns how masks and polygons differ, or which cannot be read; empty if they are the same.
 
     The values of masks may be others than the labels of polygons, if each stands for one label and
     each label has one value.
@@ -75,7 +75,10 @@ def _describe_difference(masks: VocTree, polygons: VocTree) -> str:
     for image_id in polygons.masks:
         path = polygons.paths.image(image_id)
         words = f"which differ, as in {path}"
-        pairs = _read_pixels(masks, ids_by_path.get(path, ""), polygons, image_id)
+        try:
+            pairs = _read_pixels(masks, ids_by_path.get(path, ""), polygons, image_id)
+        except MaskError as error:
+            return f"of which some cannot be read: {error.where}: {error.found}"
         if pairs is None:
             return words
         for value, label in pairs:
@@ -91,15 +94,15 @@ def _read_pixels(
 ) -> list[tuple[int, int]] | None:
     """Returns each value of a mask with each label that polygons have at its pixels.
 
-    It is None if there is no such mask, one of both cannot be read, or their sizes differ.
+    It is None if there is no such mask, or if their sizes differ.
+
+    Raises:
+      MaskError: if the mask or the polygons cannot be read.
     """
     if mask_id not in masks.masks:
         return None
-    try:
-        values = _read_values(masks, mask_id)
-        labels = mask_samples.read_samples(polygons.labels.file(image_id)).values
-    except MaskError:
-        return None
+    values = _read_values(masks, mask_id)
+    labels = mask_samples.read_samples(polygons.labels.file(image_id)).values
     if values.shape != labels.shape:
         return None
     pairs = np.unique(values << _BITS_OF_LABEL | labels.astype(np.int64))

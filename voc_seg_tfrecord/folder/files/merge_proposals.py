@@ -199,8 +199,8 @@ def _find_differing_options(options_of_kinds: Sequence[Mapping[str, str]]) -> li
     """Returns the options that differ: `masks`, `mask_name`, both, or none.
 
     Returns:
-      None if the kinds cannot be merged: other options differ too, or options name parts of the
-      set.
+      None if the kinds cannot be merged: other options differ too, options name parts of the set,
+      or the separators of names in options, `,` and `=`, stand in those that differ.
     """
     first = options_of_kinds[0]
     if any(options.keys() != first.keys() for options in options_of_kinds):
@@ -210,6 +210,9 @@ def _find_differing_options(options_of_kinds: Sequence[Mapping[str, str]]) -> li
     differing_options: list[str] = []
     for name in first:
         values = {options[name] for options in options_of_kinds}
+        have_separators = any("," in value or "=" in value for value in values)
+        if len(values) > 1 and have_separators:
+            return None
         if len(values) > 1:
             differing_options.append(name)
     if not {"masks", "mask_name"}.issuperset(differing_options):

@@ -231,6 +231,6 @@ def _common_pattern(masks: Sequence[_MaskOfImage]) -> str:
     names = [posixpath.basename(pattern) for pattern in patterns]
     if not any(ID in name for name in names):
         return posixpath.join(folders.pop(), ANY_TEXT + endings.pop())
-    if all(name.startswith(ID) for name in names):
+    if all(name.startswith(f"{ID}_") for name in names):
         return posixpath.join(folders.pop(), f"{ID}_{ANY_TEXT}{endings.pop()}")
     return ""

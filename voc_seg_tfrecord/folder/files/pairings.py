@@ -190,9 +190,10 @@ def _sets_to_compare(
 
 
 class _NearbySets:
-    """Finds sets of files whose folders lie near another folder, or end as it does.
+    """Finds sets of files whose folders lie near another folder, end as it does, or are its twins.
 
-    Near are the same folder, one in it or above it, and folders beside each other.
+    Near are the same folder, one in it or above it, and folders beside each other. Twins are
+    `s7_images` and `s7_masks`: their paths differ only in words for images and masks.
 
     Args:
       sets: the sets.
@@ -201,16 +202,19 @@ class _NearbySets:
     def __init__(self, sets: Iterable[FileSet]):
         self._by_near_folder: dict[str, list[FileSet]] = {}
         self._by_end: dict[str, list[FileSet]] = {}
+        self._by_own_words: dict[str, list[FileSet]] = {}
         for files in sets:
             for folder in _near_folders(files):
                 self._by_near_folder.setdefault(folder, []).append(files)
             for end in _ends_of_folder(files):
                 self._by_end.setdefault(end, []).append(files)
+            self._by_own_words.setdefault(_own_words(files), []).append(files)
 
     def list_near(self, files: FileSet) -> list[FileSet]:
         """Returns the sets near others, each once; groups of more than a few are left out."""
         groups = [self._by_near_folder.get(folder, []) for folder in _near_folders(files)]
         groups += [self._by_end.get(end, []) for end in _ends_of_folder(files)]
+        groups.append(self._by_own_words.get(_own_words(files), []))
         near: dict[FileSet, None] = {}  # in place of an ordered set
         for group in groups:
             if len(group) <= _MAX_COMPARED_SETS:
@@ -227,6 +231,14 @@ def _ends_of_folder(files: FileSet) -> list[str]:
     """Returns how the path of a folder ends, but for the whole path: `b/c` and `c` of `a/b/c`."""
     parts = files.folder.split("/")
     return ["/".join(parts[start:]) for start in range(1, len(parts))]
+
+
+def _own_words(files: FileSet) -> str:
+    """Returns the path of a folder without words for images and masks: `a/s 7` of `a/s7_images`."""
+    folders = []
+    for folder in files.folder.split("/"):
+        folders.append(" ".join(word for word in words(folder) if word not in ROLE_WORDS))
+    return "/".join(folders)
 
 
 def pair(images: FileSet, masks: FileSet) -> Pairing | None:
