@@ -125,6 +125,18 @@ def test_an_unknown_order_of_pixels_is_refused(hint):
             features.read_image(record, RAW, "a record")
 
 
+@pytest.mark.parametrize("channels", [1, 3, 4])
+@pytest.mark.parametrize(("height", "width"), [(5, 1), (1, 5), (1, 1), (3, 3)])
+def test_a_narrow_tensor_is_read_in_the_order_that_the_record_states(height, width, channels):
+    image = np.arange(height * width * channels, dtype=np.uint8).reshape(height, width, channels)
+    expected = image[..., 0] if channels == 1 else image
+    for name, stored in (("chw", np.moveaxis(image, -1, 0)), ("hwc", image)):
+        data = tf.io.serialize_tensor(np.ascontiguousarray(stored)).numpy()
+        record = raw(data, 50, 50, data_format=[name.encode()])
+        found = features.read_image(record, RAW, "")
+        assert np.array_equal(found, expected)
+
+
 @pytest.mark.parametrize("shape", [(2, 4), (2, 4, 1)])
 def test_a_gray_tensor_has_no_order_of_colors(shape):
     gray = IMAGE[..., 0].reshape(shape)
@@ -140,6 +152,11 @@ def test_a_gray_tensor_has_no_order_of_colors(shape):
             {"image/segmentation": [encoded(np.zeros((2, 4), np.uint8), "PNG")]},
             ["image/segmentation"],
         ),
+        ({"Mask": [bytes(8)]}, ["Mask"]),
+        ({"mask1": [bytes(8)]}, ["mask1"]),
+        ({"NAME_mask1": [bytes(8)], "Mask2/x": [bytes(8)]}, ["Mask2/x", "NAME_mask1"]),
+        ({"labelmap": [bytes(8)], "segMap": [bytes(8)]}, ["labelmap", "segMap"]),
+        ({"target": [bytes(8)], "groundTruth": [bytes(8)]}, ["groundTruth", "target"]),
         ({"label": [b"cat"]}, []),
         ({"label": [3]}, []),
         ({"thumbnail": [bytes(8)]}, []),

@@ -34,6 +34,8 @@ def test_a_name_a_folder_and_a_pattern_find_the_same_files_sorted(tmp_path):
     assert record_files.find_files([tmp_path]) == both
     assert record_files.find_files([tmp_path / "*.tfrecord*"]) == both
     assert record_files.find_files(both) == both
+    (tmp_path / "C.TFRECORD").touch()
+    assert record_files.find_files([tmp_path]) == [tmp_path / "C.TFRECORD", *both]
 
 
 def test_a_file_that_several_names_match_is_read_once(tmp_path, monkeypatch):

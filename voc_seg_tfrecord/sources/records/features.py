@@ -201,31 +201,6 @@ def _unreadable_bytes_error(
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class _PixelOrder:
-    """The order in which the pixels of an image are stored.
-
-    Attributes:
-      are_channels_first: whether the channels are the first axis, and not the last one.
-      is_blue_first: whether the colors are blue, green, red, and not red, green, blue.
-    """
-
-    are_channels_first: bool
-    is_blue_first: bool
-
-
-def _read_order(record: Record, where: object) -> _PixelOrder:
-    """Returns the order of pixels that a record states.
-
-    Raises:
-      RecordError: if it names an order that is not known.
-    """
-    return _PixelOrder(
-        are_channels_first=_names_unusual_order(record, _AXIS_KEYS, _ARE_CHANNELS_FIRST, where),
-        is_blue_first=_names_unusual_order(record, _COLOR_KEYS, _IS_BLUE_FIRST, where),
-    )
-
-
 def _read_raw_image(
     data: bytes, shape: tuple[int, int, int], record: Record, where: object
 ) -> np.ndarray:
@@ -241,37 +216,60 @@ def _read_raw_image(
     pixels = np.frombuffer(data, np.uint8)
     if channels == 1:
         return pixels.reshape(height, width)
-    order = _read_order(record, where)
-    if order.are_channels_first:
+    if _are_channels_first(record, where):
         image = np.moveaxis(pixels.reshape(channels, height, width), 0, -1)
     else:
         image = pixels.reshape(height, width, channels)
-    return _with_red_first(image, order)
+    return _with_red_first(image, is_blue_first=_is_blue_first(record, where))
 
 
 def _read_tensor_image(tensor: np.ndarray, key: str, record: Record, where: object) -> np.ndarray:
     """Returns a tensor as uint8 `[H, W]` or `[H, W, C]`, red first.
+
+    The order of its axes is read first: `[3, H, 1]` is gray with channels last, and a column of
+    colors with channels first. A gray image has no order of colors.
 
     Args:
       tensor: uint8 `[H, W]`, `[H, W, C]` or `[C, H, W]`.
       key: the feature that holds it, for errors.
       record: the record, which may state the order of its pixels.
       where: the record, for errors.
+
+    Raises:
+      RecordError: if the channels are not where the record says, or if it names an unknown order.
     """
-    is_gray = tensor.ndim == 2 or tensor.shape[2] == 1
-    if is_gray:
-        return _without_single_channel(tensor)
-    order = _read_order(record, where)
-    image = np.moveaxis(tensor, 0, -1) if order.are_channels_first else tensor
+    if tensor.ndim == 2:
+        return tensor
+    image = np.moveaxis(tensor, 0, -1) if _are_channels_first(record, where) else tensor
     expected = "an image of 1, 3 or 4 channels"
     _check_channels(image, _CHANNELS_OF_IMAGES, expected, f"{where}, feature {key!r}")
-    return _without_single_channel(_with_red_first(image, order))
+    if image.shape[2] == 1:
+        return image[..., 0]
+    return _with_red_first(image, is_blue_first=_is_blue_first(record, where))
 
 
-def _with_red_first(image: np.ndarray, order: _PixelOrder) -> np.ndarray:
-    """Returns an image `[H, W, C]` with its colors as red, green, blue; alpha stays the last."""
+def _are_channels_first(record: Record, where: object) -> bool:
+    """Says whether a record states that the channels are the first axis, and not the last one.
+
+    Raises:
+      RecordError: if it names an order that is not known.
+    """
+    return _names_unusual_order(record, _AXIS_KEYS, _ARE_CHANNELS_FIRST, where)
+
+
+def _is_blue_first(record: Record, where: object) -> bool:
+    """Says whether a record states that the colors are blue, green, red.
+
+    Raises:
+      RecordError: if it names an order that is not known.
+    """
+    return _names_unusual_order(record, _COLOR_KEYS, _IS_BLUE_FIRST, where)
+
+
+def _with_red_first(image: np.ndarray, *, is_blue_first: bool) -> np.ndarray:
+    """Returns an image `[H, W, 3 or 4]` with its colors as red, green, blue; alpha stays last."""
     channels = image.shape[2]
-    if not order.is_blue_first or channels == 1:
+    if not is_blue_first:
         return image
     return image[..., [2, 1, 0, 3][:channels]]
 

@@ -10,8 +10,10 @@ from voc_seg_tfrecord.sources.records import features
 from voc_seg_tfrecord.sources.records.features import Record
 from voc_seg_tfrecord.sources.records.layouts import REDUNDANT_FEATURES, RecordLayout
 
-_MASK_NAME = re.compile(r"(?:^|[/_])(?:mask|label|seg|segmentation|annotation|gt)s?(?:[/_]|$)")
-"""The name of a feature that may be a mask: `mask`, `image/labels`, `seg_map`."""
+_MASK_NAME = re.compile(r"mask|label|seg|annot|truth|target|(?<![a-z])gts?(?![a-z])", re.IGNORECASE)
+"""The name of a feature that may be a mask: `Mask1`, `image/labels`, `segmap`, `im_gt`.
+
+The features are read before anybody is asked, so a name of something else does no harm."""
 
 
 def check_one_mask(record: Record, layout: RecordLayout, where: str) -> None:

@@ -49,7 +49,8 @@ def _list_matches(path: epath.Path) -> list[epath.Path]:
     if path.is_file():
         return [path]
     if path.is_dir():
-        return [file for file in path.iterdir() if file.is_file() and "tfrecord" in file.name]
+        files = [file for file in path.iterdir() if file.is_file()]
+        return [file for file in files if "tfrecord" in file.name.lower()]
     if not any(wildcard in os.fspath(path) for wildcard in _WILDCARDS):
         return []
     return [file for file in path.parent.glob(path.name) if file.is_file()]
