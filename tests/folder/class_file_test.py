@@ -1,5 +1,6 @@
 """Where a tree's class file lies, what several of them mean, and which class is background."""
 
+import json
 import re
 
 import numpy as np
@@ -15,6 +16,7 @@ from support.png_writer import write_png
 from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, MaskError, VocSegError
+from voc_seg_tfrecord.folder.classes.candidates import find_class_files
 from voc_seg_tfrecord.folder.classes.rules import RULES
 
 TRUTH = exports.truth("a")  # has 0, 1 and 2
@@ -265,6 +267,28 @@ def test_two_classes_that_are_void_in_the_files_of_splits_do_not_contradict(tmp_
         exports.put(tmp_path, f"{split}/classes.json", text)
     plan = plan_to_build(tmp_path, name="mine")
     assert plan.config.class_names[:3] == ("background", "a", "b")
+
+
+def test_classes_that_the_files_of_splits_add_stand_in_the_order_of_the_files(tmp_path):
+    roboflow(tmp_path, train=[], valid=[])
+    void_names = ["void", "unlabeled", "ignored", "neutral", "ignore", "unlabelled", "__ignore__"]
+    names = ["background", *(f"class {number}" for number in range(1, len(void_names) + 2))]
+    values_by_split = {
+        "train": {name: value for value, name in enumerate(names)},
+        "valid": {"background": 0, **dict.fromkeys(void_names, 255)},
+    }
+    for split, values in values_by_split.items():
+        exports.put(tmp_path, f"{split}/classes.json", json.dumps(values))
+    plan = plan_to_build(tmp_path, name="mine")
+    (file,) = find_class_files(plan.tree).files
+    assert [entry.name for entry in file.entries] == [*names, *void_names]
+
+
+def test_notes_on_class_files_are_given_too_if_rows_are_the_whole_table(tree):
+    exports.put(tree, "classes.csv", "value,class\n0,background\n1,?\n")
+    rows = [(0, "background"), (1, "a"), (2, "b")]
+    plan = plan_to_build(tree, name="mine", classes=rows)
+    assert "classes.csv has rows without a class, so it is not used." in plan.notes
 
 
 def put_files_of_root_and_split(root, in_root, in_split):

@@ -165,9 +165,10 @@ def test_a_value_that_a_class_file_lacks_is_proposed_as_a_row(tmp_path):
     write(tmp_path, mask, color=0)
     exports.put(tmp_path, "classes.txt", "background\na\nb\n")
     options, _ = asked(tmp_path)
-    assert options == [{"classes": ((7, "NAME"),)}]
-    names = names_at(tmp_path, **options[0])
-    assert (names == np.array(["background", "a", *"-----", "NAME"])[mask]).all()
+    assert options == [{"classes": ((7, "void"),)}, {"classes": ((7, "NAME"),)}]
+    for said, name in zip(options, ("void", "NAME"), strict=True):
+        names = names_at(tmp_path, **said)
+        assert (names == np.array(["background", "a", *"-----", name])[mask]).all()
 
 
 def test_255_beside_nothing_but_0_is_proposed_as_void_and_as_a_class(tmp_path):

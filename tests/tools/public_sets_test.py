@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import exports
 from support.encoding import decoded
-from support.folders import examples_of, refused
+from support.folders import examples_of, refused, said_by
 
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.tools.ade20k import parse_object_info
@@ -49,9 +49,11 @@ def test_what_is_0_in_ade20k_is_asked(tmp_path, name):
     values = [0, 1, 2]
     put_masks(tmp_path, "images/training/{}.jpg", "annotations/training/{}.png", values)
     exports.put(tmp_path, name, OBJECT_INFO["csv"])
-    refused(tmp_path, "no class for 1 of 3 values or colors: value 0", MaskError, class_names=None)
-    assert classes_of(tmp_path, values, classes=[[0, "void"]]) == [255, 0, 1]
-    assert classes_of(tmp_path, values, classes=[[0, "background"]]) == [0, 1, 2]
+    text = refused(tmp_path, "no class for 1 of 3 values", MaskError, class_names=None)
+    assert "value 0" in text
+    for option, read in (("0=void", [255, 0, 1]), ("0=background", [0, 1, 2])):
+        assert f"--classes {option}" in text
+        assert classes_of(tmp_path, values, **said_by(f"--classes {option}")) == read
 
 
 def test_a_word_stands_for_the_classes_of_a_public_set(tmp_path):

@@ -10,15 +10,11 @@ from voc_seg_tfrecord.core.class_rows import Rows, are_whole
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
-from voc_seg_tfrecord.core.names import VOID, background_index
+from voc_seg_tfrecord.core.names import background_index
 from voc_seg_tfrecord.core.spelling import group_by_case
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
 from voc_seg_tfrecord.folder.classes.folder_table import FolderTable
-from voc_seg_tfrecord.folder.classes.names import (
-    names_from_file,
-    names_in_order_of_values,
-    rows_of_file,
-)
+from voc_seg_tfrecord.folder.classes.names import names_under_rows, rows_of_file
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_numbering
 from voc_seg_tfrecord.folder.meaning.proposals import (
@@ -44,8 +40,8 @@ class FoundClasses:
 
     Attributes:
       fields: the fields of a config that hold them: `class_names` or `classes`, and `background`.
-      choice: the class file whose names these are, or whose lines became rows; an empty choice if
-        the rows are the user's own or those of the table.
+      choice: the class file whose names these are, or whose lines became rows. If the rows are the
+        user's own or those of the table, it has no file, but the notes on class files.
       fault: why the folder gives none; names stand for the values of masks then.
     """
 
@@ -86,13 +82,13 @@ def find_classes(
     choice = choose_class_file(tree, _add_rows(config, rows), table, background)
     if not choice.numberings:
         if are_whole(rows):
-            return _classes_of_rows(rows, background)
+            return _classes_of_rows(rows, background, choice.notes)
         raise _no_names_error(evidence, config, choice.notes)
     advice = advise_table(tree.given, tree.layout, config, named=False)
     file = choose_numbering(tree.labels, choice.numberings, rows, background, advice)
     if file is None:
-        return _classes_of_rows(rows, background)
-    names = _list_names(file, rows)
+        return _classes_of_rows(rows, background, choice.notes)
+    names = names_under_rows(file, rows)
     if not names:
         return _classes_of_lines(file, choice, rows, background)
     if file.is_of_exports or (evidence.exports and tree.labels.tool):
@@ -112,9 +108,10 @@ def _add_rows(config: VocSegConfig, rows: Rows) -> VocSegConfig:
     return config_with_rows
 
 
-def _classes_of_rows(rows: Rows, background: str) -> FoundClasses:
-    """Returns the classes of rows that are the whole table."""
-    return FoundClasses({"class_names": (), "classes": rows, "background": background})
+def _classes_of_rows(rows: Rows, background: str, notes: Sequence[str]) -> FoundClasses:
+    """Returns the classes of rows that are the whole table, and the notes on class files."""
+    fields = {"class_names": (), "classes": rows, "background": background}
+    return FoundClasses(fields, ClassFileChoice(notes=tuple(notes)))
 
 
 def _classes_of_lines(
@@ -123,32 +120,13 @@ def _classes_of_lines(
     """Returns the lines of a class file as a whole table of rows, with rows over them."""
     all_rows = rows_of_file(file, rows, background)
     names = ClassTable((), all_rows, background).class_names
-    classes = _classes_of_rows(all_rows, background or _background_of(file, names))
+    fields = {
+        "class_names": (),
+        "classes": all_rows,
+        "background": background or _background_of(file, names),
+    }
     choice_of_rows = dataclasses.replace(choice, numberings=(), file_of_rows=file.source)
-    return dataclasses.replace(classes, choice=choice_of_rows)
-
-
-def _list_names(file: ClassFile, rows: Rows) -> Sequence[str]:
-    """Returns the names of a class file for a config; none if they cannot stand for its values.
-
-    If rows rename entries by their values, each name has to be at its value.
-    """
-    if _rename_entries(file, rows):
-        return names_in_order_of_values(file)
-    return names_from_file(file, rows)
-
-
-def _rename_entries(file: ClassFile, rows: Rows) -> bool:
-    """Says whether rows rename an entry of a class file, by its value or by its position."""
-    values = {entry.value for entry in file.entries}
-    values_of_classes = values - {VOID}
-    positions = range(len(values))
-    for key, _ in rows:
-        names_value = key in values_of_classes
-        names_position = key in positions
-        if names_value or names_position:
-            return True
-    return False
+    return FoundClasses(fields, choice_of_rows)
 
 
 def _check_spelling(tree: VocTree, names: Sequence[str], rows: Rows) -> None:

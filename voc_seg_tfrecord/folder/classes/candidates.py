@@ -159,11 +159,13 @@ def _unite(root: epath.Path, source: str, files: Sequence[ClassFile]) -> ClassFi
     """
     _check_splits_agree(root, files)
     longest = max(files, key=lambda file: len(file.entries))
-    missing = set[ClassEntry]()
+    added: dict[ClassEntry, None] = {}  # in place of an ordered set
     for file in files:
-        missing.update(file.entries)
-    missing.difference_update(longest.entries)
-    entries = (*longest.entries, *sorted(missing, key=lambda entry: entry.value))
+        for entry in file.entries:
+            if entry not in longest.entries:
+                added[entry] = None
+    # Entries of one value, such as void, stay in the order of their files.
+    entries = (*longest.entries, *sorted(added, key=lambda entry: entry.value))
     return dataclasses.replace(longest, source=source, entries=entries)
 
 

@@ -1,6 +1,6 @@
 """From a class file to the names, rows and colors of a config."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from voc_seg_tfrecord.core.class_entries import (
     IGNORED,
@@ -79,6 +79,29 @@ def names_in_order_of_values(file: ClassFile) -> tuple[str, ...]:
         else:
             names.append(entry.name)
     return tuple(names)
+
+
+def names_under_rows(file: ClassFile, rows: Rows) -> Sequence[str]:
+    """Returns the names of a class file, over which rows go; none if `rows_of_file` is needed.
+
+    If rows rename entries by their values, each name has to be at its value.
+    """
+    if _rename_entries(file, rows):
+        return names_in_order_of_values(file)
+    return names_from_file(file, rows)
+
+
+def _rename_entries(file: ClassFile, rows: Rows) -> bool:
+    """Says whether rows rename an entry of a class file, by its value or by its position."""
+    values = {entry.value for entry in file.entries}
+    values_of_classes = values - {VOID}
+    positions = range(len(values))
+    for key, _ in rows:
+        names_value = key in values_of_classes
+        names_position = key in positions
+        if names_value or names_position:
+            return True
+    return False
 
 
 def rows_of_file(file: ClassFile, rows: Rows, background: str) -> Rows:

@@ -15,10 +15,11 @@ from voc_seg_tfrecord.core.class_rows import (
     parse_pairs,
 )
 from voc_seg_tfrecord.core.class_table import ClassTable
-from voc_seg_tfrecord.core.errors import VocSegError, counted
+from voc_seg_tfrecord.core.errors import VocSegError, counted, several
 from voc_seg_tfrecord.core.mask_rule import VOID_VALUES
 from voc_seg_tfrecord.core.names import BLACK, VOC_CLASSES, VOID, VOID_COLOR
 from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.folder.classes.names import names_under_rows, rows_of_file
 from voc_seg_tfrecord.folder.meaning import palettes
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.folder.meaning.choose import choose_meaning, list_rows, weigh_candidates
@@ -244,25 +245,34 @@ def _propose_other_rows(survey: Survey, naming: ClassNaming) -> list[str]:
 
 
 def _propose_missing_classes(survey: Survey, naming: ClassNaming) -> list[str]:
-    """Returns how to name what has no class by a class file; none without a file."""
+    """Returns how to say what has no class by a class file is; none without a file.
+
+    ADE20K's file, for example, does not name 0, which its benchmark does not score.
+    """
     in_question = weigh_candidates(survey, [naming]).in_question
     if naming.file is None or not in_question:
         return []
-    option = _option_of_missing_classes(survey, in_question[0])
-    return [f"name what is missing with {option}"] if option else []
+    candidate = in_question[0]
+    keys = _list_keys_without_class(survey, candidate)
+    if not keys or len(keys) > MAX_PROPOSED_CLASSES:
+        return []
+    shown_keys = several(map(str, keys))
+    proposals = []
+    for words, names in (("void", [VOID_CLASS] * len(keys)), ("a class", _placeholders(keys))):
+        rows = tuple(zip(keys, names, strict=True))
+        option = _option_of_rows(survey, candidate.naming, rows)
+        if option:
+            proposals.append(f"if {shown_keys} is {words}, say {option}")
+    return proposals
 
 
-def _option_of_missing_classes(survey: Survey, candidate: MeaningCandidate) -> str:
-    """Returns the option that names the pixels without a class; empty if it is long or fails."""
-    keys: list[Key] = []
+def _list_keys_without_class(survey: Survey, candidate: MeaningCandidate) -> list[Key]:
+    """Returns the values or colors to which a candidate gives no class, each once."""
+    keys: dict[Key, None] = {}  # in place of an ordered set
     for pixel in survey.pixels:
         if candidate.class_of(pixel) is None:
-            keys.append(pixel.key(by_color=candidate.by == "color"))
-    keys = list(dict.fromkeys(keys))
-    if not keys or len(keys) > MAX_PROPOSED_CLASSES:
-        return ""
-    rows = tuple(zip(keys, _placeholders(keys), strict=True))
-    return _option_of_rows(survey, candidate.naming, rows)
+            keys[pixel.key(by_color=candidate.by == "color")] = None
+    return list(keys)
 
 
 def propose_numberings(survey: Survey, namings: Sequence[ClassNaming]) -> list[str]:
@@ -339,11 +349,24 @@ def _would_read_all_masks(survey: Survey, naming: ClassNaming, rows: Rows = ()) 
       rows: rows that the user would add.
     """
     try:
-        table = dataclasses.replace(naming.table, rows=(*naming.table.rows, *rows))
-        meaning = choose_meaning(survey, [dataclasses.replace(naming, table=table)], "")
+        meaning = choose_meaning(survey, [_naming_with_rows(naming, rows)], "")
     except VocSegError:
         return False
     return meaning.candidate.reads(survey.pixels)
+
+
+def _naming_with_rows(naming: ClassNaming, rows: Rows) -> ClassNaming:
+    """Returns names with the user's rows over them, as a build has them.
+
+    The lines of a class file become rows themselves if names cannot stand for its values.
+    """
+    file = naming.file
+    table = naming.table
+    if file is not None and not names_under_rows(file, rows):
+        all_rows = rows_of_file(file, rows, table.background)
+        return ClassNaming(ClassTable((), all_rows, table.background))
+    table_with_rows = dataclasses.replace(table, rows=(*table.rows, *rows))
+    return dataclasses.replace(naming, table=table_with_rows)
 
 
 def _order_of_pixel(pixel: StoredPixel) -> tuple[str, int, tuple[int, ...]]:
