@@ -48,6 +48,13 @@ def test_train_and_evaluation_data_in_common_is_a_leak(ours, name, theirs, is_le
     assert leaks.find_overlap(side("train", ours), side(name, theirs)).is_leak == is_leak
 
 
+def test_an_id_counts_before_one_that_is_renamed_to_it():
+    for ours in ({"2007_000032": "2", "000032": "1"}, {"000032": "1", "2007_000032": "2"}):
+        found = leaks.find_overlap(side("train", ours), side("val", {"2007_000032": "2"}))
+        assert found.shared_ids == ("2007_000032",)
+        assert found.differing_ids == ()
+
+
 def test_the_same_bytes_under_another_name_are_found():
     found = leaks.find_overlap(side("train", {"a": "1", "b": "2"}), side("val", {"c": "2"}))
     assert found.shared_ids == ()

@@ -403,7 +403,15 @@ def find_overlap(first: Side, second: Side) -> Overlap:
 
 
 def _sha256_by_voc2012_id(side: Side) -> dict[str, str]:
-    return {voc2012_id(image_id): sha256 for image_id, sha256 in side.sha256_by_id.items()}
+    """Returns the hash of each image by its id in VOC2012.
+
+    If a side has both `000032` and `2007_000032`, the hash of the latter is returned.
+    """
+    renamed = {voc2012_id(image_id): sha256 for image_id, sha256 in side.sha256_by_id.items()}
+    for image_id, sha256 in side.sha256_by_id.items():
+        if image_id in renamed:
+            renamed[image_id] = sha256
+    return renamed
 
 
 def _are_different_files(sha256: str, other_sha256: str) -> bool:

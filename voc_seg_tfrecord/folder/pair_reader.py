@@ -91,12 +91,13 @@ def _read_rows(
         if image_id is None or not written:
             continue
         paths = files.find_masks(written)
-        if len(paths) > 1:
-            if files.mask_by_name(image_id) in paths:
-                continue  # the row states the mask that the image has by its name
-            raise _mask_of_several_folders_error(tree, text, row[columns.images], written)
+        own_mask = files.mask_by_name(image_id)
         path = paths[0] if paths else ""
-        if columns.are_ambiguous and path != files.mask_by_name(image_id):
+        if len(paths) > 1:
+            if own_mask not in paths:
+                raise _mask_of_several_folders_error(tree, text, row[columns.images], written)
+            path = own_mask  # the row states the mask that the image has by its name
+        if columns.are_ambiguous and path != own_mask:
             raise _ambiguous_names_error(tree, text, row[columns.images], written)
         folder = posixpath.dirname(path or written.replace("\\", "/"))
         is_called_mask = columns.are_called_masks or role_of_path(folder.strip("/")) == "masks"

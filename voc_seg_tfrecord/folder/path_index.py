@@ -36,8 +36,10 @@ class PathIndex:
 
     def __init__(self, paths: Iterable[str]):
         self._by_name: dict[str, list[str]] = collections.defaultdict(list)
+        self._has_names_with_query = False
         for path in paths:
             self._by_name[_normalize(path).rpartition("/")[2]].append(path)
+            self._has_names_with_query = self._has_names_with_query or "?" in path
 
     @functools.cached_property
     def _by_stem(self) -> dict[str, list[str]]:
@@ -62,8 +64,19 @@ class PathIndex:
         | `/data/set/images/1.png` | yes: its path is the end of the text |
         | `old/images/1.png` | yes: the same name and folder |
         | `masks/1.png` | no |
+
+        A text may be an address with a query, such as `1.png?v=1`. The query does not count, unless
+        a file has such a name.
         """
-        parts = [part for part in _normalize(text).split("/") if part not in ("", ".", "..")]
+        if self._has_names_with_query:
+            matches = self._find_path(_normalize(text))
+            if matches.paths:
+                return matches
+        return self._find_path(_normalize(text).partition("?")[0])
+
+    def _find_path(self, text: str) -> Matches:
+        """Returns the files whose paths share the most with a normalized path; see `find`."""
+        parts = [part for part in text.split("/") if part not in ("", ".", "..")]
         if not parts:
             return Matches()
         has_ending = ending_of(parts[-1]) in IMAGE_OR_MASK_ENDINGS
@@ -87,7 +100,7 @@ def without_any_ending(path: str) -> str:
 
 
 def _normalize(text: str) -> str:
-    """Returns a path with slashes, without a query `?v=1`, in the Unicode form that lists use."""
-    if text.isascii() and "\\" not in text and "?" not in text:
+    """Returns a path with slashes, in the Unicode form that lists use."""
+    if text.isascii() and "\\" not in text:
         return text
-    return as_nfc(text.replace("\\", "/")).partition("?")[0]
+    return as_nfc(text.replace("\\", "/"))

@@ -170,7 +170,8 @@ def files_below(
       listing: what was listed already. A folder outside of it is listed now.
       deep: whether those of folders below it are returned too.
     """
-    if listing is not None and folder.is_relative_to(listing.root):
+    has_listed_path = ".." not in folder.parts
+    if listing is not None and has_listed_path and folder.is_relative_to(listing.root):
         path = os.fspath(folder.relative_to(listing.root))
         return listing.below(posixpath.normpath(path), deep=deep)
     if not folder.is_dir():
