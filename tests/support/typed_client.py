@@ -150,6 +150,8 @@ def examine(builder: Builder, root: pathlib.Path) -> None:
     ]
     assert_type(sides, list[leaks.Side])
     assert_type(leaks.compare(sides, sides), list[leaks.Overlap])
+    assert_type(leaks.training_first(sides), list[leaks.Side])
+    assert_type(leaks.names_one_photo("a", *sides[:2]), bool)
     overlap = leaks.find_overlap(*sides[:2])
     assert_type(overlap.is_leak, bool)
     assert_type(overlap.similar_pairs, tuple[leaks.SimilarPair, ...])
