@@ -13,6 +13,7 @@ from voc_seg_tfrecord.audit import leaks
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.quality.similarity import Similarity
 from voc_seg_tfrecord.reading.dataset import open_built, parts_with
 from voc_seg_tfrecord.report import leak_cards, leak_page
 
@@ -307,3 +308,13 @@ def test_a_page_of_2000_pairs_stays_small_and_is_decided_without_waiting(tmp_pat
         )
         assert window.locator(".work [role=status]").text_content() == "5 of 2000 decided"
     assert milliseconds < 5000
+
+
+def test_parts_that_are_not_listed_are_counted():
+    ours = leaks.Side("ours@train", "train", {"a": "1"})
+    theirs = leaks.Side("theirs@test", "evaluation", {"b": "2"})
+    similarity = Similarity(False, cosine=1.0, sine=0.0, shift_x=0.0, shift_y=0.0)
+    part = leaks.PartPair("a", "b", 5, "upright", None, similarity)
+    overlap = leaks.Overlap(ours, theirs, (), (), (), (), part_pairs=(part,), unlisted_part_pairs=7)
+    page = leak_page.render("ours", "theirs", [overlap], has_parts=True)
+    assert "At least 7 more pairs have a shared part" in page

@@ -70,6 +70,7 @@ def render(
         sides=sides,
         left_out=sum(len(side.left_out_by_id) for side in sides),
         has_parts=has_parts,
+        unlisted_parts=sum(overlap.unlisted_part_pairs for overlap in overlaps),
         kinds=_group_by_kind(pairs, cards),
         called_right=len(found_pairs) - len(pairs),
         not_shown=len(pairs) - len(cards),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import hashlib
 
-from voc_seg_tfrecord.audit.leak_certificate import SAME_BYTES
+from voc_seg_tfrecord.audit.leak_certificate import SAME_BYTES, SHARED_PART
 from voc_seg_tfrecord.audit.leaks import EVALUATION, TRAIN, Overlap, Side, names_one_photo
 from voc_seg_tfrecord.core.decisions import Suspect
 from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS, SIGNS
@@ -17,9 +17,6 @@ from voc_seg_tfrecord.quality.similarity import Similarity
 
 SAME_PHOTO = "same id of VOC"
 """The kind of two files that are one photo by their id, which VOC gives to one photo only."""
-
-SHARED_PART = "shared part"
-"""The kind of two images of which one shows a part of the other, or both show the same part."""
 
 KINDS = (
     SAME_BYTES,
