@@ -200,7 +200,7 @@
     const help = made("span", { className: "muted" });
     const decisionsByKey = Object.entries(KEYS).map(([key, decision]) => [key, DECISIONS[decision].toLowerCase()]);
     [["n", "next"], ["p", "previous"], ...decisionsByKey].forEach(([key, text]) => {
-      help.append(made("kbd", {}, key), " " + text + " ");
+      help.append(made("span", { className: "whole" }, made("kbd", {}, key), " " + text), " ");
     });
     document.querySelector("nav .wide").append(made("div", { className: "work" }, decided, save, help));
     count();
