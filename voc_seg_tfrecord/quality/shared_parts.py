@@ -238,10 +238,14 @@ def _find_fits(agreements: _Agreements) -> list[_FittedSimilarity]:
     that most agreements follow.
     """
     follows = _find_followers(agreements)
-    most_followed = np.argsort(-follows.sum(axis=1), kind="stable")[:_MAX_EXAMINED_SIMILARITIES]
+    most_followed_first = np.argsort(-follows.sum(axis=1), kind="stable")
+    examined = follows[most_followed_first[:_MAX_EXAMINED_SIMILARITIES]]
+    # In a film, nearly all of these similarities have the same followers.
+    _, first_of_equal = np.unique(examined, axis=0, return_index=True)
+    is_beside = _find_neighbors(agreements)
     fits = []
-    for followers in map(np.flatnonzero, follows[most_followed]):
-        count = _count_apart(agreements, followers)
+    for followers in map(np.flatnonzero, examined[np.sort(first_of_equal)]):
+        count = _count_apart(is_beside, followers)
         if count >= MIN_AGREEMENTS_TO_CONFIRM:
             similarity = fit_similarity(
                 agreements.first_points[followers],
@@ -272,17 +276,26 @@ def _find_followers(agreements: _Agreements) -> np.ndarray:
     return is_in_position & has_scale & has_turn
 
 
-def _count_apart(agreements: _Agreements, followers: np.ndarray) -> int:
-    """Counts agreements without those beside another one, in either image.
+def _find_neighbors(agreements: _Agreements) -> np.ndarray:
+    """Returns which agreements are beside which other ones, in either image, bool `[M, M]`."""
+    first, second = agreements.first_points, agreements.second_points
+    distances = np.minimum(
+        np.abs(first[:, np.newaxis] - first), np.abs(second[:, np.newaxis] - second)
+    )
+    return np.asarray(distances < _MIN_DISTANCE)
+
+
+def _count_apart(is_beside: np.ndarray, followers: np.ndarray) -> int:
+    """Counts agreements without those beside another one.
 
     Keypoints of one spot in several sizes or directions are one piece of evidence.
+
+    Args:
+      is_beside: which agreements are beside which other ones, bool `[M, M]`.
+      followers: the numbers of the agreements to count, int64 `[F]`.
     """
     counted: list[int] = []
     for follower in followers.tolist():
-        distances = np.minimum(
-            np.abs(agreements.first_points[counted] - agreements.first_points[follower]),
-            np.abs(agreements.second_points[counted] - agreements.second_points[follower]),
-        )
-        if (distances >= _MIN_DISTANCE).all():
+        if not is_beside[follower, counted].any():
             counted.append(follower)
     return len(counted)
