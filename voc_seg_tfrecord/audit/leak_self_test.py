@@ -83,7 +83,7 @@ class _ChosenImage:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Copies:
+class _ComparedCopies:
     """The copies of an image, as far as they are compared.
 
     Attributes:
@@ -114,7 +114,7 @@ def run_self_test(sides: Sequence[Side], *, parts: bool = False) -> SelfTest:
 
 
 def _search_pictures(
-    signs: np.ndarray, chosen: Sequence[_ChosenImage], copies: Sequence[_Copies]
+    signs: np.ndarray, chosen: Sequence[_ChosenImage], copies: Sequence[_ComparedCopies]
 ) -> list[ChangeResult]:
     """Searches for changed pictures by their signs, among those of all images, `[N, 32]`."""
     originals = np.array([image.number for image in chosen], np.int64)
@@ -127,7 +127,7 @@ def _search_pictures(
 
 
 def _search_crops(
-    sides: Sequence[Side], chosen: Sequence[_ChosenImage], copies: Sequence[_Copies]
+    sides: Sequence[Side], chosen: Sequence[_ChosenImage], copies: Sequence[_ComparedCopies]
 ) -> list[ChangeResult]:
     """Searches for crops by their keypoints, among those of all images."""
     packed = np.concatenate([stack_keypoints(side) for side in sides])
@@ -191,7 +191,7 @@ def _choose_images(sides: Sequence[Side]) -> list[_ChosenImage]:
 
 def _change_images(
     sides: Sequence[Side], chosen: Sequence[_ChosenImage], *, parts: bool
-) -> list[_Copies]:
+) -> list[_ComparedCopies]:
     """Returns the copies of each chosen image."""
     files: dict[tuple[int, str], File] = {}
     for number, side in enumerate(sides):
@@ -204,7 +204,7 @@ def _change_images(
     return [copies for _, copies in ordered_map(change_one, in_order)]
 
 
-def _change_image(file: File, *, parts: bool) -> _Copies:
+def _change_image(file: File, *, parts: bool) -> _ComparedCopies:
     pixels = images.decode_rgb(file)
     signs_by_change: dict[str, np.ndarray | None] = {}
     for name, change in CHANGES.items():
@@ -220,7 +220,7 @@ def _change_image(file: File, *, parts: bool) -> _Copies:
             copy = File(crop(pixels), f"{file.where}, {name}")
             still = images.decode(copy, side=picture_signs.MIN_SIDE_PX)
             keypoints_by_crop[name] = keypoints.describe(still.gray(still.height, still.width))
-    return _Copies(signs_by_change, keypoints_by_crop)
+    return _ComparedCopies(signs_by_change, keypoints_by_crop)
 
 
 def _search(
