@@ -95,12 +95,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "trust_images",
         "do not decode the images to see whether they can be read, because check has done it",
     )
-    parser.add_argument(
-        "--parts",
-        action="store_true",
-        help="after the build, also look for images of two splits that show the same picture or "
-        "share a part (crops, overlapping tiles, mirrored parts), as leaks --parts does; needs "
-        "OpenCV",
+    arguments.add_flag(
+        parser,
+        "parts",
+        "after the build, also look for images of two splits that show the same picture or share a "
+        "part (crops, overlapping tiles, mirrored parts), as leaks --parts does; needs OpenCV",
     )
     arguments.add(parser, "overwrite", "json")
     parser.set_defaults(default_of=parser.get_default)  # shows `_check_release` what was given
@@ -282,7 +281,9 @@ def _show_shared_images(builder: Builder) -> list[dict[str, Any]]:
     from voc_seg_tfrecord.audit import leak_parts, leaks
     from voc_seg_tfrecord.commands.leaks import overlap_as_dict, show_overlap
 
-    sides = leaks.read_splits(builder, builder.info.splits, progress=True, parts=True)
+    sides = leaks.training_first(
+        leaks.read_splits(builder, builder.info.splits, progress=True, parts=True)
+    )
     print("\nimages that the splits share:")
     shared = []
     for overlap in leaks.compare(sides, sides):
