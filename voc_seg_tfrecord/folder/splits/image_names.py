@@ -1,6 +1,7 @@
 """Finds the image that a list means by any name: an id, a path, the name of a mask."""
 
 import bisect
+import collections
 from collections.abc import Iterator, KeysView, Mapping, Sequence
 import functools
 import posixpath
@@ -103,11 +104,22 @@ class ImageNames(Mapping[str, str]):
                     return ids
         return []
 
+    def count_of_group(self, name: str) -> int:
+        """Returns how many images a name stands for, as that of a patient does.
+
+        They lie in a folder of that name, or their names begin with it: `P1` stands for `P1/S1` and
+        `P1-S1`, and not for `P10-S1`.
+        """
+        folder = name.rpartition("/")[2]
+        return self._count_by_folder[folder] or self._count_beginning_with(name)
+
     @functools.cached_property
-    def names_of_folders(self) -> frozenset[str]:
-        """The names of the folders that stand in ids: `city` and `a` of `city/a/0001`."""
-        paths = {posixpath.dirname(image_id) for image_id in self._images}
-        return frozenset(name for path in paths for name in path.split("/") if name)
+    def _count_by_folder(self) -> collections.Counter[str]:
+        """How many ids each name of a folder stands in: `city` and `a` in `city/a/0001`."""
+        counts = collections.Counter[str]()
+        for image_id in self._images:
+            counts.update({*image_id.split("/")[:-1]})
+        return counts
 
     def keep_inside(self, names: Sequence[str], where: str, given: epath.Path) -> list[str]:
         """Returns the names of a list, in which no path leads out of the given folder.
@@ -149,7 +161,7 @@ class ImageNames(Mapping[str, str]):
                 ids[f"{int(stem)}.0"] = ids_of_stem[0]
         return ids
 
-    def count_beginning_with(self, name: str) -> int:
+    def _count_beginning_with(self, name: str) -> int:
         """Returns how many names of images start with a name followed by a separator.
 
         Example: `P01-S1` and `P01-S2` start with `P01`. Ids count as names too.

@@ -36,6 +36,7 @@ from voc_seg_tfrecord.formats.list_files import (
     words_of,
 )
 from voc_seg_tfrecord.formats.listed_images import ListedImages
+from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
 # Only words that begin so are parsed, because most words of a text name images. `vo` and `da` begin
 # voctest and datatest.
@@ -241,9 +242,13 @@ def _have_common_ids(lists: Sequence[ListedImages]) -> bool:
 def _judge_wrong_names(text: ListText) -> TextVerdict | None:
     """Finds names that are not quite those of images.
 
-    Example: `train.csv` with 7 in place of 0007.
+    Examples: `train.csv` with 7 in place of 0007, and `train/patients.txt` with P1 in place of
+    P1-S1 and P1-S2.
     """
     says_split = text.is_called_as_split or any(entry.says_split for entry in text.listed)
+    is_class_file = posixpath.basename(text.path) in CLASS_FILE_NAMES
+    if text.has_split_in_its_name and not is_class_file:  # `train/patients.txt`
+        says_split = True
     wrong_names = describe_wrong_names(text) if says_split else ""
     return TextVerdict(Use.WRONG_NAMES, wrong_names) if wrong_names else None
 
@@ -336,7 +341,8 @@ def _judge_words_for_splits(text: ListText) -> TextVerdict | None:
     split_words = _find_split_words(text)
     if not _do_words_divide(split_words, text):
         return None
-    if not text.image_count and not text.reader.names_image(text.beginning):
+    names_images = text.image_count > 0 or text.reader.names_image(text.beginning)
+    if not names_images and not _names_groups_in_unread_ending(text):
         return None
     return TextVerdict(
         Use.UNCLEAR,
@@ -365,26 +371,23 @@ def _judge_documents_of_other_names(text: ListText) -> TextVerdict | None:
         return None
     value_count = sum(count_by_split.values())
     names_about_all = 2 * value_count >= len(text.image_names)
-    if names_about_all or 2 * _count_names_of_several_images(text) >= value_count:
+    if names_about_all or 2 * sum(_count_names_of_groups(text).values()) >= value_count:
         return TextVerdict(Use.OTHER_NAMES, "says splits, but of other images")
     return None
 
 
-def _count_names_of_several_images(text: ListText) -> int:
-    """Returns how many words of a text are folders of images, or begin the names of images.
+def _names_groups_in_unread_ending(text: ListText) -> bool:
+    """Says whether a text such as `splits.toml` has names that stand for several images each."""
+    return text.has_ending(OTHER_ENDINGS) and len(_count_names_of_groups(text)) > 1
 
-    The names of patients do: `P1` of `P1/S1.png`, or of `P1-S1.png`.
-    """
+
+def _count_names_of_groups(text: ListText) -> dict[str, int]:
+    """Returns how often each word of a text occurs that stands for images, as a patient does."""
     count_by_word: dict[str, int] = {}
     for word in words_of(text.beginning):
         count_by_word[word] = count_by_word.get(word, 0) + 1
-    image_names = text.image_names
-    count = 0
-    for word, count_of_word in count_by_word.items():
-        is_folder = posixpath.basename(word) in image_names.names_of_folders
-        if is_folder or image_names.count_beginning_with(word):
-            count += count_of_word
-    return count
+    count_of_group = text.image_names.count_of_group
+    return {word: count for word, count in count_by_word.items() if count_of_group(word)}
 
 
 def _count_splits_as_values(text: ListText) -> dict[str, int]:
@@ -496,7 +499,8 @@ def _judge_unread_words(text: ListText) -> TextVerdict | None:
     if text.image_count:
         return None
     is_list = text.is_called_as_split and text.has_ending((*LIST_ENDINGS, *TABLE_ENDINGS))
-    if not text.reader.names_image(text.beginning, or_number=is_list):
+    names_image = text.reader.names_image(text.beginning, or_number=is_list)
+    if not names_image and not _names_groups_in_unread_ending(text):
         return None
     return _unread_form(text)
 

@@ -52,7 +52,7 @@ def _describe_beginnings(text: ListText) -> str:
         return ""
     counts = []
     for name in text.missing_names:
-        count = text.image_names.count_beginning_with(name)
+        count = text.image_names.count_of_group(name)
         if count == 0:
             return ""
         counts.append(count)
