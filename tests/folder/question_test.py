@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 from PIL import Image
 import pytest
-from support import made_folders
+from support import exports, made_folders
 from support.folders import plan_of, proposed, refused, said_by, write
 
 from voc_seg_tfrecord.commands import cli
@@ -60,6 +60,19 @@ def test_each_line_about_folders_with_an_equals_sign_can_be_pasted(tmp_path, for
     text = refused(tmp_path, "ways to read the masks")
     assert len(proposed(text)) > 1
     check_lines(text, tmp_path)
+
+
+@pytest.mark.parametrize("names", [("disc,left", "cup"), ("a=disc", "a=cup")])
+def test_each_line_about_masks_in_folders_with_separators_can_be_pasted(tmp_path, names):
+    write(tmp_path, "abc images/{}.jpg")
+    for value, name in enumerate(names, 1):
+        for image_id in "abc":
+            is_on = exports.truth(image_id) == value
+            exports.put_mask(tmp_path, f"masks/{name}/{image_id}.png", is_on * np.uint8(255))
+    text = question_about(tmp_path, class_names=None)
+    assert len(proposed(text)) == 2  # of which none merges the masks under names with separators
+    rows = [(0, "background"), (255, "thing")]
+    check_lines(text, tmp_path, class_names=None, classes=rows)
 
 
 def test_each_line_about_splits_says_the_images_of_each_split(tmp_path):
