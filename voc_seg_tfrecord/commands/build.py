@@ -24,7 +24,7 @@ from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import SAMPLE
-from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, share_advice
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted, share_advice
 from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.tiling import TileFormat
@@ -102,7 +102,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "part (crops, overlapping tiles, mirrored parts), as leaks --parts does; needs OpenCV",
     )
     arguments.add(parser, "overwrite", "json")
-    parser.set_defaults(default_of=parser.get_default)  # shows `_check_release` what was given
+    # `_check_release` compares what was given with the defaults.
+    parser.set_defaults(get_default=parser.get_default)
 
 
 def _add_tiles(parser: argparse.ArgumentParser) -> None:
@@ -150,7 +151,7 @@ def run(args: argparse.Namespace) -> int:
     return outcome.status
 
 
-def _check_tree(args: argparse.Namespace) -> None:
+def _check_tree(args: argparse.Namespace, name: str | None) -> None:
     """Checks that a tree and a name are given, and no option that only a release has."""
     release_options = [f"--{name}" for name in _RELEASE_OPTIONS if getattr(args, name) is not None]
     if release_options:
@@ -163,7 +164,7 @@ def _check_tree(args: argparse.Namespace) -> None:
     missing = []
     if args.root is None:
         missing.append("ROOT")
-    if args.name is None:
+    if name is None:
         missing.append("--name NAME")
     if missing:
         raise ConfigError(
@@ -206,8 +207,9 @@ def _check_release(args: argparse.Namespace) -> None:
     allowed = {"release", "json", "quiet", *_RELEASE_OPTIONS, *_SHARED_OPTIONS}
     tree_options = []
     for name, value in vars(args).items():
-        is_given = value != args.default_of(name)
-        if is_given and name not in allowed:
+        if name == "get_default" or name in allowed:
+            continue
+        if value != args.get_default(name):
             tree_options.append(_spelling(name, value))
     if tree_options:
         listed = ", ".join(tree_options)
@@ -227,48 +229,78 @@ def _spelling(name: str, value: object) -> str:
     return f"--no{name}" if value is False else f"--{name}"
 
 
-def _build_tree(args: argparse.Namespace) -> _BuildOutcome:
-    """Builds a tree of the user, or only shows what a build would do."""
+@dataclasses.dataclass(frozen=True)
+class _TreeRequest:
+    """What the user wants to build from a tree.
+
+    Attributes:
+      name: the name of the dataset.
+      fields: the options of the tree, with those of `earlier`.
+      earlier: the build that --like names; None without --like.
+      proposed_earlier: the newest version of the dataset, whose options a note proposes to take.
+        None if the user gave options that say how the tree is read, or if there is no version.
+    """
+
+    name: str
+    fields: Mapping[str, Any]
+    earlier: EarlierBuild | None
+    proposed_earlier: EarlierBuild | None
+
+
+def _read_tree_request(args: argparse.Namespace) -> _TreeRequest:
+    """Reads what the user wants to build from a tree.
+
+    Raises:
+      ConfigError: if something is missing, or does not belong to a tree.
+    """
     earlier = EarlierBuild.read(args.like, args.data_dir) if args.like else None
-    if earlier is not None and args.name is None:
-        args.name = earlier.name
-    _check_tree(args)
+    name = args.name
+    if name is None and earlier is not None:
+        name = earlier.name
+    _check_tree(args, name)
     fields = arguments.tree_fields(args)
     fields |= arguments.select_given(args, *_TILE_OPTIONS, *_DESCRIPTION_OPTIONS, "version")
     if args.trust_images:
         fields["trust_images"] = True
     if earlier is not None:
         fields = earlier.options_with(fields, arguments.fields_switched_off(args))
-    unlike = None if _says_how(fields) else _find_earlier_build(args)
+    proposed_earlier = None
+    if not _gives_reading_options(fields):
+        proposed_earlier = _find_earlier_build(name, args.data_dir)
+    return _TreeRequest(name, fields, earlier, proposed_earlier)
+
+
+def _gives_reading_options(fields: Mapping[str, Any]) -> bool:
+    """Says whether the user gave an option that says how a tree is read."""
+    return any(name != "version" for name in fields)
+
+
+def _find_earlier_build(name: str, data_dir: str | None) -> EarlierBuild | None:
+    """Returns the newest version of the name; None if there is none of the user's own data."""
+    try:
+        return EarlierBuild.read(name, data_dir)
+    except VocSegError:
+        return None
+
+
+def _build_tree(args: argparse.Namespace) -> _BuildOutcome:
+    """Builds a tree of the user, or only shows what a build would do."""
+    request = _read_tree_request(args)
+    # The plan reads images and masks only when they are written, so an archive stays unpacked.
     with unpacked(args.root) as root:
-        plan = _plan(args, root, fields, unlike)
-        config = plan.config
+        plan = _plan(request, root)
         survey = FolderNaming(str(root), str(args.root)).rename(describe(plan))
-        print(survey)
-        if earlier is not None:
-            print(f"{'like:':18}{_describe_differences(earlier, config)}")
-        if unlike is not None and unlike.has_other_options(config):
-            print(_propose_like(unlike))
-        tfds_call = _describe_tfds_call(args, config)
-        document = {
-            "dataset": f"voc_seg_tfrecord/{args.name}",
-            "folder": None,
-            "dry_run": args.dry_run,
-            "splits": {split: len(ids) for split, ids in plan.splits.items()},
-            "found": survey.splitlines(),
-            "config": json.loads(config.to_json()),
-            "command": tfds_call.words,
-        }
-        if earlier is not None:
-            document["differences"] = earlier.list_differences(config)
+        _print_plan(request, plan.config, survey)
+        tfds_call = _describe_tfds_call(args, plan.config)
+        document = _document_plan(args, request, plan, survey, tfds_call)
         if args.dry_run:
             print(f"\n{tfds_call.sentence}")
-            problems = _find_problems(plan, config, args)
+            problems = _find_problems(plan, plan.config, args)
             return _BuildOutcome(1 if problems else 0, document | {"problems": problems})
         if args.parts:
             _check_has_several_splits(plan)
-        builder = _build(args, plan, config)
-        classes = _print_classes(builder.class_counts, config.built_class_names)
+        builder = _build(args, plan, plan.config)
+        classes = _print_classes(builder.class_counts, plan.config.built_class_names)
         built = _print_built(args, builder)
         print(tfds_call.sentence)
         if args.parts:
@@ -293,39 +325,46 @@ def _show_shared_images(builder: Builder) -> list[dict[str, Any]]:
     return shared
 
 
-def _plan(
-    args: argparse.Namespace,
-    root: epath.Path,
-    fields: Mapping[str, Any],
-    unlike: EarlierBuild | None,
-) -> FolderPlan:
-    """Plans a tree; if that fails, proposes the options of an older version.
-
-    Args:
-      args: say the name.
-      root: the tree.
-      fields: the user's options.
-      unlike: the older version, if the user gave no options.
-    """
+def _plan(request: _TreeRequest, root: epath.Path) -> FolderPlan:
+    """Plans a tree; if that fails, proposes the options of an older version."""
     try:
-        return plan_to_build(root, name=args.name, **fields)
+        return plan_to_build(root, name=request.name, **request.fields)
     except VocSegError:
-        if unlike is not None:
-            print(_propose_like(unlike))
+        if request.proposed_earlier is not None:
+            print(_propose_like(request.proposed_earlier))
         raise
 
 
-def _says_how(fields: Mapping[str, Any]) -> bool:
-    """Says whether the user gave an option that says how a tree is read."""
-    return any(name != "version" for name in fields)
+def _print_plan(request: _TreeRequest, config: VocSegConfig, survey: str) -> None:
+    """Prints what was found in a tree, and how the options differ from those of earlier builds."""
+    print(survey)
+    if request.earlier is not None:
+        print(f"{'like:':18}{_describe_differences(request.earlier, config)}")
+    proposed = request.proposed_earlier
+    if proposed is not None and proposed.has_other_options(config):
+        print(_propose_like(proposed))
 
 
-def _find_earlier_build(args: argparse.Namespace) -> EarlierBuild | None:
-    """Returns the newest version of the name; None if there is none of the user's own data."""
-    try:
-        return EarlierBuild.read(args.name, args.data_dir)
-    except VocSegError:
-        return None
+def _document_plan(
+    args: argparse.Namespace,
+    request: _TreeRequest,
+    plan: FolderPlan,
+    survey: str,
+    tfds_call: "_TfdsCall",
+) -> dict[str, Any]:
+    """Returns what --json prints of the plan of a tree."""
+    document = {
+        "dataset": f"voc_seg_tfrecord/{request.name}",
+        "folder": None,
+        "dry_run": args.dry_run,
+        "splits": {split: len(ids) for split, ids in plan.splits.items()},
+        "found": survey.splitlines(),
+        "config": json.loads(plan.config.to_json()),
+        "command": tfds_call.words,
+    }
+    if request.earlier is not None:
+        document["differences"] = request.earlier.list_differences(plan.config)
+    return document
 
 
 def _propose_like(earlier: EarlierBuild) -> str:
@@ -417,7 +456,8 @@ def _find_problems(plan: FolderPlan, config: VocSegConfig, args: argparse.Namesp
     for message in share_advice(problems[:_MAX_LISTED_PROBLEMS]):
         print(message)
     if problems:
-        print(f"a build would stop: {len(problems)} problems; voc-seg-tfrecord check shows all")
+        count = counted(len(problems), "problem")
+        print(f"a build would stop: {count}; voc-seg-tfrecord check shows all")
     return problems
 
 
