@@ -45,7 +45,7 @@ def _keep_to_named(given: GivenLayout, arranged: ArrangedSet) -> ArrangedSet:
 
 
 def _keep_part_to_named(given: GivenLayout, root: str, part: Part) -> list[Part]:
-    """Returns the parts that read what a part reads in the folders that the user named.
+    """Returns parts that read only the named folders of a part.
 
     - The part itself, if it reads no other folder.
     - Otherwise a part for each named folder in it, such as `ulm`, if the part is `images` with
@@ -59,17 +59,17 @@ def _keep_part_to_named(given: GivenLayout, root: str, part: Part) -> list[Part]
     """
     image_folder = _path_in_listing(root, part.images)
     mask_folder = _path_in_listing(root, part.masks)
-    reads_unnamed_folders = _has_unnamed_files(
-        given, "images", image_folder, given.endings.images
-    ) or _has_unnamed_files(given, "masks", mask_folder, given.endings.masks)
-    if not reads_unnamed_folders:
+    has_unnamed_images = _has_unnamed_files(given, "images", image_folder)
+    has_unnamed_masks = _has_unnamed_files(given, "masks", mask_folder)
+    if not has_unnamed_images and not has_unnamed_masks:
         return [part]
     paths = _list_named_paths(given, image_folder, mask_folder)
     return [_part_below(part, path) for path in paths]
 
 
-def _has_unnamed_files(given: GivenLayout, half: Half, folder: str, endings: Sequence[str]) -> bool:
+def _has_unnamed_files(given: GivenLayout, half: Half, folder: str) -> bool:
     """Says whether files of a half lie at or below a folder, outside of those the user named."""
+    endings = given.endings.images if half == "images" else given.endings.masks
     for path in paths_below(given.listing.files_by_folder, folder):
         names = given.listing.files_by_folder[path]
         has_files = any(name.lower().endswith(tuple(endings)) for name in names)
