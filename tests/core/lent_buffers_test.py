@@ -62,3 +62,11 @@ def test_a_reserved_buffer_that_is_not_lent_is_freed_by_who_knows_that_nobody_wr
 def test_without_buffers_there_is_none_to_reserve():
     assert lent_buffers(0).reserve() is None
     assert lent_buffers(0).byte_count == 0
+
+
+def test_a_reserved_buffer_that_was_not_written_to_is_free_again():
+    buffers = lent_buffers(1)
+    number = buffers.reserve()
+    assert buffers.reserve() is None
+    buffers.free(number)
+    assert buffers.reserve() == number

@@ -52,6 +52,11 @@ class LentBuffers:
         loan.atexit = False  # at its end the process needs no buffers
         return lent
 
+    def free(self, number: int) -> None:
+        """Makes a reserved buffer free that was not written to."""
+        self._reserved.remove(number)
+        self._free.append(number)
+
     def free_reserved(self) -> None:
         """Makes the reserved buffers free; nobody may be writing to them any more."""
         while self._reserved:

@@ -75,11 +75,14 @@ class BatchMemory:
           ConfigError: if it has other channels or another dtype, or has not the size of the batch.
         """
         height, width, channels = self.pixels.shape[1:]
-        expected = f"{_numpy_dtype(self.pixels)} of {counted(channels, 'channel')}"
-        found = f"{pair.image.dtype} of {counted(pair.image.shape[2], 'channel')}"
-        if found != expected:
+        dtype = _numpy_dtype(self.pixels)
+        image_channels = pair.image.shape[2]
+        if pair.image.dtype != dtype or image_channels != channels:
             raise ConfigError(
-                pair.id, found=found, expected=f"{expected}, as the batch's first image has"
+                pair.id,
+                found=f"{pair.image.dtype} of {counted(image_channels, 'channel')}",
+                expected=f"{dtype} of {counted(channels, 'channel')}, as the batch's first image "
+                "has",
             )
         if not any_size and pair.size != (height, width):
             raise ConfigError(
@@ -97,6 +100,10 @@ class BatchBytes(NamedTuple):
     masks: int
 
 
+NO_BUFFERS = BatchBytes(0, 0)
+"""For batches that have other sizes each time, so that each needs new memory."""
+
+
 class BufferNumbers(NamedTuple):
     """The buffers that are reserved for a batch; None for new memory."""
 
@@ -104,18 +111,39 @@ class BufferNumbers(NamedTuple):
     masks: int | None
 
 
-class _Place(NamedTuple):
-    """A tensor in a buffer, as a worker describes it to the process that trains."""
+class _TensorInBuffer(NamedTuple):
+    """A tensor as a worker describes it to the process that trains.
 
-    number: int
+    It begins with the first byte of its buffer; see `_tensor_at_start`.
+
+    Attributes:
+      buffer_number: the number of the buffer.
+      dtype: the dtype of the tensor.
+      size: its size.
+      stride: its strides, which are others if its channels were moved.
+    """
+
+    buffer_number: int
     dtype: torch.dtype
     size: tuple[int, ...]
     stride: tuple[int, ...]
 
 
+class _TensorInNewMemory(NamedTuple):
+    """A tensor that a worker did not write to the buffer that was reserved for it.
+
+    Attributes:
+      unused_buffer_number: the number of that buffer.
+      tensor: the tensor; None if the source has no masks.
+    """
+
+    unused_buffer_number: int
+    tensor: torch.Tensor | None
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class BatchBuffers:
-    """The buffers of a loader, in the process that writes to them.
+    """The memory of the buffers of a loader, which its workers write to.
 
     Attributes:
       images: uint8 `[count, bytes of the images of a batch]`.
@@ -131,7 +159,7 @@ class BatchBuffers:
 
         Args:
           count: how many batches they are for.
-          byte_counts: of a batch.
+          byte_counts: bytes of a batch, or `NO_BUFFERS`.
           is_shared: whether workers write to them.
         """
         buffers = []
@@ -141,7 +169,7 @@ class BatchBuffers:
             buffers.append(memory.view(count, whole_pages))
         return cls(*buffers)
 
-    def allocators(self, numbers: BufferNumbers) -> Allocators:
+    def allocators_in(self, numbers: BufferNumbers) -> Allocators:
         """Returns what gives the memory of the reserved buffers, or new memory."""
         return Allocators(
             functools.partial(_allocate_in, self.images, numbers.images),
@@ -157,7 +185,7 @@ class BatchBuffers:
 
 
 class BatchLoans:
-    """The buffers of a loader, in the process that trains.
+    """Lends the buffers of a loader to the process that trains.
 
     Args:
       buffers: the buffers.
@@ -167,7 +195,7 @@ class BatchLoans:
         self._images = LentBuffers(list(buffers.images.numpy()))
         self._masks = LentBuffers(list(buffers.masks.numpy()))
 
-    def allocators(self) -> Allocators:
+    def allocators_on_loan(self) -> Allocators:
         """Returns what lends free buffers, and gives new memory if there is none."""
         return Allocators(
             functools.partial(_allocate_on_loan, self._images),
@@ -239,24 +267,31 @@ def _tensor_at_start(memory: torch.Tensor, shape: tuple[int, ...], dtype: np.dty
 
 def _describe_tensor(
     tensor: torch.Tensor | None, buffers: torch.Tensor, number: int | None
-) -> torch.Tensor | _Place | None:
-    """Returns the place of a tensor; or the tensor itself, if it lies in new memory.
+) -> torch.Tensor | _TensorInBuffer | _TensorInNewMemory | None:
+    """Returns where a tensor lies; the tensor itself if no buffer is reserved for it.
 
     A source without masks has None in place of their tensor.
     """
-    if number is None or tensor is None:
+    if number is None:
         return tensor
+    if tensor is None:
+        return _TensorInNewMemory(number, None)
     if tensor.untyped_storage().data_ptr() != buffers.untyped_storage().data_ptr():
-        return tensor
-    return _Place(number, tensor.dtype, tuple(tensor.size()), tensor.stride())
+        return _TensorInNewMemory(number, tensor)
+    return _TensorInBuffer(number, tensor.dtype, tuple(tensor.size()), tensor.stride())
 
 
-def _lend_tensor(loans: LentBuffers, tensor: torch.Tensor | _Place) -> torch.Tensor:
-    """Returns the tensor at a place, which lasts as long as somebody holds it."""
-    if not isinstance(tensor, _Place):
-        return tensor
-    memory = torch.from_numpy(loans.lend(tensor.number))
-    return memory.view(tensor.dtype).as_strided(tensor.size, tensor.stride)
+def _lend_tensor(
+    loans: LentBuffers, described: torch.Tensor | _TensorInBuffer | _TensorInNewMemory | None
+) -> torch.Tensor | None:
+    """Returns a tensor that was described. One in a buffer lasts as long as somebody holds it."""
+    if isinstance(described, _TensorInNewMemory):
+        loans.free(described.unused_buffer_number)
+        return described.tensor
+    if not isinstance(described, _TensorInBuffer):
+        return described
+    memory = torch.from_numpy(loans.lend(described.buffer_number))
+    return memory.view(described.dtype).as_strided(described.size, described.stride)
 
 
 def _count_bytes(shape: tuple[int, ...], dtype: np.dtype) -> int:

@@ -13,7 +13,13 @@ from voc_seg_tfrecord.reading.arguments import check_count, check_seed
 from voc_seg_tfrecord.reading.data_source import DataSource
 from voc_seg_tfrecord.reading.epoch_order import example_rng
 from voc_seg_tfrecord.torch.batch import Batch, Channels, EvaluationBatch, check_channels
-from voc_seg_tfrecord.torch.batch_memory import NEW_MEMORY, Allocators, BatchBytes, BatchMemory
+from voc_seg_tfrecord.torch.batch_memory import (
+    NEW_MEMORY,
+    NO_BUFFERS,
+    Allocators,
+    BatchBytes,
+    BatchMemory,
+)
 from voc_seg_tfrecord.torch.crops import DecodedPair, make_crop
 from voc_seg_tfrecord.torch.epochs import Draw
 from voc_seg_tfrecord.torch.transforms import Transform, check_transformed
@@ -76,7 +82,7 @@ class SegmentationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore
     def count_bytes(self, batch_size: int) -> BatchBytes:
         """Returns the number of bytes of a batch. A transform may make it larger."""
         if self._crop is None:
-            return BatchBytes(0, 0)
+            return NO_BUFFERS
         feature = self._source.features[IMAGE]
         pixels = batch_size * math.prod(self._crop.size)
         return BatchBytes(

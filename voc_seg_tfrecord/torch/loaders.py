@@ -16,6 +16,7 @@ from voc_seg_tfrecord.reading.balance import Balance, BalanceBy, balance_classes
 from voc_seg_tfrecord.reading.data_source import DataSource
 from voc_seg_tfrecord.torch.batch import Channels
 from voc_seg_tfrecord.torch.batch_memory import (
+    NO_BUFFERS,
     BatchBuffers,
     BatchBytes,
     BatchLoans,
@@ -101,7 +102,7 @@ def loader(
         transform=transform,
         channels=channels,
     )
-    batches = EpochBatches(
+    index_lists = EpochBatches(
         len(dataset),
         batch_size=batch_size,
         seed=seed,
@@ -116,7 +117,7 @@ def loader(
     in_threads = transform is None
     return SegmentationLoader(
         dataset,
-        batches,
+        index_lists,
         workers,
         byte_counts=dataset.count_bytes(batch_size),
         in_threads=in_threads,
@@ -157,12 +158,12 @@ def evaluation_loader(
     check_count("batch_size", batch_size)
     check_shard(shard)
     dataset = EvaluationDataset(source.shard(*shard), multiple=multiple, channels=channels)
-    batches = data.BatchSampler(range(len(dataset)), batch_size, drop_last=False)
+    index_lists = data.BatchSampler(range(len(dataset)), batch_size, drop_last=False)
     return SegmentationLoader(
         dataset,
-        batches,
+        index_lists,
         workers,
-        byte_counts=BatchBytes(0, 0),
+        byte_counts=NO_BUFFERS,
         in_threads=True,
         options=options,
     )
@@ -175,9 +176,9 @@ class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-igno
 
     Args:
       dataset: the dataset, which makes a batch from a list of indices.
-      batches: gives the list of indices of each batch of an epoch.
+      index_lists: gives the list of indices of each batch of an epoch.
       workers: number of processes that make batches.
-      byte_counts: the sizes of a batch's arrays, for buffers that are used again.
+      byte_counts: bytes of a batch, whose buffers are used again; or `NO_BUFFERS`.
       in_threads: whether threads make batches if there are no workers.
       options: further arguments of `DataLoader`.
     """
@@ -185,7 +186,7 @@ class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-igno
     def __init__(
         self,
         dataset: SegmentationDataset | EvaluationDataset,
-        batches: "data.Sampler[Any]",
+        index_lists: "data.Sampler[Any]",
         workers: int,
         *,
         byte_counts: BatchBytes,
@@ -194,14 +195,10 @@ class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-igno
     ) -> None:
         if isinstance(workers, bool) or not isinstance(workers, int) or workers < 0:
             raise ConfigError("workers", found=repr(workers), expected="0 or more processes")
-        batches_ahead = MAX_GROUPS_AHEAD
-        if workers:
-            batches_ahead = workers * (options.get("prefetch_factor") or _BATCHES_AHEAD_OF_WORKER)
-        buffers = BatchBuffers.allocate(
-            batches_ahead + _BATCHES_OF_USER, byte_counts, is_shared=workers > 0
-        )
+        buffer_count = _count_buffers(workers, options)
+        buffers = BatchBuffers.allocate(buffer_count, byte_counts, is_shared=workers > 0)
         self._batch_maker = dataset
-        self._batches = batches
+        self._index_lists = index_lists
         self._in_threads = in_threads
         self._loans = BatchLoans(buffers)
         # Pinned here: PyTorch's thread for it knows nothing of buffers.
@@ -209,7 +206,7 @@ class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-igno
         self._wants_pinned = options.pop("pin_memory", False)
         super().__init__(
             _WorkerDataset(dataset, buffers),
-            batch_sampler=_BatchTasks(batches, self._loans),
+            batch_sampler=_BatchTasks(index_lists, self._loans),
             num_workers=workers,
             persistent_workers=workers > 0,
             collate_fn=_return_batch,
@@ -222,7 +219,7 @@ class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-igno
         elif self._in_threads:
             batches = self._make_in_threads()
         else:
-            batches = map(self._make_here, self._batches)
+            batches = map(self._make_here, self._index_lists)
         is_pinned = self._wants_pinned and torch.cuda.is_available()
         return map(_pin, batches) if is_pinned else batches
 
@@ -234,12 +231,20 @@ class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-igno
 
     def _make_in_threads(self) -> Iterator[Any]:
         """Yields the batches of an epoch, some of which are made ahead."""
-        for _, batch in ordered_map(self._make_here, self._batches):
+        for _, batch in ordered_map(self._make_here, self._index_lists):
             yield batch
 
     def _make_here(self, indices: Any) -> Any:
         """Returns a batch that this thread makes."""
-        return self._batch_maker.make_batch(indices, self._loans.allocators())
+        return self._batch_maker.make_batch(indices, self._loans.allocators_on_loan())
+
+
+def _count_buffers(workers: int, options: dict[str, Any]) -> int:
+    """Returns for how many batches a loader has memory: those made ahead, and those of the user."""
+    batches_ahead = MAX_GROUPS_AHEAD
+    if workers:
+        batches_ahead = workers * (options.get("prefetch_factor") or _BATCHES_AHEAD_OF_WORKER)
+    return batches_ahead + _BATCHES_OF_USER
 
 
 def _pin(batch: Any) -> Any:
@@ -270,21 +275,21 @@ class _BatchTasks(data.Sampler):  # type: ignore[type-arg, unused-ignore]
     """The tasks of an epoch for workers.
 
     Args:
-      batches: gives the list of indices of each batch of an epoch.
+      index_lists: gives the list of indices of each batch of an epoch.
       loans: the buffers.
     """
 
-    def __init__(self, batches: "data.Sampler[Any]", loans: BatchLoans) -> None:
-        self._batches = batches
+    def __init__(self, index_lists: "data.Sampler[Any]", loans: BatchLoans) -> None:
+        self._index_lists = index_lists
         self._loans = loans
 
     def __len__(self) -> int:
-        return len(self._batches)  # type: ignore[arg-type, unused-ignore]
+        return len(self._index_lists)  # type: ignore[arg-type, unused-ignore]
 
     def __iter__(self) -> Iterator[_BatchTask]:
         # PyTorch asks for the first task when no worker has one of the last epoch any more.
         self._loans.free_reserved()
-        for indices in self._batches:
+        for indices in self._index_lists:
             yield _BatchTask(indices, self._loans.reserve())
 
 
@@ -310,7 +315,8 @@ class _WorkerDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
 
     def __getitems__(self, task: _BatchTask) -> Any:
         try:
-            batch = self._dataset.make_batch(task.indices, self._buffers.allocators(task.buffers))
+            allocators = self._buffers.allocators_in(task.buffers)
+            batch = self._dataset.make_batch(task.indices, allocators)
         except VocSegError as error:
             return error
         return self._buffers.describe(batch, task.buffers)
