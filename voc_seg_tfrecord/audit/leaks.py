@@ -87,20 +87,14 @@ class Side:
     name: str
     role: str
     sha256_by_id: Mapping[str, str]
-    signs_by_id: Mapping[str, np.ndarray] = dataclasses.field(
-        default_factory=dict, repr=False, compare=False
-    )
+    signs_by_id: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict, compare=False)
     source: str = ""
-    left_out_by_id: Mapping[str, str] = dataclasses.field(
-        default_factory=dict, repr=False, compare=False
-    )
-    read_files: ReadFiles | None = dataclasses.field(default=None, repr=False, compare=False)
+    left_out_by_id: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False)
+    read_files: ReadFiles | None = dataclasses.field(default=None, compare=False)
     keypoints_by_id: Mapping[str, np.ndarray] = dataclasses.field(
-        default_factory=dict, repr=False, compare=False
+        default_factory=dict, compare=False
     )
-    image_id_by_tile: Mapping[str, str] = dataclasses.field(
-        default_factory=dict, repr=False, compare=False
-    )
+    image_id_by_tile: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False)
 
     @property
     def signs(self) -> np.ndarray:
@@ -275,40 +269,40 @@ def read_splits(
       MissingPackageError: if `parts` is given and OpenCV is not installed.
     """
     check_features(builder, (IMAGE, FILENAME))
-    source = real_path(builder.data_path)
-    sides = []
-    for split in splits:
-        sha256_by_id = {}
-        signs_by_id = {}
-        left_out_by_id = {}
-        keypoints_by_id = {}
-        image_id_by_tile = {}
-        read_image = functools.partial(_read_image, parts=parts)
-        for image in records.scan(builder, split, read_image, progress=progress):
-            sha256_by_id[image.id] = image.sha256
-            if image.signs is not None:
-                signs_by_id[image.id] = image.signs
-            else:
-                left_out_by_id[image.id] = image.left_out
-            if image.keypoints is not None:
-                keypoints_by_id[image.id] = image.keypoints
-            if image.image_id != image.id:
-                image_id_by_tile[image.id] = image.image_id
-        name = f"{builder.info.full_name}@{split}"
-        sides.append(
-            Side(
-                name,
-                guess_role(split),
-                sha256_by_id=sha256_by_id,
-                signs_by_id=signs_by_id,
-                source=source,
-                left_out_by_id=left_out_by_id,
-                read_files=functools.partial(_read_files, builder, split),
-                keypoints_by_id=keypoints_by_id,
-                image_id_by_tile=image_id_by_tile,
-            )
-        )
-    return sides
+    return [_read_side(builder, split, progress=progress, parts=parts) for split in splits]
+
+
+def _read_side(
+    builder: tfds.core.DatasetBuilder, split: str, *, progress: bool, parts: bool
+) -> Side:
+    """Returns a split as a side; reads all its records once."""
+    sha256_by_id: dict[str, str] = {}
+    signs_by_id: dict[str, np.ndarray] = {}
+    left_out_by_id: dict[str, str] = {}
+    keypoints_by_id: dict[str, np.ndarray] = {}
+    image_id_by_tile: dict[str, str] = {}
+    read_image = functools.partial(_read_image, parts=parts)
+    for image in records.scan(builder, split, read_image, progress=progress):
+        sha256_by_id[image.id] = image.sha256
+        if image.signs is not None:
+            signs_by_id[image.id] = image.signs
+        else:
+            left_out_by_id[image.id] = image.left_out
+        if image.keypoints is not None:
+            keypoints_by_id[image.id] = image.keypoints
+        if image.image_id != image.id:
+            image_id_by_tile[image.id] = image.image_id
+    return Side(
+        name=f"{builder.info.full_name}@{split}",
+        role=guess_role(split),
+        sha256_by_id=sha256_by_id,
+        signs_by_id=signs_by_id,
+        source=real_path(builder.data_path),
+        left_out_by_id=left_out_by_id,
+        read_files=functools.partial(_read_files, builder, split),
+        keypoints_by_id=keypoints_by_id,
+        image_id_by_tile=image_id_by_tile,
+    )
 
 
 def _read_files(
@@ -382,22 +376,22 @@ def find_overlap(first: Side, second: Side) -> Overlap:
     first_sha256s = _sha256_by_voc2012_id(first)
     second_sha256s = _sha256_by_voc2012_id(second)
     shared_ids = sorted(first_sha256s.keys() & second_sha256s.keys())
-    differing_ids = [
-        image_id
-        for image_id in shared_ids
-        if _are_different_files(first_sha256s[image_id], second_sha256s[image_id])
-    ]
+    differing_ids: list[str] = []
+    ids_of_one_image: list[str] = []
+    for image_id in shared_ids:
+        is_different = _are_different_files(first_sha256s[image_id], second_sha256s[image_id])
+        if is_different:
+            differing_ids.append(image_id)
+        if not is_different or names_one_photo(image_id, first, second):
+            ids_of_one_image.append(image_id)
     same_file_pairs = _pair_same_files(first, second)
-    ids_of_other_images = {
-        image_id for image_id in differing_ids if not names_one_photo(image_id, first, second)
-    }
     return Overlap(
         first,
         second,
         shared_ids=tuple(shared_ids),
         same_file_pairs=tuple(same_file_pairs),
         differing_ids=tuple(differing_ids),
-        example_ids=_list_examples(shared_ids, ids_of_other_images, same_file_pairs),
+        example_ids=_list_examples(ids_of_one_image, same_file_pairs),
         similar_pairs=tuple(_pair_similar_images(first, second)),
     )
 
@@ -427,9 +421,9 @@ def names_one_photo(image_id: str, first: Side, second: Side) -> bool:
     True for an id of VOC2012, such as `2008_000123`. False for one that a side has only because
     `voc2012_id` renamed it: six digits, such as `000032`, may be the id of any dataset's image.
     """
-    # A side that does not have the id itself has an id that was renamed to it.
-    has_it_itself = image_id in first.sha256_by_id and image_id in second.sha256_by_id
-    return has_it_itself and bool(_VOC2012_ID.fullmatch(image_id))
+    # A side that does not have the id itself has an id that `voc2012_id` renamed to it.
+    both_have_it_unrenamed = image_id in first.sha256_by_id and image_id in second.sha256_by_id
+    return both_have_it_unrenamed and bool(_VOC2012_ID.fullmatch(image_id))
 
 
 def _pair_same_files(first: Side, second: Side) -> list[tuple[str, str]]:
@@ -456,18 +450,15 @@ def _id_by_sha256(side: Side) -> dict[str, str]:
 
 
 def _list_examples(
-    shared_ids: Sequence[str],
-    ids_of_other_images: Collection[str],
-    same_file_pairs: Iterable[tuple[str, str]],
+    ids_of_one_image: Iterable[str], same_file_pairs: Iterable[tuple[str, str]]
 ) -> tuple[str, ...]:
     """Returns the examples of the second side that are in the first, each once.
 
     Args:
-      shared_ids: ids that both sides have.
-      ids_of_other_images: those of them that name a different image in each side.
+      ids_of_one_image: ids that both sides have, for the same image.
       same_file_pairs: pairs of ids, one of each side, of the same file.
     """
-    ids_in_both = {image_id for image_id in shared_ids if image_id not in ids_of_other_images}
+    ids_in_both = set(ids_of_one_image)
     for _, second_id in same_file_pairs:
         ids_in_both.add(voc2012_id(second_id))
     return tuple(sorted(ids_in_both))
