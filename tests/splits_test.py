@@ -92,7 +92,7 @@ def test_what_cannot_be_filtered_and_what_is_no_list_is_refused(sample):
             "it lacks 92 of the 92 ids of",
         ),
         (lambda: splits.only(dataset, "semi_93"), "list 'semi_93': no such list"),
-        (lambda: splits.only(dataset.repeat(), WANTED), "filter before repeating"),
+        (lambda: splits.only(dataset.repeat(), WANTED), "before you repeat it"),
         (lambda: splits.only(pairs, WANTED), "without as_supervised"),
     ):
         with pytest.raises(ConfigError, match=message):

@@ -362,8 +362,9 @@ def _check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
         if built.get(field) != fields.get(field):
             raise ConfigError(
                 folder,
-                found=f"a dataset that was built with {field} {built.get(field, 'as by default')}",
-                expected=f"{field} {fields.get(field, 'as by default')}, as in this config",
+                found=f"a dataset that was built with another {field}: "
+                f"{built.get(field, 'the default')}",
+                expected=f"{fields.get(field, 'the default')}, as in this config",
                 remedy="choose another name for the new dataset, or delete the folder",
             )
 
@@ -404,9 +405,10 @@ def _choose_engine(
     if workers is not None and on_beam:
         raise ConfigError(
             f"workers {workers}",
-            found="Apache Beam beside it",
+            found="given together with Apache Beam",
             expected="the number of processes on this machine, 1 or more",
-            remedy="set the number of workers in the runner's options, and leave workers out",
+            remedy="leave workers out, and set the number of workers in the options of the Beam "
+            "runner",
         )
     if workers is not None and workers < 1:
         raise ConfigError(
@@ -419,7 +421,7 @@ def _choose_engine(
     if in_memory and (on_beam or (workers or 1) > 1):
         raise ConfigError(
             "Apache Beam" if on_beam else f"workers {workers}",
-            found="examples that are in the memory of this process alone",
+            found="examples that only this process has in memory",
             expected="examples that lie in files, which workers can read",
             remedy="build them without Beam options and without workers",
         )
@@ -454,7 +456,7 @@ def _check_format(file_format: str | tfds.core.FileFormat | None) -> None:
         return
     raise ConfigError(
         f"file_format {getattr(file_format, 'value', file_format)}",
-        found="a file format that is not written",
+        found="an unsupported file format",
         expected="tfrecord",
         remedy="leave --file_format out; read TFRecords in any order with "
         "voc_seg_tfrecord.data_source, or write Parquet with `voc-seg-tfrecord export "

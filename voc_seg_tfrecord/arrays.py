@@ -266,7 +266,7 @@ def find_fill_values(example: Mapping[str, Any]) -> dict[str, int]:
             raise ConfigError(
                 name,
                 found=f"a feature that cannot be moved with the image, {axes}",
-                expected=f"{', '.join(FILL)} or {SAMPLE_WEIGHT}, which are moved with the image",
+                expected=f"{', '.join(FILL)} or {SAMPLE_WEIGHT}",
                 remedy="add it after the steps that move pixels, or give a mask one of these names",
             )
     return fill_by_name
@@ -294,9 +294,9 @@ def scale_step(scales: tuple[float, float], step: float | None) -> float:
         raise ConfigError(
             "scales, step",
             found=f"{scales}, {step}",
-            expected="a smallest scale above 0, a largest at least that, and a step of 0 or one "
-            "that leads from the one to the other",
-            remedy="give step=0 for any number between",
+            expected="a smallest scale above 0, a largest scale that is not smaller, and a step "
+            "of 0, or a step that divides their difference",
+            remedy="give step=0 for any scale between them",
         )
     return step
 

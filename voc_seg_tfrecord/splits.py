@@ -240,12 +240,12 @@ def _check_elements(dataset: Any, where: object) -> None:
             where,
             found=f"elements of {elements}",
             expected=f"dictionaries with `{names.FILENAME}`",
-            remedy="filter before batching and mapping, and read without as_supervised",
+            remedy="select the ids before batching and mapping, and read without as_supervised",
         )
     if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
         raise ConfigError(
             where,
-            found="a dataset that never ends",
-            expected="a dataset that can be read through, to see which ids it has",
-            remedy="filter before repeating",
+            found="a dataset that repeats without end",
+            expected="a finite dataset, which is read once to find its ids",
+            remedy="select the ids before you repeat it",
         )

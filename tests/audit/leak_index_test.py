@@ -140,7 +140,7 @@ def test_another_file_is_no_index(tmp_path, text, capsys):
 @pytest.mark.parametrize(
     ("args", "found"),
     [
-        (["{ours}"], "nothing to compare it with"),
+        (["{ours}"], "no second dataset"),
         (["{ours}", "{theirs}", "--write_index", "{out}/a.jsonl"], "two datasets"),
         (["{ours}", "--write_index", "{out}/a.txt"], "the ending '.txt'"),
         (["voc2012_val", "--write_index", "{out}/a.jsonl"], "a list of ids: voc2012_val"),

@@ -157,7 +157,7 @@ def test_an_image_of_train_in_validation_is_found_by_its_bytes(sample, tmp_path,
     folder = str(copy.data_dir)
     assert cli.main(["leaks", f"{folder}@train", f"{folder}@validation"]) == 1
     out = capsys.readouterr().out
-    assert "1 images in common, byte for byte: 2007_000001 = 201" in out
+    assert "1 image in common, byte for byte: 2007_000001 = 201" in out
     assert "LEAK" in out
 
 

@@ -104,4 +104,4 @@ def test_arrays_and_releases_have_versions_as_far_as_it_makes_sense(tmp_path, ca
     assert builder.info.full_name == "voc_seg_tfrecord/mine/3.0.0"
     words = ["build", "--release=sample", "--version=1.1.0", f"--data_dir={tmp_path}"]
     assert cli.main(words) == 2
-    assert "--version beside it" in capsys.readouterr().err
+    assert "--version with a release" in capsys.readouterr().err

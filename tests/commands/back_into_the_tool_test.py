@@ -191,7 +191,7 @@ def test_an_export_of_chosen_images_has_the_datasets_numbers(tree, tmp_path, cap
     chosen.write_text("004\n003\n001\n")
     words = ["export", str(builder.data_path), "--layout=voc", f"--out={out}", f"--ids={chosen}"]
     assert cli.main(words) == 0
-    assert "train: 2 examples\nvalidation: 1 examples\n" in capsys.readouterr().out
+    assert "train: 2 examples\nvalidation: 1 example\n" in capsys.readouterr().out
     said = "".join(path.read_text() for path in out.glob("*[lm]a*.*"))  # labelmap, class_names
     assert all(name in said for name in planted.NAMES)
     assert sorted(p.stem for p in (out / "SegmentationClass").iterdir()) == ["001", "003", "004"]
@@ -229,7 +229,7 @@ def test_an_option_of_a_check_is_refused_where_nothing_is_checked(
         words.insert(3, str(tmp_path / "x"))
     words += ["--ids", str(tmp_path / "ids.txt")] if beside == "--copy_to" else []
     assert cli.main(words) == 2
-    assert f"error: --{option}: beside {beside}" in capsys.readouterr().err
+    assert f"error: --{option}: given with {beside}" in capsys.readouterr().err
     assert not (tmp_path / "y").exists()
 
 

@@ -43,11 +43,11 @@ def test_every_official_config_can_be_named():
 
 
 MIXES = {
-    "ROOT --release 2012": "--release 2012: ROOT beside it",
-    "--release 2012 --name mine": "--name beside it",
-    "--release 2012 --tile 64 --class_names a,b": "--class_names, --tile beside it",
-    "--release 2012 --license x --dry_run": "--license, --dry_run beside it",
-    "--release 2012 --seed 3 --trust_images": "--seed, --trust_images beside it",
+    "ROOT --release 2012": "--release 2012: ROOT with a release",
+    "--release 2012 --name mine": "--name with a release",
+    "--release 2012 --tile 64 --class_names a,b": "--class_names, --tile with a release",
+    "--release 2012 --license x --dry_run": "--license, --dry_run with a release",
+    "--release 2012 --seed 3 --trust_images": "--seed, --trust_images with a release",
     "--release sample --manual_dir somewhere": "the sample comes with the package",
     "ROOT --name mine --manual_dir somewhere": "--manual_dir: no --release with it",
     "ROOT --name mine --download_dir somewhere": "--download_dir: no --release with it",

@@ -109,7 +109,7 @@ def test_the_worst_images_and_the_csv_have_the_lowest_score_first(
     assert worst[0]["confused_pixels"] <= worst[0]["wrong_pixels"]
 
     assert evaluate(sample, predictions, "--ids", f"{table}[:1]") == 0
-    assert "@scores.csv[:1]: 1 images" in capsys.readouterr().out
+    assert "@scores.csv[:1]: 1 image" in capsys.readouterr().out
 
 
 def test_the_largest_confusion_of_an_image_is_named(sample, tmp_path, capsys):

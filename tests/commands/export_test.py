@@ -36,7 +36,9 @@ def test_every_export_has_a_card_and_a_tree_has_digests_of_all_files(sample, tmp
 
 def test_shards_of_a_tree_are_refused(sample, tmp_path, capsys):
     assert export(sample, tmp_path / "x", "--layout", "voc", "--num_shards", "4") == 2
-    assert "--num_shards: the layout voc, which has one file per image" in capsys.readouterr().err
+    assert (
+        "--num_shards: the layout voc, which writes one file per image" in capsys.readouterr().err
+    )
     assert not (tmp_path / "x").exists()
 
 

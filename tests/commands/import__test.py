@@ -52,7 +52,7 @@ def test_a_file_that_is_damaged_or_not_there_is_wrong_data(records, capsys):
     records.write_bytes(records.read_bytes()[:-5])
     assert cli.main(["import", str(records), "--dry_run"]) == 1
     printed = capsys.readouterr().out
-    assert "train.tfrecord: 1 records" in printed
+    assert "train.tfrecord: 1 record" in printed
     assert "record 1: truncated or damaged" in printed
     assert cli.main(["import", f"{records}.nothing", "--dry_run"]) == 1
     assert "no such file" in capsys.readouterr().err

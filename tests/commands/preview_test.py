@@ -160,7 +160,7 @@ def test_a_split_may_stand_behind_the_name(sample, tmp_path, capsys):
     assert "2012_000006" in capsys.readouterr().out or out.exists()
     both = [f"{sample.data_dir}@test", "--split", "train"]
     assert cli.main(["preview", *both, "--out", str(out)]) == 2
-    assert "names a split too" in capsys.readouterr().err
+    assert "a split here, and another one in" in capsys.readouterr().err
 
 
 def test_a_place_that_cannot_be_written_is_said_before_a_record_is_read(

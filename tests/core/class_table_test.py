@@ -118,7 +118,7 @@ def test_a_file_has_rows_of_values_and_colors_and_columns_for_people():
     [
         ("id,name\n0,a\n", "the first line 'id,name'"),
         ("", "the first line ''"),
-        ("name,class\na,0\nb,1\n", "the first line 'name,class'.*classes with names"),
+        ("name,class\na,0\nb,1\n", "the first line 'name,class'.*a class name in each row"),
         ("value,class\n0," + "a" * 200_000, "the first line 'value,class'"),
         ("value,class\n0,?\n1,a\n", "no class for 0"),
         ("value,class\nx,a\n", "in line 2"),

@@ -95,7 +95,7 @@ def test_the_same_seed_gives_the_same_episodes_on_every_machine():
         ({"shots": 0}, "1 or more"),
         ({"count": 0}, "1 or more"),
         ({"part": "test"}, "train or evaluation"),
-        ({"shots": 1000}, "images of class"),
+        ({"shots": 1000}, "but class"),
     ],
 )
 def test_episodes_that_cannot_be_drawn_are_refused(options, words):

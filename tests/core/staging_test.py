@@ -129,7 +129,7 @@ def test_a_folder_stays_under_another_name_if_the_process_is_killed_between_two_
 
 
 def test_the_slower_of_two_processes_is_told_and_overwrites_nothing(tmp_path):
-    slower = pytest.raises(ConfigError, match="another process has written meanwhile")
+    slower = pytest.raises(ConfigError, match="another process wrote at the same time")
     with slower, staging.staged_folder(tmp_path / "made") as slow:
         slow.mkdir()
         make(tmp_path / "made", "fast")
@@ -177,7 +177,7 @@ def test_a_folder_in_which_no_new_file_can_be_opened_is_an_error(tmp_path, monke
         return open_descriptor(path, flags, *mode, **options)
 
     monkeypatch.setattr(os, "open", refuse_to_read)
-    with pytest.raises(StorageError, match="a new lock file in this folder cannot be opened"):
+    with pytest.raises(StorageError, match="no lock file can be made in this folder"):
         make(tmp_path / "made", "new")
     assert names(tmp_path) == []
 

@@ -89,12 +89,14 @@ def test_what_the_server_would_refuse_is_named_and_nothing_is_written(
 
 def test_a_prediction_of_an_image_that_is_not_in_the_test_is_named(folder, tmp_path):
     np.save(folder / "2007_000032.npy", np.zeros((3, 3), int))
-    with pytest.raises(MaskError, match=r"2007_000032\.npy: 1 of 4 predictions are of no image"):
+    with pytest.raises(
+        MaskError, match=r"2007_000032\.npy: 1 of 4 predictions for images outside the split"
+    ):
         submission(folder, tmp_path / "results.tgz")
 
 
 def test_sizes_of_other_images_are_a_wrong_call(folder, tmp_path):
-    with pytest.raises(ConfigError, match="1 images, of which 1 are in the test"):
+    with pytest.raises(ConfigError, match="1 image, 1 of them in the test set"):
         submission(folder, tmp_path / "results.tgz", sizes={"2008_000006": (4, 6)})
 
 
@@ -115,7 +117,7 @@ def test_the_command_says_what_it_did_not_check(folder, tmp_path, capsys):
     assert "not checked: sizes" in printed
     assert out.exists()
     assert cli.main([*arguments, "--data_dir", str(tmp_path)]) == 2
-    assert "--data_dir: no DATASET@SPLIT" in capsys.readouterr().err
+    assert "--data_dir: given without DATASET@SPLIT" in capsys.readouterr().err
     wrong = ["voc_seg_tfrecord/sample", "--data_dir", str(tmp_path)]
     assert cli.main([*arguments, *wrong]) == 2
     assert cli.main([*arguments[:-1], str(tmp_path / "results.zip")]) == 2

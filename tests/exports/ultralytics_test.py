@@ -104,7 +104,7 @@ def test_splits_that_ultralytics_does_not_know_are_said(tmp_path):
     assert (tmp_path / "out/images/extra/a.png").is_file()
     assert "such as train: images/extra" in notes[0]
     assert "no split extra, so it is not in data.yaml" in notes[2]
-    with pytest.raises(ConfigError, match="takes for the folder of all images"):
+    with pytest.raises(ConfigError, match="reads as the folder of all images"):
         ultralytics.check_split("images", "x")
 
 
@@ -115,7 +115,7 @@ def test_options_that_would_do_nothing_are_refused(sample, tmp_path, capsys, lay
     assert cli.main([*words, "--num_shards", "2"]) == 2
     printed = capsys.readouterr().err
     assert "expected: --layout parquet --palette" in printed
-    assert "which has one file per image" in printed
+    assert "which writes one file per image" in printed
     assert not (tmp_path / "out").exists()
 
 

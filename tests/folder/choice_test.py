@@ -203,7 +203,7 @@ TRAIN, VAL = (f"{s}/images/{{}}.jpg {s}/masks/{{}}.png" for s in ("train", "val"
 LEFT_OUT = ["abc images/train/{}.jpg masks/train/{}.png", "de - masks/val/{}.png"]
 REFUSED = {
     "photographs are not taken for masks": (["abc {}.jpg", "abc {}.png"], "no masks"),
-    "a split of masks without images": (LEFT_OUT, "masks for a split 'val', which has no images"),
+    "a split of masks without images": (LEFT_OUT, "masks for a split 'val' without images"),
     "a split of masks without images beside two splits": (
         [*LEFT_OUT, "fg images/valid/{}.jpg masks/valid/{}.png"],
         "--splits train=train/,validation=valid/",
@@ -249,7 +249,7 @@ def test_masks_of_test_images_that_are_not_there_stand_in_the_account(tmp_path, 
 @pytest.mark.parametrize(
     ("drawings", "question"),
     [
-        ("show", "2 ways to read the masks if images have several"),
+        ("show", "2 ways to read images that have several masks"),
         ("beside", "3 ways to read images and masks"),
     ],
 )
@@ -417,7 +417,7 @@ def test_jpegs_in_the_folder_of_masks_are_no_masks_whatever_is_said(tmp_path, sa
     text = refused(write(tmp_path, *JPEGS), "JPEG", **said)
     assert "a_mask.jpg" in text
     assert said or "no masks, but a_mask.jpg lies under masks" in text
-    assert "take them as that" not in text
+    assert "just background" not in text
 
 
 def test_no_image_becomes_background_while_files_lie_unused_among_the_masks(tmp_path):
@@ -450,7 +450,7 @@ def test_drives_field_of_view_is_not_taken_for_its_masks_without_a_question(tmp_
     for ids, word in (("abc", "training"), ("de", "test")):
         masks = f"{word}/mask/{{}}_{word}_mask.png {word}/1st_manual/{{}}_manual1.png"
         write(tmp_path, f"{ids} {word}/images/{{}}_{word}.jpg {masks}")
-    refused(tmp_path, "ways to read the masks if images have several")
+    refused(tmp_path, "ways to read images that have several masks")
     plan = plan_of(tmp_path, images="images", masks="1st_manual")
     found = {split: [i.rpartition("/")[2] for i in ids] for split, ids in plan.splits.items()}
     assert found == {"train": [*"abc"], "test": [*"de"]}
@@ -500,7 +500,9 @@ def test_a_pattern_or_a_folder_that_is_said_holds_in_the_folders_of_all_splits(t
 def test_images_in_folders_of_splits_and_beside_them_are_asked_about(tmp_path):
     sets = zip(("abc", "de", "f"), ("train/", "val/", ""), strict=True)
     root = write(tmp_path, *(f"{ids} images/{f}{{}}.jpg masks/{f}{{}}.png" for ids, f in sets))
-    assert "f.jpg" in refused(root, r"--splits train=train/,validation=val/, or all")
+    assert "f.jpg" in refused(
+        root, r"add --splits train=train/,validation=val/; to put all images into train"
+    )
     assert_right(plan_of(root, splits={"train": "train/", "validation": "val/"}), TWO)
 
 

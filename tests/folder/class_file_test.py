@@ -187,7 +187,7 @@ def test_a_class_file_whose_lines_become_rows_is_used(tmp_path):
 def test_names_that_an_option_would_take_apart_at_a_comma_are_not_proposed(tree):
     exports.put(tree, "class_names.txt", "background\ndry, road\nb\n")
     exports.put(tree, "classes.txt", "background\nb\ndry, road\n")
-    text = refused(tree, "do what a line says", class_names=None)
+    text = refused(tree, "follow one of the lines", class_names=None)
     assert text.count(": rename or delete the other files") == 2
     assert "--class_names" not in text
 

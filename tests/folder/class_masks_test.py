@@ -90,7 +90,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_question_has_a_command_that_merges_the_masks(tmp_path, layout):
     put_set(tmp_path, *LAYOUTS[layout])
-    with pytest.raises(LayoutError, match="ways to read the masks") as caught:
+    with pytest.raises(LayoutError, match="ways to read images that have several masks") as caught:
         read(tmp_path)
     options = [text for words, text in proposed(str(caught.value)) if "merged" in words]
     assert len(options) == 1  # no image lacks a mask, so nothing else has to be chosen
@@ -101,7 +101,7 @@ def test_the_question_says_which_folder_of_masks_it_leaves_out(tmp_path):
     put_set(tmp_path)
     for image_id in IDS:
         put(tmp_path, f"masks_rim/{image_id}.png", disc_of(image_id))
-    with pytest.raises(LayoutError, match="ways to read the masks") as caught:
+    with pytest.raises(LayoutError, match="ways to read images that have several masks") as caught:
         read(tmp_path)
     (line,) = [line for line in proposed(str(caught.value)) if "merged" in line[0]]
     words, options = line
@@ -116,7 +116,7 @@ def test_the_masks_of_splits_in_folders_of_their_own_are_merged(tmp_path):
             exports.put_image(tmp_path, f"{split}/images/{image_id}.jpg")
             put(tmp_path, f"{split}/disc/{image_id}.png", disc_of(image_id))
             put(tmp_path, f"{split}/cup/{image_id}.png", cup_of(image_id))
-    with pytest.raises(LayoutError, match="ways to read the masks") as caught:
+    with pytest.raises(LayoutError, match="ways to read images that have several masks") as caught:
         read(tmp_path)
     (options,) = [text for words, text in proposed(str(caught.value)) if "merged" in words]
     assert options == "--images '{split}/images' --masks 'disc={split}/disc,cup={split}/cup'"
@@ -209,7 +209,7 @@ def save_nothing(root):
 
 
 WRONG_FILES = {
-    "soft edges": (save_soft_edge, "value 40 on 1 pixels.* in the mask of one class"),
+    "soft edges": (save_soft_edge, "value 40 on 1 pixel.* in the mask of one class"),
     "another size": (save_other_size, "9 x 9.*masks_disc/pool.png of the same image"),
     "white in place of black": (save_inverted_palette, "palette shows in the color #ffffff"),
     "an empty file": (save_nothing, ""),
@@ -262,8 +262,8 @@ def move_masks_to_other_names(root):
 
 
 WRONG_SETS = {
-    "values of two classes": (add_another_value, {}, "value 1 where cup is, and 255"),
-    "the same pixels": (add_copies_of_discs, {}, "the class disc on .* all of which are covered"),
+    "values of two classes": (add_another_value, {}, "value 1 for cup, but 255"),
+    "the same pixels": (add_copies_of_discs, {}, "all .* pixels of the class disc are covered"),
     "one mask is missing": (take_one_mask, {}, "no mask of cup for 1 image.*images/pool.jpg"),
     "no mask": (take_all_masks_of_one_image, {}, "no mask of any class for 1 image"),
     "upper case": (rename_one_mask, {"missing_mask": "background"}, "Pool.png"),
@@ -290,7 +290,7 @@ def test_what_would_give_wrong_labels_is_refused(tmp_path, name):
 def test_an_image_without_the_mask_of_a_class_is_what_the_user_says(tmp_path):
     put_set(tmp_path)
     take_one_mask(tmp_path)
-    with pytest.raises(LayoutError, match="ways to read the masks") as caught:
+    with pytest.raises(LayoutError, match="ways to read images that have several masks") as caught:
         read(tmp_path)
     options = [text for words, text in proposed(str(caught.value)) if "merged" in words]
     with_background, without_image = (read(tmp_path, **said_by(text)) for text in options)

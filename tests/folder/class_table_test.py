@@ -173,5 +173,5 @@ def test_what_no_table_helps_against_is_said_before_one_is_written(tmp_path, cap
     clear = np.dstack([np.full((*TRUTH.shape, 3), 9, np.uint8), TRUTH])
     exports.Image.fromarray(clear).save(tmp_path / "SegmentationClass" / "a.png")
     assert cli.main(words) == 1
-    assert "pixels that are not opaque" in capsys.readouterr().err
+    assert "pixels with transparency" in capsys.readouterr().err
     assert not (tmp_path / "classes.csv").exists()

@@ -138,8 +138,8 @@ def test_folds_are_a_partition_whatever_the_groups_and_classes(tmp_path, seed):
         ({"folds": True}, "2 to 100"),
         ({"folds": "5"}, "2 to 100"),
         ({"folds": 5, "release": "2012"}, "the splits of a release are fixed"),
-        ({"folds": 5, "splits": {"train": 0.8, "validation": 0.2}}, "beside the split validation"),
-        ({"folds": 5, "splits": {"train": "a", "val": "b", "test": "c"}}, "beside the split val"),
+        ({"folds": 5, "splits": {"train": 0.8, "validation": 0.2}}, "and the split validation"),
+        ({"folds": 5, "splits": {"train": "a", "val": "b", "test": "c"}}, "and the split val"),
         ({"folds": 5, "splits": {"train": "a", "test": "b", "fold_0": "c"}}, "fold_0"),
         ({"folds": 5, "splits": {"test": 1.0}}, "a split train"),
         ({"folds": 5, "splits": {"train": 0.5, "test": 0.4}}, "sum to 1"),
@@ -153,7 +153,7 @@ def test_options_that_do_not_go_with_folds_are_refused(fields, words):
 def test_lists_of_validation_are_refused_with_a_command_that_works(tree):
     put_lists(tree, train=scans(*range(6)), val=scans(6, 7), test=scans(8, 9))
     said = {"folds": 4, "group_by": "prefix:_"}
-    text = refused(tree, "4 folds beside the split validation", ConfigError, **said)
+    text = refused(tree, "4 folds and the split validation", ConfigError, **said)
     assert "--splits train=train.txt+val.txt" in text
     merged = {"train": "train.txt+val.txt", "test": "test.txt"}
     plan = plan_of(tree, **said, splits=merged)
@@ -211,7 +211,7 @@ def test_the_lists_of_each_round_are_written_and_build_that_round(tree):
         assert sorted(again.splits["test"]) == scans(8, 9)
         assert {*again.splits["train"]} == {*scans(*range(8))} - {*plan.splits[fold]}
     assert "--lists folds/fold_0 --class_names background,apple,tree" in written.output
-    text = refused(tree, "4 folds beside the split validation", ConfigError, folds=4)
+    text = refused(tree, "4 folds and the split validation", ConfigError, folds=4)
     assert "--splits train=1" in text
     again = run_command(*words, f"--write_lists={tree / 'folds'}")
     assert (again.status, "a folder that is not empty" in again.errors) == (2, True)

@@ -100,7 +100,7 @@ def test_patterns_with_folders_never_leave_out_a_folder_that_is_named(tmp_path, 
     ("images", "masks", "words"),
     [
         ("train=train,train=more", "train=train,train=more", "two folders for the part 'train'"),
-        ("a=train,b=more", "a=train,c=more", "the part 'b' without masks"),
+        ("a=train,b=more", "a=train,c=more", "no masks for the part 'b'"),
     ],
 )
 def test_parts_of_patterns_with_folders_have_a_folder_of_each_half(tmp_path, images, masks, words):
@@ -187,7 +187,7 @@ CITIES_WITH_TWO_MASKS = [
 )
 def test_an_answer_to_a_question_does_not_widen_a_named_folder(tmp_path, images, expected):
     root = write(tmp_path, *CITIES_WITH_TWO_MASKS)
-    text = refused(root, "2 ways to read the masks", images=images)
+    text = refused(root, "2 ways to read images that have several masks", images=images)
     for _, options in proposed(text):
         assert images_of(plan_of(root, **said_by(options))) == {"train": [*expected]}
 
@@ -202,7 +202,9 @@ def test_merging_the_masks_of_classes_does_not_widen_a_named_folder(tmp_path, im
             for index, name in {1: "disc", 2: "cup"}.items():
                 pixels = (exports.truth(image_id) == index).astype(np.uint8) * 255
                 exports.put_mask(tmp_path, f"{name}/{city}/{image_id}.png", pixels)
-    text = refused(tmp_path, "3 ways to read the masks", images=images, class_names=None)
+    text = refused(
+        tmp_path, "3 ways to read images that have several masks", images=images, class_names=None
+    )
     _, options = proposed(text)[0]
     plan = plan_to_build(tmp_path, name="x", **said_by(options))
     assert images_of(plan) == {"train": [*expected]}
@@ -337,7 +339,7 @@ TWO_PARTS = [
         (None, "test=photo_masks", "a name for masks alone, test=photo_masks"),
         ("train=photos,more", "train=photo_masks,test=more_masks", "no name for more"),
         ("train=photos,test=more", "train=photo_masks,more_masks", "no name for more_masks"),
-        ("train=photos,test=more", "train=photo_masks", "the part 'test' without masks"),
+        ("train=photos,test=more", "train=photo_masks", "no masks for the part 'test'"),
         ("train=photos", "train=photo_masks,test=more_masks", "the part 'test' without images"),
     ],
 )

@@ -225,7 +225,10 @@ REFUSED = {
         lambda r: save(r, "fov/1.png", field_of_view("1") * 255, format="JPEG"),
         "not a PNG, but a JPEG",
     ),
-    "empty folder": (lambda r: [path.unlink() for path in (r / "fov").iterdir()], "no file of a"),
+    "empty folder": (
+        lambda r: [path.unlink() for path in (r / "fov").iterdir()],
+        "no mask files in",
+    ),
 }
 
 

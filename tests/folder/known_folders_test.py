@@ -489,7 +489,7 @@ def test_images_are_those_of_masks_unless_most_have_another_size(tmp_path, chang
 @pytest.mark.parametrize("pattern", ["{id}_mask.png", "{id}.png", "{id}_seg.png"])
 def test_a_pattern_of_masks_finds_no_image_among_them(tmp_path, pattern):
     put(tmp_path, "", "{}_mask.png", "abc")
-    refused(tmp_path, "no image, but 3 masks, such as a_mask", mask_name=pattern)
+    refused(tmp_path, "no images, but 3 masks, such as a_mask", mask_name=pattern)
 
 
 def test_a_split_of_images_alone_is_in_no_proposal(tmp_path):
@@ -621,7 +621,7 @@ def test_a_copy_of_the_folder_in_itself_is_no_second_part_whatever_its_path(tmp_
         assert len(found) == count
     twice = {"images": "a=data/train/images,b=data/train/images"}
     twice |= {"masks": "a=data/train/masks,b=data/train/masks"}
-    with pytest.raises(ConfigError, match="in two parts"):
+    with pytest.raises(ConfigError, match="twice"):
         read("Audit", **twice)
 
 
@@ -676,10 +676,10 @@ def test_a_folder_of_too_many_files_and_one_that_cannot_be_listed_are_named(tmp_
     exports.put_pair(tmp_path / "data", "a")
     exports.put_pair(tmp_path / "data", "b")
     monkeypatch.setattr(listing, "MAX_LISTED_FILES", 3)
-    refused(tmp_path, r"SegmentationClass: more than 3 files at and below")
+    refused(tmp_path, r"SegmentationClass: more than 3 files in")
     (tmp_path / "data" / "x").symlink_to("/")
     monkeypatch.setattr(listing, "MAX_LISTED_FILES", 100)
-    assert "The link data/x leads to /, so it is left out." in read(tmp_path)[1].notes
+    assert "The link data/x leads to /, so it is not followed." in read(tmp_path)[1].notes
 
 
 def test_an_image_is_found_below_a_link_to_a_folder_elsewhere(tmp_path):
@@ -864,7 +864,7 @@ def test_masks_whose_names_have_one_number_more_stand_in_the_account(tmp_path):
 def test_masks_that_are_numbered_from_1_beside_images_from_0_are_refused(tmp_path):
     for n in range(12):
         put(tmp_path, f"images/{n}.jpg", f"masks/{n + 1}.png", [n])
-    refused(tmp_path, "images {id} with the numbers 0 to 11, and as many masks with 1 to 12")
+    refused(tmp_path, "images {id} numbered 0 to 11, and as many masks numbered 1 to 12")
     assert len(read(tmp_path, images="images", masks="masks")[0]["train"]) == 11
     refused(tmp_path, "the same file as an image and as its mask", images="masks")
 

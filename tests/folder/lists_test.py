@@ -160,7 +160,7 @@ def test_the_advice_about_shared_ids_is_a_choice_of_lists_that_works(voc):
     text = refused(voc, "every.txt and train.txt have 1 of 3 and 1 ids in both, such as a")
     assert "every.txt and val.txt have 1 of 3 and 1 ids" in text
     assert "leave out every.txt with --splits test=test,train=train,validation=val, or" in text
-    assert "no lists of splits, say --splits train=0.8,validation=0.2, which reads none" in text
+    assert "no lists of splits, give --splits train=0.8,validation=0.2, which does not" in text
     advised = {"test": "test", "train": "train", "validation": "val"}
     assert read(voc, splits=advised)[0] == {"test": "c", "train": "a", "validation": "b"}
 
@@ -284,7 +284,7 @@ def test_a_mask_that_is_a_jpeg_never_becomes_background(tree):
     exports.put(tree, "SegmentationClass/c.jpg", b"")
     exports.put(tree, "SegmentationClass/unlisted.jpg", b"")
     exports.put(tree, f"{LISTS}/train.txt", "a\nc")
-    words = r"SegmentationClass/c.jpg: a JPEG or a similar file in place of a mask"
+    words = r"SegmentationClass/c.jpg: a JPEG or similar file instead of a mask"
     refused(tree, words, missing_mask="background")
     notes = " ".join(plan_of(tree, missing_mask="error").notes)
     assert "c.jpg in SegmentationClass is the first of 1 files" in notes
@@ -298,7 +298,7 @@ def test_images_in_a_folder_below_that_of_masks_are_no_jpegs_in_place_of_masks(t
     exports.put(tmp_path, "c.jpg", b"")
     refused(
         tmp_path,
-        "a JPEG or a similar file in place of a mask",
+        "a JPEG or similar file instead of a mask",
         missing_mask="background",
         **options,
     )
@@ -400,7 +400,7 @@ def test_images_below_the_masks_are_not_told_to_be_masks(tmp_path, photos):
 @pytest.mark.parametrize(
     ("jpeg", "words"),
     [
-        ("train/masks/e.jpg", r"train/masks/e\.jpg: a JPEG or a similar file in place of a mask"),
+        ("train/masks/e.jpg", r"train/masks/e\.jpg: a JPEG or similar file instead of a mask"),
         ("train/masks/of_e.jpg", r"train/masks/of_e\.jpg: the first of 1 files"),
     ],
 )
@@ -630,7 +630,7 @@ def test_lists_that_are_said_are_not_stopped_by_texts_elsewhere(flat):
     put(flat, {"notes.txt": "train: a b\nval: c", "old/train.csv": "image\na.jpg\n\1\n"})
     splits, notes = read(flat, lists="my")
     assert splits == {"train": "ab", "validation": "c"}
-    assert "notes.txt is not read: it has names of images and of splits" in notes
+    assert "notes.txt is not read: it has names of images and splits" in notes
     put(flat, {"my/notes.txt": "train: a b\nval: c"})
     put(flat, {"my/train.txt": "a", "my/val.txt": "b"})
     refused(flat, "my/notes.txt", ListError, lists="my")

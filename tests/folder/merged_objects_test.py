@@ -127,10 +127,14 @@ def leave(root):
 
 WRONG = {
     "another size": (add_other_size, OBJECTS, "1000_square_7.png: mask of 5 x 5"),
-    "upper case": (add_upper_case, OBJECTS, "Cell_2_square_5.png.*cell_2 is spelled alike"),
+    "upper case": (add_upper_case, OBJECTS, "Cell_2_square_5.png.*the id cell_2 is similar"),
     "a JPEG": (add_jpeg, OBJECTS, "1000_square_9.jpg: a JPEG"),
     "no object": (take_all_of_one, OBJECTS, "no mask of any class for 1 image.*1001.png"),
-    "an unclear id": (leave, {"mask_name": "thing={id}_*.png"}, "fits the images cell_2.*cell_2_1"),
+    "an unclear id": (
+        leave,
+        {"mask_name": "thing={id}_*.png"},
+        "fits several images.*cell_2 and cell_2_1",
+    ),
     "two classes": (leave, {"mask_name": "a={id}_*0.png,b={id}_*_0.png"}, "images|classes a and b"),
     "no class": (leave, {"mask_name": "{id}_*.png"}, "NAME={id}_"),
     "no id": (leave, {"mask_name": "a=x_*.png"}, "option mask_name"),
@@ -169,7 +173,7 @@ def test_more_objects_than_an_object_mask_can_number_are_refused(tmp_path):
     for number in range(300):
         exports.put(tmp_path, f"masks/1000_circle_{number}.png", mask)
     assert len(examples_of(read(tmp_path, **OBJECTS))) == len(IDS)
-    with pytest.raises(VocSegError, match=r"(?s)the first of 302 masks of objects.*at most 254"):
+    with pytest.raises(VocSegError, match=r"(?s)302 masks of objects for one image.*at most 254"):
         examples_of(read(tmp_path, instance_mask=True, **OBJECTS))
 
 

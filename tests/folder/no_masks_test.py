@@ -39,7 +39,7 @@ def test_pictures_in_a_folder_of_another_kind_are_not_called_no_image(tmp_path, 
 def test_masks_without_any_picture_are_told_that_there_is_no_image(tmp_path):
     for image_id in IDS:
         exports.put_mask(tmp_path, f"masks/{image_id}.png", exports.truth(image_id))
-    refused(tmp_path, "no image, but 3 masks")
+    refused(tmp_path, "no images, but 3 masks")
 
 
 def test_a_folder_for_the_one_mask_of_each_image_is_not_called_several_masks(tmp_path):

@@ -269,7 +269,7 @@ TOLD = [
     ("labelme", elsewhere, "such as IMG_0001.JPG, read from street_1.jpg."),
     ("labelme", boxes, "1 shape with the outline of a box; all pixels in it have the class."),
     ("labelme", boxes, "2 points drawn as a disc with a radius of 5 pixels."),
-    ("labelme", in_two_cases, "Car and car are classes that differ in their spelling alone."),
+    ("labelme", in_two_cases, "Car and car are classes that differ only in spelling."),
     ("labelme", written("street_2.json", ""), "street_2.json is not labelme's."),
     ("labelme", labels, "5 from labels.txt: 0 _background_, 1 tree, 2 bus, 3 road, 4 car"),
     ("labelme", labels, "!sorted by name"),
@@ -287,10 +287,10 @@ TOLD = [
     ("yolo", list_of_names_alone, "0 background, 1 road, 2 tree, 3 car"),
     ("yolo", yolo_without_labels, "2 images without a shape: background everywhere."),
     ("yolo", as_roboflow_writes, "split train:      3 ids"),
-    ("yolo", as_roboflow_writes, "split validation: 1 ids"),
+    ("yolo", as_roboflow_writes, "split validation: 1 id"),
     ("coco", coco_with_one_folder, "images:           4 in images"),
     ("coco", coco_with_one_folder, "split train:      3 ids, annotations/instances_train.json"),
-    ("coco", coco_with_one_folder, "split validation: 1 ids"),
+    ("coco", coco_with_one_folder, "split validation: 1 id"),
     ("coco", keypoints, "person_keypoints_val.json is not read: keypoints."),
     ("coco", keypoints_alone, "split train:      3 ids, annotations/instances_train.json"),
     ("coco", keypoints_alone, "!not read"),
@@ -385,7 +385,7 @@ def test_an_image_is_rotated_as_its_tool_showed_it_or_as_the_user_says(street, t
     assert examples(from_tree(root), "train")["street_1.jpg"]["image"].shape == (48, 64, 3)
     root = street("yolo")
     rotated(root / "images" / "train" / "street_1.jpg")
-    with pytest.raises(SplitError, match="say --exif apply"):
+    with pytest.raises(SplitError, match="give --exif apply"):
         from_tree(root)
     for exif, shape in (("apply", (48, 64)), ("ignore", (64, 48))):
         found = examples(from_tree(root, data_dir=tmp_path / exif, exif=exif), "train")
@@ -420,7 +420,7 @@ def test_a_folder_of_polygons_is_chosen_beside_masks(tmp_path):
         coco_file(root / "annotations" / f"{name}.json", image)
     text = notes(root, masks="annotations")
     assert "2 drawn from the polygons of COCO" in text
-    assert "split validation: 1 ids, annotations/val.json" in text
+    assert "split validation: 1 id, annotations/val.json" in text
 
 
 def test_masks_with_other_pixels_than_the_polygons_are_asked_about(street):
@@ -731,8 +731,8 @@ def test_folders_of_one_name_in_each_split_may_be_said(tmp_path):
     for split in ("train", "val"):
         coco_file(tmp_path / split / f"{split}.json", f"{split}.jpg")
     text = notes(tmp_path, images="rgb")
-    assert "split train:      1 ids" in text
-    assert "split validation: 1 ids" in text
+    assert "split train:      1 id" in text
+    assert "split validation: 1 id" in text
 
 
 @pytest.mark.parametrize("tool", ["labelme", "coco"])
@@ -763,8 +763,8 @@ def test_a_file_of_all_images_beside_those_of_splits_changes_nothing(tmp_path):
     shapes[1]["segmentation"] = shapes[0]["segmentation"]  # as in val.json
     change(tmp_path / "trainval.json", annotations=shapes)
     text = notes(tmp_path)
-    assert "split train:      1 ids" in text
-    assert "split validation: 1 ids" in text
+    assert "split train:      1 id" in text
+    assert "split validation: 1 id" in text
     (tmp_path / "train.json").unlink()
     refused(tmp_path, r"--splits validation=val\.json\n.*--splits train=rest,validation=val\.json")
 

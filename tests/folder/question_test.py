@@ -57,7 +57,7 @@ def test_each_line_about_folders_with_an_equals_sign_can_be_pasted(tmp_path, for
         images, *masks = (form.format(split=split, kind=kind) for kind in kinds)
         patterns = " ".join(f"{folder}/{{}}.png" for folder in masks)
         write(tmp_path, f"{ids} {images}/{{}}.jpg {patterns}")
-    text = refused(tmp_path, "ways to read the masks")
+    text = refused(tmp_path, "ways to read images that have several masks")
     assert len(proposed(text)) > 1
     check_lines(text, tmp_path)
 
@@ -102,7 +102,7 @@ def test_copied_scenes_with_other_masks_have_one_line_that_takes_all(tmp_path):
     for name, other in zip("abc", "def", strict=True):
         mask = tmp_path / f"two/{other}_label.png"
         shutil.copyfile(mask, tmp_path / f"three/{name}_label.png")
-    text = refused(tmp_path, "one way to read images and masks, and nothing says")
+    text = refused(tmp_path, "one way to read images and masks, which you have to confirm")
     ((words, command),) = proposed(text)
     assert words == "9 images with masks"
     all_masks = {**said_by(command), "prefer": "none"}  # what the next question asks
@@ -133,7 +133,7 @@ def test_a_line_whose_command_asks_more_says_so(tmp_path):
     write(tmp_path, "abcdef images/{}.jpg masks/{}.png labels/{}.png")
     write(tmp_path, ("fold0/train.txt", "b\nc\nd\n"), ("fold0/val.txt", "a\n"))
     write(tmp_path, ("fold1/train.txt", "a\nc\n"), ("fold1/val.txt", "b\n"))
-    text = refused(tmp_path, "2 ways to read the masks if images have several")
+    text = refused(tmp_path, "2 ways to read images that have several masks")
     for words, command in proposed(text):
         assert words == "6 images with masks"
         assert "the next question is how to divide the images into splits" in text
@@ -143,15 +143,17 @@ def test_a_line_whose_command_asks_more_says_so(tmp_path):
 @pytest.mark.parametrize("names", [{}, {"class_names": None}])
 def test_without_class_names_a_line_counts_too(tmp_path, names):
     write(tmp_path, "abcdef images/{}.jpg masks/{}.png labels/{}.png")
-    text = refused(tmp_path, "2 ways to read the masks if images have several", **names)
+    text = refused(tmp_path, "2 ways to read images that have several masks", **names)
     assert [words for words, _ in proposed(text)] == ["6 images with masks"] * 2
-    asks_for_classes = "choose by the options in a line; the next question is what the classes are"
-    assert (asks_for_classes in text) == ("class_names" in names)
+    remedy = (
+        "add the options of one line to your command; the next question is what the classes are"
+    )
+    assert (remedy in text) == ("class_names" in names)
 
 
 def test_check_build_and_tfds_ask_the_same_question(tmp_path, capsys):
     write(tmp_path, "abcdef images/{}.jpg masks/{}.png labels/{}.png")
-    text = refused(tmp_path, "2 ways to read the masks if images have several")
+    text = refused(tmp_path, "2 ways to read images that have several masks")
     assert cli.main(["check", str(tmp_path), "--class_names", "background,apple,tree"]) == 1
     said = " ".join(capsys.readouterr().out.split())
     for words, command in proposed(text):
@@ -229,14 +231,14 @@ def test_ways_that_nobody_tried_are_not_said_to_fail():
 
     error = check_alternatives(question, plan_with)
     assert "30 ways to read images. None of the first 24 works, and 6 more were" in error.found
-    assert error.remedy == "say by options which folders or files are meant"
+    assert error.remedy.startswith("name the folders with --images and --masks")
 
 
 @pytest.mark.parametrize(
     ("alternative", "remedy"),
     [
         (Alternative("", {"masks": "good"}), "add the options of the line to your command"),
-        (Alternative("x", {}, advice="rename the other files"), "do what the line says"),
+        (Alternative("x", {}, advice="rename the other files"), "follow the line"),
     ],
 )
 def test_the_remedy_of_the_one_way_left_can_be_followed(alternative, remedy):
@@ -254,5 +256,5 @@ def test_the_remedy_of_the_one_way_left_can_be_followed(alternative, remedy):
         raise LayoutError("here", found="x", expected="y", remedy="z", kind=kind)
 
     error = check_alternatives(question, plan_with)
-    assert error.remedy.startswith(f"if it is meant, {remedy}")
+    assert error.remedy.startswith(f"if it is right, {remedy}")
     assert alternative.line in error.found

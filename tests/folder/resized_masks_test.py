@@ -62,7 +62,7 @@ def test_a_larger_mask_gives_each_pixel_the_value_in_its_middle(tmp_path, factor
 def test_other_proportions_are_refused_with_and_without_the_option(tmp_path, size):
     put(tmp_path, "a", (40, 64), truth("a", *size))
     for said in ({}, {"resize_masks": "nearest"}):
-        with pytest.raises(VocSegError, match="never resize one to fit"):
+        with pytest.raises(VocSegError, match="do not resize this one"):
             examples_in_order(tmp_path, **said)
 
 

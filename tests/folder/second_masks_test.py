@@ -90,7 +90,7 @@ def test_the_number_of_a_person_is_not_taken_for_that_of_an_image(tmp_path):
         exports.put_image(tmp_path, f"images/{image}.jpg")
         for person in "12":
             exports.put_mask(tmp_path, f"masks/person{person}_{image}.png", exports.truth(person))
-    text = refused(tmp_path, "2 ways to read the masks if images have several")
+    text = refused(tmp_path, "2 ways to read images that have several masks")
     for person, (_, options) in enumerate(proposed(text), start=1):
         pairs = pairs_of(plan_of(tmp_path, **said_by(options)))["train"]
         assert {image.stem: pair.name for image, pair in pairs.items()} == {
@@ -108,7 +108,7 @@ def put_kitti_road(root, *, lanes):
 
 def test_masks_of_roads_and_lanes_are_one_question_with_a_line_for_each(tmp_path):
     put_kitti_road(tmp_path, lanes=True)
-    text = refused(tmp_path, "2 ways to read the masks if images have several")
+    text = refused(tmp_path, "2 ways to read images that have several masks")
     assert "gt_image_2/um_lane_a.png and gt_image_2/um_road_a.png for image_2/um_a.png" in text
     lines = proposed(text)
     assert [words for words, _ in lines] == ["3 images with masks", "6 images with masks"]
@@ -145,7 +145,7 @@ def test_numbers_that_give_few_of_the_masks_to_images_are_asked_about(tmp_path):
 def test_each_line_about_a_photo_with_two_masks_beside_it_works(tmp_path):
     put(tmp_path, "{}.jpg", "{}.png")
     put_another(tmp_path, "{}-v2.png", IDS)
-    text = refused(tmp_path, "2 ways to read the masks if images have several")
+    text = refused(tmp_path, "2 ways to read images that have several masks")
     assert "such as hall-v2.png and hall.png for hall.jpg" in text
     lines = proposed(text)
     assert [words for words, _ in lines] == ["4 images with masks"] * 2

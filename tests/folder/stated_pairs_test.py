@@ -241,7 +241,7 @@ REFUSED = {
     ),
     "a mask that is not there": (
         {"train.txt": "images/a.png masks/x.png\nimages/b.png masks/y.png\n"},
-        "the mask masks/x.png for the image images/a.png, and no file of that name",
+        "the mask masks/x.png for the image images/a.png, but no such file",
     ),
     "a mask that another image has by its name": (
         {"pairs.csv": "image,mask\nimages/a.png,masks/b.png\n"},

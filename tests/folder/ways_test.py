@@ -367,7 +367,7 @@ def test_such_a_text_beside_lists_stops_the_build_or_is_noted(tmp_path, form):
         assert splits == SPLITS
         assert any(note.startswith("t.json is not read: it has no JSON") for note in plan.notes)
     else:
-        refused(tmp_path, r"names of images and of splits \(train, val, test\)", ListError)
+        refused(tmp_path, r"names of images and splits \(train, val, test\)", ListError)
 
 
 @pytest.mark.parametrize(
@@ -450,7 +450,7 @@ def test_a_text_that_names_images_and_no_split_stands_in_the_account(tmp_path, n
     splits, plan = found(tmp_path)
     assert splits == {"train": IDS}
     assert f"not used:         {name}, {count} ids of images\n" in describe(plan)
-    assert "No text says which images are in which split, so all images are in train." in plan.notes
+    assert "No file assigns images to splits, so all images are in train." in plan.notes
     lists(tmp_path)
     splits, plan = found(tmp_path)
     assert splits == SPLITS
@@ -474,8 +474,8 @@ def test_lists_of_a_set_in_a_folder_called_as_copies_are_its_own(tmp_path):
     assert found(tmp_path)[0] == SPLITS
 
 
-CALLED = " is called as a split, but none of its "
-SAYS = " says splits, but of other images, so it makes no split."
+CALLED = " is named after a split, but none of its "
+SAYS = " assigns other images to splits, so it makes no split."
 BY_NUMBERS = "".join(f"{n} 000{n}.jpg\n" for n in (7, 8, 9)), "7 0\n8 1\n9 0\n"
 
 
@@ -522,7 +522,7 @@ def test_splits_of_names_that_no_image_has_stop_the_build_if_nothing_else_divide
     put(tmp_path, ids=["0007", "0008", "0009"])
     for file, text in OTHER_NAMES[name].items():
         exports.put(tmp_path, file, text)
-    with pytest.raises(ListError, match="splits of names that no image has") as caught:
+    with pytest.raises(ListError, match="splits of images that are not in the folder") as caught:
         found(tmp_path)
     assert "correct the names" in caught.value.remedy
     assert found(tmp_path, splits={"train": 1.0})[0] == {"train": ["0007", "0008", "0009"]}
@@ -546,7 +546,7 @@ def test_train_beside_an_unknown_word_stops_the_build_in_each_form(tmp_path, nam
     put(tmp_path, ids=["0007", "0008", "0009"])
     for file, text in TRAIN_ALONE[name].items():
         exports.put(tmp_path, file, text)
-    with pytest.raises(ListError, match="in a form that is not read"):
+    with pytest.raises(ListError, match="in an unknown form"):
         found(tmp_path)
     exports.put(tmp_path, "splits/train.txt", "0007\n0008\n")
     exports.put(tmp_path, "splits/val.txt", "0009\n")
@@ -562,9 +562,9 @@ def labels(head, row):
     [
         (
             {"t.csv": labels("image,person,train", lambda n: f"{n % 2},{int(n < 9)}")},
-            "No text says",
+            "No file assigns",
         ),
-        ({"t.csv": labels("image,valid", lambda n: int(n != 3))}, "No text says"),
+        ({"t.csv": labels("image,valid", lambda n: int(n != 3))}, "No file assigns"),
         (
             {"t.json": json.dumps({"bus": IDS[:9], "train": IDS[5:11]})},
             "train shares images with t.js",
@@ -575,7 +575,7 @@ def labels(head, row):
         ),
         (
             {"t.txt": "see the image k00\nand k01\n"},
-            "t.txt names images in a way that is not understood",
+            "t.txt names images in an unknown form",
         ),
     ],
 )
@@ -804,7 +804,7 @@ def test_a_folder_of_train_and_test_is_neither_silently(tmp_path, pattern):
     if pattern.startswith("images/"):  # then its own name says so
         assert found(tmp_path)[0] == {"train_test": IDS[:4], "validation": IDS[4:8]}
     else:
-        refused(tmp_path, "train_test.*: a name with several splits in it: train, test")
+        refused(tmp_path, "train_test.*: a name with several splits: train, test")
 
 
 NUMBERED = [["train", "test1", "test2"], ["train", "val1", "val2"], ["train", "val", "testA"]]

@@ -79,7 +79,7 @@ def test_an_opaque_alpha_channel_is_dropped_and_any_other_refused(mode, kind):
     assert samples.kind == kind
     assert (samples.values == np.asarray(image.convert(mode[:-1]))).all()
     image.putalpha(Image.fromarray((np.arange(35) > 2).astype(np.uint8).reshape(5, 7) * 255))
-    with pytest.raises(MaskError, match="3 pixels that are not opaque"):
+    with pytest.raises(MaskError, match="3 pixels with transparency"):
         read(encoded(image))
 
 
@@ -129,7 +129,7 @@ def test_16_bits_that_are_no_colors_of_8_or_not_opaque_are_refused():
     with pytest.raises(MaskError, match="colors of 16 bits"):
         read(png16(COLORS.astype(int) * 257 + np.eye(3, dtype=int)[0]))
     for channels in (2, 4):
-        with pytest.raises(MaskError, match="35 pixels that are not opaque"):
+        with pytest.raises(MaskError, match="35 pixels with transparency"):
             read(png16(np.full((5, 7, channels), 0xFFFE)))
 
 

@@ -73,7 +73,7 @@ def test_the_459_labels_of_pascal_context_come_back(dtype, compressed):
 
 def test_a_file_of_another_kind_is_no_label_map():
     file = File(saved(), "b.mat")
-    words = r"(?s)no variable LabelMap.*a MATLAB file with LabelMap, as Pascal Context has"
+    words = r"(?s)no variable LabelMap.*a MATLAB file of Pascal Context with LabelMap"
     with pytest.raises(MaskError, match=words):
         matlab_files.read_matlab(file, "Pascal Context")
     with pytest.raises(MaskError, match="no variable GTcls or GTinst"):

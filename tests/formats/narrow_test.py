@@ -277,7 +277,7 @@ NEAR_INFRARED = {
 
 @pytest.mark.parametrize("name", NEAR_INFRARED)
 def test_a_band_called_alpha_is_not_dropped_where_8_bits_hold_the_colors(name):
-    with pytest.raises(ImageError, match="looks like data, not transparency") as caught:
+    with pytest.raises(ImageError, match="looks like data and not like transparency") as caught:
         opened(NEAR_INFRARED[name])
     assert caught.value.kind == WOULD_BE_LOST
     assert "--bands all" in caught.value.remedy

@@ -1,4 +1,4 @@
-"""Masks with pixels that are not opaque, in each way in which files say it."""
+"""Masks with pixels with transparency, in each way in which files say it."""
 
 import io
 import struct
@@ -75,9 +75,9 @@ OPAQUE = {
 @pytest.mark.parametrize("form", NOT_OPAQUE)
 def test_a_pixel_that_is_not_opaque_is_refused_however_the_file_says_it(form):
     file = File(NOT_OPAQUE[form], "m.png")
-    with pytest.raises(MaskError, match=r"\d+ pixels that are not opaque"):
+    with pytest.raises(MaskError, match=r"\d+ pixels with transparency"):
         read_samples(file)
-    with pytest.raises(MaskError, match=r"\d+ pixels that are not opaque"):
+    with pytest.raises(MaskError, match=r"\d+ pixels with transparency"):
         read_mask(file, RULE)
 
 
@@ -93,6 +93,6 @@ def test_a_folder_of_voc_palettes_with_a_transparent_background_is_refused(tmp_p
     for name in "ab":
         mask = write_png(exports.truth(name), palette=voc_palette())
         exports.put(tmp_path, f"SegmentationClass/{name}.png", with_trns(mask, 0))
-    with pytest.raises(MaskError, match="not opaque"):
+    with pytest.raises(MaskError, match="with transparency"):
         read_mask(File((tmp_path / "SegmentationClass/a.png").read_bytes(), "a.png"), RULE)
     assert folders.plan_of(tmp_path).meaning.by == "value"

@@ -125,5 +125,5 @@ def test_an_id_in_two_splits_is_refused(tmp_path):
     folder = tree / "ImageSets" / "Segmentation"
     (folder / "val.txt").write_text("000\n")
     own = build(tmp_path / "data", VocSegConfig(name="own", overlap=True), tree)
-    with pytest.raises(ConfigError, match="1 of its 2 ids are in more than one split"):
+    with pytest.raises(ConfigError, match="1 of its 2 ids in more than one split"):
         pipeline.read(own, ["000", "001"])

@@ -293,8 +293,8 @@ def test_a_step_that_does_not_lead_to_the_largest_scale_is_refused(module):
         ({"balance_threshold": 0.5}, "balance_threshold: 0.5 without balance"),
         ({"first_epoch": -1}, "epochs, first_epoch: None, -1"),
         ({"first_epoch": 1.5}, "epochs, first_epoch"),
-        ({"epochs": 0}, "batch_size: 4, of 0 examples"),
-        ({"epochs": 1, "batch_size": 49}, "batch_size: 49, of 48 examples in all"),
+        ({"epochs": 0}, "batch_size: 4, but all epochs have 0 examples"),
+        ({"epochs": 1, "batch_size": 49}, "batch_size: 49, but all epochs have 48 examples"),
         ({"batch_size": 0}, "batch_size: 0"),
         ({"batch_size": 2.0}, "batch_size: 2.0"),
         ({"size": 32.0}, "size: 32.0"),
@@ -332,7 +332,7 @@ def test_a_file_cut_at_a_records_end_is_noticed_before_the_first_batch(copy):
     builder, path = copy
     data = path.read_bytes()
     path.write_bytes(data[: int.from_bytes(data[:8], "little") + 16])
-    with pytest.raises(RecordError, match=r"00001-of-00003: 1 records\n.*a complete shard of"):
+    with pytest.raises(RecordError, match=r"00001-of-00003: 1 record\n.*a complete shard of"):
         batches(builder)
 
 

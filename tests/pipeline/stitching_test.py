@@ -150,8 +150,8 @@ def test_missing_double_and_foreign_tiles_are_refused(tiled, examples):
     first, second = of_one_image[:2]
     for given, words in (
         (pairs[:-1], r"1 image without all tiles: . without ._r"),
-        ([*pairs, *pairs], r"(?s)a repeated tile: of .*one pass"),
-        ([pairs[number]] * 2, "a repeated tile: of 0, at row"),
+        ([*pairs, *pairs], r"(?s)for the second time, .*one pass"),
+        ([pairs[number]] * 2, "a tile of 0 for the second time, at row"),
         ([(examples[number], small)], "as the tile has"),
         ([({}, small)], "without tile/image_id"),
         ([first, (second[0], second[1][..., 0])], r"the channels \(1,\), as for the first tile"),

@@ -288,7 +288,7 @@ DAMAGES = {
     "cut within a record": (lambda data: data[:-20], "truncated or damaged"),
     "cut at a record's end": (
         lambda data: data[: int.from_bytes(data[:8], "little") + 16],
-        "1 records\n.*a complete shard of",
+        "1 record\n.*a complete shard of",
     ),
     "a wrong length": (
         lambda data: data[:3] + b"\7" + data[4:],

@@ -76,8 +76,8 @@ def test_an_id_that_is_in_two_splits_is_no_choice_of_ours(sample):
 @pytest.mark.parametrize(
     ("wanted", "file", "message"),
     [
-        (["seg11valid", "train"], None, "the list seg11valid beside other names"),
-        (["seg11valid"], "ids.txt", "the list seg11valid beside --ids"),
+        (["seg11valid", "train"], None, "the list seg11valid together with other names"),
+        (["seg11valid"], "ids.txt", "the list seg11valid together with --ids"),
         (["seg11vald"], None, "seg11valid"),
     ],
 )

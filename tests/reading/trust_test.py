@@ -143,7 +143,7 @@ def test_no_command_and_no_function_imports_what_a_dataset_names(
     FORMS[form](folder)
     for line in command_lines(folder, predictions, tmp_path):
         assert cli.main(line) == 1, line
-        assert "what voc_seg_tfrecord writes" in capsys.readouterr().err, line
+        assert "features that voc_seg_tfrecord writes" in capsys.readouterr().err, line
     for function in (
         open_built,
         voc_seg_tfrecord.find_label_errors,

@@ -50,7 +50,7 @@ def test_no_mask_is_looked_for(root, devkit, tmp_path):
 
 
 def test_a_list_that_is_not_the_official_one_is_refused(devkit, tmp_path):
-    with pytest.raises(ListError, match=r"(?s)1 ids.*test of VOC2012_test: 1456 ids"):
+    with pytest.raises(ListError, match=r"(?s)1 id,.*test of VOC2012_test: 1456 ids"):
         build(tmp_path / "data", "2012_test", devkit)
 
 
@@ -78,7 +78,9 @@ def test_whole_images_come_in_batches_with_their_ids(built):
 
 
 def test_what_needs_masks_says_that_there_are_none(built):
-    with pytest.raises(ConfigError, match=r"no feature segmentation_mask[^$]*test have no masks"):
+    with pytest.raises(
+        ConfigError, match=r"no feature segmentation_mask[^$]*test images have no masks"
+    ):
         stats.compute(built)
 
 

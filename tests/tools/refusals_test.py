@@ -42,7 +42,7 @@ REFUSED = {
     ),
     "masks without images": (
         [("SegmentationClass/a.png", None)],
-        "no image, but 1 mask(?s:.*)in CVAT, tick 'Save images'",
+        "no images, but 1 mask(?s:.*)in CVAT, tick 'Save images'",
     ),
     "masks of other names": (
         [*((f"images/{n}.jpg", None) for n in "ab"), *((f"masks/{n}.png", None) for n in "xy")],

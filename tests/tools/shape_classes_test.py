@@ -148,11 +148,11 @@ def test_classes_that_differ_in_case_alone_are_two_and_a_note_merges_them(tmp_pa
     WRITERS[tool](tmp_path, "Road", "road")
     plan = folders.plan_of(tmp_path, class_names=None)
     assert plan.config.class_names == ("background", "Road", "road")
-    (note,) = [note for note in plan.notes if "spelling alone" in note]
-    assert note.endswith("If they are one, say --classes road=Road.")
+    (note,) = [note for note in plan.notes if "only in spelling" in note]
+    assert note.endswith("If they are one class, give --classes road=Road.")
     merged = folders.plan_of(tmp_path, class_names=None, classes={"road": "Road"})
     assert merged.config.built_class_names == ("background", "Road")
-    assert "spelling alone" not in str(merged.notes)
+    assert "only in spelling" not in str(merged.notes)
 
 
 @pytest.mark.parametrize("form", SAME_NAMES)

@@ -130,7 +130,7 @@ def test_an_error_that_is_not_the_datas_comes_through(tmp_path, monkeypatch):
 
 def test_a_task_without_a_result_is_an_error_and_no_hole(tmp_path, monkeypatch):
     monkeypatch.setattr(engines, "_run_task", lambda *_: None)
-    with pytest.raises(voc_seg_tfrecord.VocSegError, match="the result of this task is missing"):
+    with pytest.raises(voc_seg_tfrecord.VocSegError, match="no result of this task"):
         beam_build(tmp_path / "data", TRAIN, DUMMY_DATA)
     assert version_folders(tmp_path / "data") == []
 

@@ -203,7 +203,7 @@ def test_a_wrong_number_of_workers_is_a_wrong_call(workers, tmp_path):
 
 
 def test_workers_beside_beam_are_a_wrong_call(tmp_path):
-    with pytest.raises(ConfigError, match="Apache Beam beside it"):
+    with pytest.raises(ConfigError, match="given together with Apache Beam"):
         build(tmp_path, "sample", workers=2, beam_options=in_memory())
 
 

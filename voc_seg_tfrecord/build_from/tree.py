@@ -10,7 +10,7 @@ from voc_seg_tfrecord.core.class_masks import find_class_masks
 from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.config import CLASSES_OF_FOLDER, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import MissingMask
-from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.storage import PathLike
@@ -361,7 +361,7 @@ def _facts_of_splits(plan: FolderPlan) -> list[_Fact]:
         left_out = plan.left_out.get(split, ())
         without_mask = sum(1 for image_id in left_out if image_id in plan.tree.images)
         without_image = len(left_out) - without_mask
-        text = f"{len(ids)} ids, {plan.sources[split]}"
+        text = f"{counted(len(ids), 'id')}, {plan.sources[split]}"
         if without_mask:
             text += f"; {without_mask} left out, without a mask"
         if without_image:

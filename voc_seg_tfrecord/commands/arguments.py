@@ -18,32 +18,32 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.scaling import Resizing
 
 _SHARED: dict[str, dict[str, Any]] = {
-    "data_dir": {"help": "the folder of datasets, as everywhere in TFDS (~/tensorflow_datasets)"},
+    "data_dir": {"help": "the folder of all datasets, as in TFDS (~/tensorflow_datasets)"},
     "ids": {
         "metavar": "FILE",
-        "help": "take only the examples whose ids are in this file: a text with one id per line, "
-        "the CSV of check or evaluate, or decisions that a page saved, of which those called "
-        "wrong; 'FILE[:20]' takes the first 20",
+        "help": "take only the examples whose ids are in this file: a text file with one id per "
+        "line, a CSV file of check or evaluate, or the decisions file that a page saved (only ids "
+        "marked as wrong); 'FILE[:20]' takes the first 20",
     },
     "decisions": {
         "metavar": "FILE",
         "action": "append",
-        "help": "decisions that a page saved: what a person called right is not named again, if "
-        "its files are the same; may be given several times",
+        "help": "decisions file that a page saved: labels marked as right are not reported again, "
+        "as long as their files are the same; may be given several times",
     },
     "rgb": {
         "metavar": "BANDS",
-        "help": "bands for red, green and blue, such as 3,2,1, of images of more than 8-bit RGB; "
-        "the first band is 0; default: the first three, or one in gray",
+        "help": "for images other than 8-bit RGB: the bands to show as red, green and blue, such "
+        "as 3,2,1; the first band is 0; default: the first three, or the first one in gray",
     },
     "seed": {
         "type": int,
         "default": 0,
-        "help": "seed for assigning ids to splits by ratio and to folds (0)",
+        "help": "seed for dividing images by ratio or into folds (0)",
     },
     "version": {
-        "help": "version of the dataset, such as 1.1.0, built beside the others; tfds.load takes "
-        "the newest (1.0.0)"
+        "help": "version of the dataset, such as 1.1.0 (1.0.0); earlier versions stay, and "
+        "tfds.load takes the newest"
     },
     "workers": {
         "type": int,
@@ -56,9 +56,9 @@ _SHARED: dict[str, dict[str, Any]] = {
 
 _SHARED_FLAGS = {
     "json": "print one JSON document in place of text",
-    "no_fit": "skip the search for masks that do not fit their images and for regions that look "
-    "like another class; it can take half of the time",
-    "overwrite": "replace a dataset that exists",
+    "no_fit": "do not look for masks that do not fit their images, or for regions that look like "
+    "another class; that can take half of the time",
+    "overwrite": "replace an existing dataset",
     "parts": "also find images that share a part: crops, overlapping tiles, mirrored parts; needs "
     "OpenCV",
 }
@@ -226,44 +226,44 @@ def add_tree(parser: argparse.ArgumentParser, *, optional: bool = False) -> None
 def _add_classes(classes: argparse._ArgumentGroup) -> None:
     classes.add_argument(
         "--class_names",
-        help="names in mask order, separated by commas, or voc for VOC's 21, cityscapes for the 19 "
-        "of its training ids, camvid for SegNet's 11; default: read from the class file in ROOT",
+        help="class names in the order of mask values, separated by commas; or voc for VOC's 21, "
+        "cityscapes for the 19 of its training ids, camvid for SegNet's 11; default: from the "
+        "class file in ROOT",
     )
     classes.add_argument(
         "--background",
         metavar="NAME",
-        help="name of the class that is background; needed only if it is not called background "
-        "or bg, in any spelling",
+        help="name of the background class; needed only if it is not called background or bg, in "
+        "any spelling",
     )
     classes.add_argument(
         "--classes",
         metavar="PAIRS",
-        help="what a value, a color, a class by its name, or * (all others) is: "
+        help="the class of each value, color or class name, with * for all others: "
         "'0=background,255=crack', '#ff0000=weed,*=background', 'car=vehicle,bus=vehicle', "
-        "'sky=void'; or a .csv file of such rows; default: what is found",
+        "'sky=void'; or a .csv file of such rows; default: detected",
     )
     classes.add_argument(
         "--threshold",
         type=int,
         metavar="GRAY",
-        help="read soft masks, that is black and white ones with grays at their edges, such as "
-        "JPEGs: from this gray on, such as 128, a pixel is 255, and below it is 0; default: grays "
-        "are values, and JPEGs are no masks",
+        help="for soft masks (black and white with gray edges, such as JPEGs): read pixels of "
+        "this gray, such as 128, and lighter ones as 255, and darker ones as 0; default: each "
+        "gray is a value, and JPEGs are not masks",
     )
     classes.add_argument(
         "--resize_masks",
         choices=get_args(Resizing),
-        help="scale masks of another size to their images, where they show the same picture: the "
-        "proportions have to agree within a pixel; each pixel takes the nearest value; default: a "
-        "mask of another size is an error",
+        help="scale a mask to the size of its image if their proportions agree within a pixel; "
+        "each pixel takes the nearest value; default: a mask of another size is an error",
     )
     classes.add_argument(
         "--missing_mask",
         choices=get_args(MissingMask),
         help="what to do about a listed image without a mask: stop (error), leave the image out "
         "(skip), or give it a mask of the background class (background). With one mask for each "
-        "class, background means that the image has no pixel of the missing class; default: skip, "
-        "and error if --masks or --mask_name names classes",
+        "class, background means that the image has no pixel of the class whose mask is missing; "
+        "default: skip, and error if --masks or --mask_name names classes",
     )
     classes.add_argument(
         "--missing_image",
@@ -280,14 +280,14 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
     classes.add_argument(
         "--bands",
         metavar="NUMBERS",
-        help="keep these bands of images, such as 3,0 (from 0, in the order wanted), or all, "
-        "with all their bits; or rgb: take RGB of 8 bits, whatever is lost; default: RGB of 8 "
-        "bits, and an image that would lose bands or bits is an error",
+        help="the bands to store, with all their bits: numbers from 0 in the order to store, such "
+        "as 3,0; all; or rgb for 8-bit RGB, even if bands or bits are lost; default: 8-bit RGB, "
+        "and an image that would lose bands or bits is an error",
     )
     classes.add_argument(
         "--dtype",
         choices=get_args(Dtype),
-        help="what bands are stored as; a value that it cannot hold is an error; needs --bands; "
+        help="dtype of the stored bands; a value that it cannot hold is an error; needs --bands; "
         "default: uint8",
     )
 
@@ -296,14 +296,14 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     folders.add_argument("--images", help="folder of images, relative to ROOT; default: detected")
     folders.add_argument(
         "--masks",
-        help="folder of masks, relative to ROOT; or one for each class, the later above the "
-        "earlier: disc=masks_disc,cup=masks_cup; default: detected",
+        help="folder of masks, relative to ROOT; or a folder for each class, where later classes "
+        "cover earlier ones: disc=masks_disc,cup=masks_cup; default: detected",
     )
     folders.add_argument(
         "--ignore_masks",
         metavar="FOLDER",
         help="folder of ignore masks, relative to ROOT, such as DRIVE's field of view: where the "
-        "one of an image is 0, its masks are void; default: none",
+        "ignore mask of an image is 0, its mask is void; default: none",
     )
     folders.add_argument(
         "--prefer",
@@ -320,47 +320,47 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     folders.add_argument(
         "--mask_name",
         metavar="PATTERN",
-        help="how masks are named, {id} being the image's name without its ending, such as "
-        "'gt_{id}.png', or {a} and {b} its two parts, such as '{a}_road_{b}.png'; for masks of "
-        "each class 'cat={id}_cat.png,dog={id}_dog.png', and of each object "
-        "'cell={id}/masks/*.png'; default: {id} with any ending",
+        help="pattern of the masks' names, such as 'gt_{id}.png': {id} stands for the image's "
+        "name without its ending, or {a} and {b} for two parts of it, as in '{a}_road_{b}.png'. A "
+        "mask for each class: 'cat={id}_cat.png,dog={id}_dog.png'; a mask for each object: "
+        "'cell={id}/masks/*.png'. Default: {id} with any ending",
     )
     folders.add_argument(
         "--image_name",
         metavar="PATTERN",
-        help="how images are named, if masks have only a part of the image's name, such as "
-        "'image_{id}.jpg'; default: {id} with any ending",
+        help="pattern of the images' names, such as 'image_{id}.jpg', if the masks have only a "
+        "part of the image's name; default: {id} with any ending",
     )
     add_flag(folders, "instance_masks", "add the feature instance_mask", default=None)
     add_flag(folders, "objects", "add the feature objects (boxes)", default=None)
     folders.add_argument(
         "--splits",
-        help="ratios such as train=0.8,validation=0.2; or lists, parts of files and folders such "
-        "as train=my_list,val=meta.csv:val,test=images/test/, several with + between them, and "
-        "rest for all other labeled images; default: what ROOT says",
+        help="ratios such as train=0.8,validation=0.2; or a list, a part of a file or a folder "
+        "for each split, as in train=my_list,val=meta.csv:val,test=images/test/. Join several "
+        "with +; rest is all other labeled images. Default: from lists and folders in ROOT",
     )
     folders.add_argument(
         "--split_by",
         choices=get_args(SplitBy),
-        help="assign images to splits by a hash of their ids (hash), or so that numbers are exact "
-        "and each split has each class where possible (stratified); default: hash, and stratified "
-        "for --folds",
+        help="divide images by a hash of their ids (hash), or so that the ratios are exact and "
+        "each split has every class if possible (stratified); default: hash, or stratified with "
+        "--folds",
     )
     folders.add_argument(
         "--folds",
         type=int,
         metavar="K",
         help="for k-fold cross-validation: divide train into K splits of equal size, fold_0, "
-        "fold_1, ..., and leave the other splits as they are",
+        "fold_1 and so on; other splits do not change",
     )
     folders.add_argument(
         "--group_by",
         metavar="RULE",
-        help="keep images in one split if they lie in one folder (folder), have the same text "
-        "before the first _ (prefix:_), or give the same match of a regular expression "
-        "(regex:PATTERN), or keep none together (none); needs ratios or --folds, or lists that "
-        "name these groups in place of images; default: none, but the build asks if ids are "
-        "numbered in groups and neighbors look alike",
+        help="keep images in the same split if they have the same folder (folder), the same text "
+        "before the first _ (prefix:_), or the same match of a regular expression "
+        "(regex:PATTERN); or treat all as independent (none). Needs ratios, --folds, or lists "
+        "that name groups in place of images. Default: none; if ids are numbered in groups and "
+        "neighbors look alike, the build stops and asks",
     )
     add(folders, "seed")
     folders.set_defaults(seed=None)  # tells what was given from the default of a config

@@ -1,8 +1,7 @@
 """Builds a dataset from your own tree, or an official release.
 
 In your own tree, the build finds images, masks, lists and class names, and shows them before it
-writes anything. With --release there is no ROOT, and the build writes the same bytes as `tfds
-build`.
+writes anything. With --release, leave ROOT out; the build writes the same bytes as `tfds build`.
 """
 
 import argparse
@@ -43,10 +42,10 @@ _RELEASE_OPTIONS = ("manual_dir", "download_dir")
 _SHARED_OPTIONS = ("data_dir", "num_shards", "overwrite", "workers")
 _TILE_OPTIONS = ("tile", "tile_overlap", "tile_format")
 _DESCRIPTION_OPTIONS = {
-    "description": "what the data is",
+    "description": "text about the data",
     "citation": "how to cite it, in BibTeX",
     "homepage": "address of its page",
-    "license": "its license: the name or the text",
+    "license": "name or text of its license",
 }
 _MAX_LISTED_PROBLEMS = 5
 """How many problems that stop a build are printed."""
@@ -56,13 +55,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add(parser, "version")
     arguments.add_tree(parser, optional=True)
     _add_tiles(parser)
-    group = parser.add_argument_group("what the dataset says about itself")
+    group = parser.add_argument_group("description of the dataset")
     for field, meaning in _DESCRIPTION_OPTIONS.items():
         group.add_argument(f"--{field}", metavar="TEXT", help=f"{meaning}; default: none")
     arguments.add_flag(
         parser,
         "dry_run",
-        "show what was found and read everything, but build nothing; exits as a build would",
+        "read everything and show what was found, but build nothing; the exit status is that of a "
+        "build",
     )
     parser.add_argument("--name", help="the dataset will be voc_seg_tfrecord/NAME; needs ROOT")
     parser.add_argument(
@@ -77,13 +77,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--manual_dir",
         metavar="FOLDER",
-        help="folder with the release's tree or archive; default: the archive is downloaded, if "
-        "it is registered",
+        help="folder with the release's tree or archive; default: download the archive, if its "
+        "checksum is registered",
     )
     group.add_argument(
         "--download_dir",
         metavar="FOLDER",
-        help="where downloads are kept; default: downloads in the data_dir",
+        help="folder for downloads; default: downloads in the data_dir",
     )
     arguments.add_target_data_dir(parser)
     parser.add_argument(
@@ -93,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_flag(
         parser,
         "trust_images",
-        "do not decode the images to see whether they can be read, because check has done it",
+        "do not decode each image as a test, because check has done it",
     )
     arguments.add_flag(
         parser,
@@ -119,14 +119,14 @@ def _add_tiles(parser: argparse.ArgumentParser) -> None:
         "--overlap",
         type=int,
         metavar="PIXELS",
-        help="how many pixels neighboring tiles share (0); ids in several splits are another "
-        "option, --allow_overlap",
+        help="number of pixels that neighboring tiles share (0); for ids in several splits, see "
+        "--allow_overlap",
     )
     tiles.add_argument(
         "--tile_format",
         choices=get_args(TileFormat),
-        help="store the pixels of tiles as png, which loses nothing, or encode them again as "
-        "jpeg of quality 95 (png)",
+        help="store tiles as PNG without loss (png), or encode them again as JPEG of quality 95 "
+        "(jpeg); default: png",
     )
 
 
@@ -200,7 +200,7 @@ def _check_release(args: argparse.Namespace) -> None:
     if args.release == SAMPLE and args.manual_dir is not None:
         raise ConfigError(
             "--release sample",
-            found=f"--manual_dir {args.manual_dir} beside it",
+            found=f"--manual_dir {args.manual_dir} with the sample",
             expected="no folder, because the sample comes with the package",
             remedy="leave --manual_dir out, or give the folder as ROOT and a --name of your own",
         )
@@ -215,8 +215,8 @@ def _check_release(args: argparse.Namespace) -> None:
         listed = ", ".join(tree_options)
         raise ConfigError(
             f"--release {args.release}",
-            found=f"{listed} beside it",
-            expected="an official release as it is, or a tree of your own, not both",
+            found=f"{listed} with a release",
+            expected="either an official release or a tree of your own",
             remedy=f"leave {listed} out and name the folder of the release with --manual_dir, or "
             "leave --release out",
         )

@@ -1,7 +1,7 @@
 """Shows everything that is wrong with a tree, before you build it.
 
-Reads and decodes all files and does not stop at the first problem. Exits with 1 if a build
-would stop. Labels that may be wrong are named too, the most suspicious first; they do not stop it.
+Reads and decodes all files and does not stop at the first problem. Exits with 1 if a build would
+stop. Also lists labels that may be wrong, the most suspicious first; they do not stop a build.
 """
 
 import argparse
@@ -52,23 +52,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_tree(parser)
     arguments.add(parser, "json")
     parser.add_argument(
-        "--html", metavar="FILE", help="also write a page with thumbnails of what was found"
+        "--html", metavar="FILE", help="also write a page with thumbnails of all findings"
     )
     parser.add_argument(
-        "--csv", metavar="FIXES", help="also write a table with one row per problem: what to fix"
+        "--csv", metavar="FIXES", help="also write a table of what to fix, with one row per finding"
     )
     arguments.add(parser, "decisions", "no_fit", "parts", "rgb")
     parser.add_argument(
         "--write_classes",
         metavar="FILE",
-        help="write the table of classes: a row for each value and color of the masks, ? where "
-        "its class is not known; nothing else is checked then",
+        help="only write the class table, and check nothing: a row for each value and color of "
+        "the masks, with ? where the class is unknown",
     )
     parser.add_argument(
         "--write_lists",
         metavar="FOLDER",
-        help="write a list of ids for each split into this new folder, with --folds those of each "
-        "round of cross-validation into a folder of its own; nothing else is checked then",
+        help="only write a list of ids for each split into this new folder, and check nothing; "
+        "with --folds, each round of cross-validation gets a folder of its own",
     )
     parser.add_argument(
         "--exclude",
@@ -79,15 +79,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--ids",
         metavar="FILE",
-        help="the images to copy: a text with one id per line, the CSV of check or evaluate, or "
-        "decisions that a page saved, of which those called wrong; 'FILE[:20]' takes the first "
-        "20; needs --copy_to",
+        help="the images to copy: a text file with one id per line, a CSV file of check or "
+        "evaluate, or the decisions file that a page saved (only ids marked as wrong); "
+        "'FILE[:20]' takes the first 20; needs --copy_to",
     )
     group.add_argument(
         "--copy_to",
         metavar="FOLDER",
-        help="check nothing, and copy the images of --ids into this new folder, with masks, lists "
-        "and class file as they are, so that the tool that wrote them can read them",
+        help="only copy the images of --ids, with masks, lists and class file, into this new "
+        "folder, for the tool that wrote them; check nothing",
     )
 
 
@@ -118,8 +118,8 @@ def _check_options(args: argparse.Namespace) -> None:
     if bool(args.ids) != bool(args.copy_to):
         raise ConfigError(
             "--ids" if args.ids else "--copy_to",
-            found="one of --ids and --copy_to",
-            expected="both: which images to copy, and where to",
+            found="given alone",
+            expected="--ids and --copy_to together: which images to copy, and where",
             remedy="give both, or leave both out",
         )
     if args.exclude and not args.write_lists:
@@ -150,9 +150,9 @@ def _refuse_options(args: argparse.Namespace, names: Sequence[str], *, beside: s
     if given:
         raise ConfigError(
             several(given),
-            found=f"beside {beside}",
-            expected="one of them in a run: a run that copies or writes files checks nothing",
-            remedy="run check twice",
+            found=f"given with {beside}",
+            expected=f"only one of these options, because {beside} checks nothing",
+            remedy="run check once for each option",
         )
 
 

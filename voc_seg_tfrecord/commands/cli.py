@@ -226,9 +226,10 @@ def _memory_error(error: MemoryError) -> VocSegError:
     return StorageError(
         "the memory of this process",
         found=found,
-        expected="memory for the largest images, one at a time, and as many small ones as cores",
-        remedy="end other programs, raise the limit of memory (ulimit -v), use fewer --workers, or "
-        "leave the largest images out",
+        expected="enough memory for the largest image, and for as many small images as there are "
+        "cores",
+        remedy="end other programs, raise the memory limit (ulimit -v), use fewer --workers, or "
+        "remove the largest images",
     )
 
 

@@ -1,9 +1,9 @@
 """Shows what changed between two built datasets, or between a dataset and a folder.
 
 Images are compared by their bytes, masks by the class of each pixel. A folder is read as a build of
-the dataset would read it now. Exits with 1 if a validation or test split of A lost an image, or if
-an image or mask in it changed, so that scores on it cannot be compared any more; and if a class has
-another number, so that networks trained before give it another name.
+the dataset would read it now. Exits with 1 if scores cannot be compared any more: a validation or
+test split of A lost an image, or an image or mask in it changed. Also exits with 1 if a class has
+another number: networks trained before then predict wrong classes.
 """
 
 import argparse
@@ -39,7 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "a", metavar="A", help="a built dataset, such as cracks:1.0.0, or the path of its folder"
     )
     parser.add_argument(
-        "b", metavar="B", help="another one; or a folder, .zip or .tar in the layout of A's source"
+        "b",
+        metavar="B",
+        help="another built dataset; or a folder, .zip or .tar with the layout of A's source",
     )
     arguments.add(parser, "data_dir", "json")
 

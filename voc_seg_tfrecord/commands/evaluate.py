@@ -14,7 +14,7 @@ from etils import epath
 
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import output_files
-from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError, counted
 from voc_seg_tfrecord.reading.dataset import open_splits
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--boundary",
         type=float,
         metavar="SHARE",
-        help="show Boundary IoU too, in bands as wide as this share of the image's diagonal, such "
-        "as 0.02",
+        help="show Boundary IoU too; the width of its bands is this share of the image's "
+        "diagonal, such as 0.02",
     )
     parser.add_argument(
         "--confusion",
@@ -49,8 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--per_image",
         metavar="FILE",
-        help="write the scores of each image into this CSV file, the lowest mIoU first; of each "
-        "tile if there are tiles",
+        help="write the scores of each image, or tile, into this CSV file, the lowest mIoU first",
     )
     parser.add_argument(
         "--worst",
@@ -80,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(
             "--decisions",
             found="no --html",
-            expected="--html: the page leaves out the labels that were called right",
+            expected="--html, because decisions only change what the page shows",
             remedy="add --html FILE, or leave --decisions out",
         )
     rgb = arguments.parse_rgb(args.rgb)
@@ -205,7 +204,7 @@ def _worst_as_dicts(result: "Result", count: int | None) -> list[dict[str, Any]]
 
 
 def _print(result: "Result", args: argparse.Namespace) -> None:
-    print(f"{result.dataset}: {result.images} images")
+    print(f"{result.dataset}: {counted(result.images, 'image')}")
     print(f"fingerprint of what was scored: {result.fingerprint}")
     print(f"digest of the predictions:      {result.predictions}\n")
     _print_classes(result)

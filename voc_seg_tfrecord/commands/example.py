@@ -1,6 +1,6 @@
-"""Writes small drawn data to try the package with: what the pages of the documentation build.
+"""Writes small drawn data to try the package with. The pages of the documentation build it.
 
-The same NAME gives the same files. A folder that has them already is left as it is.
+The same NAME gives the same files. If the folder has them already, nothing is written.
 """
 
 import argparse
@@ -91,7 +91,7 @@ def _occupied_error(path: epath.Path, found: str) -> ConfigError:
     return ConfigError(
         path,
         found=found,
-        expected="a new folder, or one with this example in it",
+        expected="a new folder, or a folder that has this example",
         remedy="name another folder with --out",
     )
 
@@ -243,7 +243,7 @@ for _tool in TOOLS:
             f"four photos of a street with polygons as {_tool.name} writes them",
             functools.partial(_draw_street, _tool.example),
         )
-_EXAMPLES["voc"] = _ExampleFolder("six images in a VOCdevkit, which are the sample", _copy_sample)
+_EXAMPLES["voc"] = _ExampleFolder("six images in a VOCdevkit, the package's sample", _copy_sample)
 _EXAMPLES["old"] = _ExampleFolder(
     "TFRecords as tutorials write them, and with other keys", _write_old_records
 )

@@ -1,12 +1,12 @@
 """Writes a built dataset as plain TFRecords, Parquet files, or a tree that other tools read.
 
-A card (README.md) lies beside each of them.
+Each export includes a card (README.md).
 """
 
 import argparse
 
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError, counted
 from voc_seg_tfrecord.exports.export import BASE_LAYOUTS, LAYOUTS, PALETTE_SUFFIX, export
 from voc_seg_tfrecord.reading.dataset import open_built, parts_with
 
@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--num_shards",
         type=int,
-        help="files per split, for raw, deeplab and parquet; default: 1, and for parquet as many "
-        "as have about 500 MB each",
+        help="number of files per split, for raw, deeplab and parquet; default: 1; for parquet, "
+        "one for each 500 MB or so",
     )
     arguments.add_flag(
         parser,
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if layout not in LAYOUTS:
         raise ConfigError(
             f"--layout {args.layout} --palette",
-            found="a layout whose masks it does not change",
+            found="a layout other than parquet",
             expected="--layout parquet --palette",
             remedy="leave out --palette",
         )
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         )
         return 0
     for split, count in counts.items():
-        print(f"{split}: {count} examples")
+        print(f"{split}: {counted(count, 'example')}")
     for note in notes:
         print(f"note: {note}")
     print(f"written to {args.out}")

@@ -1,7 +1,7 @@
 """Builds a dataset from TFRecords that were written by hand, as tutorials do.
 
-Known layouts are recognized by their features. Describe others with --keys. With --dry_run
-the command only shows a file's features, types, sizes, counts and first records.
+Known layouts are recognized by their features; describe others with --keys. With --dry_run, the
+command only shows features, types, sizes, counts and first records.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.class_rows import parse_pairs
-from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted
 from voc_seg_tfrecord.sources.records.features import Record, Value, parse
 from voc_seg_tfrecord.sources.records.luminances import are_luminances
 from voc_seg_tfrecord.sources.records.record_files import find_files, read_records, unpack_gzip
@@ -42,35 +42,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", help="the dataset will be voc_seg_tfrecord/NAME")
     parser.add_argument(
         "--class_names",
-        help="class names in the order of their indices, separated by commas; or voc for "
-        "VOC's 21; none for images that have neither mask nor label",
+        help="class names in the order of their indices, separated by commas; or voc for VOC's "
+        "21; leave it out for images with neither mask nor label",
     )
     parser.add_argument(
         "--classes",
         metavar="PAIRS",
-        help="what a value, or a class by its name, is: '0=background,1=crack', 'car=vehicle'",
+        help="the class of each value or class name: '0=background,1=crack', 'car=vehicle'",
     )
     parser.add_argument(
         "--splits",
-        help="ratios such as train=0.6,test=0.4; by default the split in the files' names",
+        help="ratios such as train=0.6,test=0.4; default: the splits in the files' names",
     )
     arguments.add(parser, "seed")
     parser.add_argument(
         "--keys",
-        help="which feature holds what, such as image=img,mask=seg,height=h,width=w; also "
-        "channels, shape, filename and label; by default detected",
+        help="the feature for each part of an example, such as "
+        "image=img,mask=seg,height=h,width=w; also for channels, shape, filename and label; "
+        "default: detected",
     )
     parser.add_argument(
         "--shape",
         metavar="HxWxC",
-        help="height, width and channels of all images, such as 32x32x3, if no feature holds "
-        "them; by default read from each record",
+        help="height, width and channels of all images, such as 32x32x3, if no feature has them; "
+        "default: read from each record",
     )
     arguments.add_flag(parser, "repair", "map gray values of VOC's palette back to classes")
     parser.add_argument(
         "--bands",
         choices=[RGB],
-        help="take RGB of 8 bits of images with more bits, which are an error by default",
+        help="convert images with more bits to 8-bit RGB; default: such an image is an error",
     )
     arguments.add_flag(parser, "dry_run", "show the records and build nothing")
     arguments.add_target_data_dir(parser)
@@ -186,7 +187,7 @@ def _describe_file(path: epath.Path, unpacked_path: epath.Path) -> dict[str, Any
 
 
 def _print_file(file: dict[str, Any]) -> None:
-    print(f"{file['path']}: {file['records']} records")
+    print(f"{file['path']}: {counted(file['records'], 'record')}")
     for key, types in file["features"].items():
         first_kinds = list(types.items())[:_MAX_LISTED_KINDS]
         kinds = ", ".join(f"{kind} ({count})" for kind, count in first_kinds)

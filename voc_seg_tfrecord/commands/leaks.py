@@ -1,7 +1,7 @@
 """Finds images that two datasets, splits or id lists share: by ids, bytes and what they show.
 
-VOC2012 has renamed the images of VOC2007, which is taken into account. Exits with 1 if a
-training split and an evaluation split share images.
+Images of VOC2007 are found in VOC2012 under their new ids. Exits with 1 if a training split and an
+evaluation split share images.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "b",
         metavar="B",
         nargs="?",
-        help="the second dataset, split, index or list, named in the same way",
+        help="the second dataset, split, index or list, named like A",
     )
     arguments.add(parser, "data_dir")
     parser.add_argument(
@@ -68,19 +68,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--write_index",
         metavar="FILE",
-        help="write what is needed to find the images of A, without the images, into this .jsonl "
-        "file, which can be given in place of A or B",
+        help="write an index of A's images, without the images, into this .jsonl file; you can "
+        "give it in place of A or B",
     )
     parser.add_argument(
         "--certificate",
         metavar="FILE",
-        help="write what was compared and found into this JSON file, with the share of your own "
-        "images that are found after each change",
+        help="write a certificate of the comparison into this JSON file, with the share of your "
+        "own images that the search finds after each kind of change",
     )
     parser.add_argument(
         "--verify_certificate",
         metavar="FILE",
-        help="compare A and B as for this certificate, and show each difference from it",
+        help="repeat the comparison of this certificate with A and B, and show each difference",
     )
     arguments.add(parser, "json")
 
@@ -122,13 +122,13 @@ def _check_options(args: argparse.Namespace) -> None:
         raise ConfigError(
             "--write_index",
             found=f"two datasets: {args.a} and {args.b}",
-            expected="one, whose images the index is to hold",
+            expected="one dataset, whose images are written into the index",
             remedy="leave one out",
         )
     if not args.write_index and not args.b:
         raise ConfigError(
             args.a,
-            found="nothing to compare it with",
+            found="no second dataset",
             expected="two datasets, splits, indexes or lists, or --write_index FILE",
             remedy="name the second one",
         )
@@ -296,7 +296,7 @@ def _sides_with_images(name: str, option: str, args: argparse.Namespace) -> "lis
         raise ConfigError(
             option,
             found=f"a list of ids: {name}",
-            expected="built datasets or indexes, whose images are known",
+            expected="built datasets or indexes, because this option compares images",
             remedy="name the built dataset, or leave the option out",
         )
     return _sides(name, args)
@@ -429,10 +429,11 @@ def show_overlap(overlap: "Overlap") -> None:
     if not overlap.shared_ids and not has_pairs:
         print("  nothing in common")
         return
-    _print_items("ids in common", overlap.shared_ids)
+    _print_items(f"{counted(len(overlap.shared_ids), 'id')} in common", overlap.shared_ids)
     same_files = [a if a == b else f"{a} = {b}" for a, b in overlap.same_file_pairs]
-    _print_items("images in common, byte for byte", same_files)
-    _print_items("of these ids with other bytes", overlap.differing_ids)
+    _print_items(f"{counted(len(same_files), 'image')} in common, byte for byte", same_files)
+    differing_ids = overlap.differing_ids
+    _print_items(f"{len(differing_ids)} of these ids with other bytes", differing_ids)
     _print_similar_pairs(
         "of the same picture, in other bytes", overlap, near_duplicates.SAME_PICTURE
     )
@@ -444,7 +445,9 @@ def show_overlap(overlap: "Overlap") -> None:
         count = counted(overlap.unlisted_part_pairs, "more pair")
         print(f"    beside the best 3 of each image, at least {count} of parts")
     verdict = "  <- LEAK" if overlap.is_leak else ""
-    print(f"  {overlap.example_count} examples of the second are in the first{verdict}")
+    verb = "is" if overlap.example_count == 1 else "are"
+    examples = counted(overlap.example_count, "example")
+    print(f"  {examples} of the second {verb} in the first{verdict}")
 
 
 def _print_similar_pairs(title: str, overlap: "Overlap", level: str) -> None:
@@ -502,6 +505,6 @@ def _titles(overlap: "Overlap") -> str:
 
 
 def _print_items(title: str, items: Sequence[str]) -> None:
-    """Prints how many items there are and the first of them; nothing if there are none."""
+    """Prints a title and the first items; nothing if there are none."""
     if items:
-        print(f"  {len(items)} {title}: {several(items, _MAX_LISTED)}")
+        print(f"  {title}: {several(items, _MAX_LISTED)}")

@@ -26,11 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--split",
-        help="split or slice, such as train[20:26]; default: train, or the first split of a "
-        "dataset that has no train",
+        help="split or slice, such as train[20:26]; default: train, or the first split if there "
+        "is no train",
     )
     parser.add_argument(
-        "--num", type=int, help="number of examples (9); with --by_class, of each class (1)"
+        "--num",
+        type=int,
+        help="number of examples (9), or of examples of each class with --by_class (1)",
     )
     arguments.add_flag(
         parser,
@@ -40,11 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--ids",
-        help="show these image ids in this order, separated by commas; they are looked for in "
-        "all splits, or in --split",
+        help="show the images with these ids, separated by commas, in this order; without "
+        "--split, all splits are searched",
     )
     parser.add_argument(
-        "--seed", type=int, help="seed for examples at random; default: the first examples"
+        "--seed", type=int, help="seed for choosing examples at random; default: the first examples"
     )
     arguments.add(parser, "rgb")
 
@@ -56,8 +58,8 @@ def run(args: argparse.Namespace) -> int:
     if splits and args.split:
         raise ConfigError(
             f"--split {args.split}",
-            found=f"{args.dataset}, which names a split too",
-            expected="one way to name the split",
+            found=f"a split here, and another one in {args.dataset}",
+            expected="the split once",
             remedy=f"leave --split out, or name the dataset alone: {name}",
         )
     split = "+".join(splits) or args.split
@@ -75,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"--out {out}",
-            found=f"a sheet that does not fit into such a file: {error}",
+            found=f"a sheet that is too large for this format: {error}",
             expected="at most 65500 pixels in height and width, for JPEG",
             remedy="save it as .png, or draw fewer examples",
         ) from None

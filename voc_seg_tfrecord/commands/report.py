@@ -1,8 +1,8 @@
 """Writes a page about a built dataset: one HTML file that opens without a network.
 
-It shows splits, classes, sizes, objects, where classes lie, examples of each split, and what
-splits share. DATASET@SPLIT or DATASET@SPLIT+SPLIT shows these splits only. With --card, writes the
-card of the complete dataset (README.md).
+The page shows splits, classes, sizes, objects, where classes lie, examples of each split, and
+images that splits share. For some splits only, give DATASET@SPLIT or DATASET@SPLIT+SPLIT. With
+--card, writes the card of the complete dataset (README.md).
 """
 
 import argparse
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--card",
         metavar="FOLDER",
-        help="write the card, README.md, into this folder, or into a file whose name ends with .md",
+        help="write the card: README.md in this folder, or a file whose name ends with .md",
     )
     arguments.add(parser, "no_fit", "rgb")
 
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(
             f"--card {args.card}",
             found=found,
-            expected="a complete dataset, whose card tells of all splits",
+            expected="a complete dataset, because the card describes all splits",
             remedy=f"name the dataset alone: {split_name(args.dataset)[0]}",
         )
     if args.card:

@@ -11,6 +11,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from voc_seg_tfrecord.commands import arguments, screen
+from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.reading.dataset import open_splits
 
@@ -117,7 +118,7 @@ def _print(
 ) -> None:
     print(builder.info.full_name)
     for split, stats_of_split in counts.items():
-        print(f"\n{split}: {len(stats_of_split.ids)} images")
+        print(f"\n{split}: {counted(len(stats_of_split.ids), 'image')}")
         _print_classes(stats_of_split)
         for side, (low, _, median, _, high) in stats_of_split.size_percentiles().items():
             print(f"  {side}s from {low} to {high}, median {median}")

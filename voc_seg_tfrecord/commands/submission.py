@@ -43,8 +43,8 @@ def run(args: argparse.Namespace) -> int:
     if args.data_dir and not args.dataset:
         raise ConfigError(
             "--data_dir",
-            found="no DATASET@SPLIT that would be looked for in it",
-            expected="both, to check the sizes of the predictions",
+            found="given without DATASET@SPLIT",
+            expected="DATASET@SPLIT too, to check the sizes of the predictions",
             remedy="name the dataset, such as 2012_test@test, or leave --data_dir out",
         )
     sizes = None

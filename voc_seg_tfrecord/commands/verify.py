@@ -1,7 +1,7 @@
 """Verifies every record of a built dataset, and compares it with its source or the pinned facts.
 
-Says what was checked and what was not. Prints the dataset's fingerprint, which does not depend on
-the number of shards or the engine. Exits with 1 if there are faults.
+Reports what was checked and what was not. Prints the dataset's fingerprint, which does not depend
+on the number of shards or the engine. Exits with 1 if there are faults.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--source",
         metavar="ROOT",
-        help="folder that it was built from (its --manual_dir, unpacked)",
+        help="folder that the dataset was built from (its --manual_dir, unpacked)",
     )
     arguments.add(parser, "json")
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 def _print(builder: Any, report: "VerificationReport", source: str | None) -> None:
     print(builder.info.full_name)
     for name, split in report.splits.items():
-        print(f"  {name}: {split.fingerprint.examples} examples")
+        print(f"  {name}: {counted(split.fingerprint.examples, 'example')}")
         for field in ("ids", "images", "masks", "instances"):
             digest = getattr(split.fingerprint, field)
             published = split.published_as.get(field)

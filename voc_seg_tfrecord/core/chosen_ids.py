@@ -69,8 +69,7 @@ def _parse_first(bounds: str, choice: PathLike) -> int:
             choice,
             found=f"[{bounds}]",
             expected="FILE, or FILE[:20] for the first 20 of its ids",
-            remedy="write the ids that you want into a file of their own, if they are not the "
-            "first ones",
+            remedy="to take other ids than the first ones, write them into a file",
         )
     return int(first["count"])
 

@@ -117,8 +117,9 @@ def parse_csv(text: str, where: object) -> Rows:
         raise ConfigError(
             where,
             found=f"the first line {text.partition(chr(10))[0][:80]!r}",
-            expected="a head line with class, and value, color or name; and classes with names",
-            remedy="write such a file with voc-seg-tfrecord check and --write_classes",
+            expected="a header line with class and value, color or name; below it, a class name "
+            "in each row",
+            remedy="write such a file with voc-seg-tfrecord check ROOT --write_classes FILE",
         )
     if "\ufffd" in text:  # stands for bytes that are not UTF-8
         raise ConfigError(

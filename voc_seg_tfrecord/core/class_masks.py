@@ -159,9 +159,9 @@ def _check_has_no_any_text(pattern: str) -> None:
         return
     raise ConfigError(
         "option mask_name",
-        found=f"{pattern!r}, by which an image may have several masks, and no class that they show",
+        found=f"{pattern!r}, which may give an image several masks, without a class",
         expected=f"the class in front of the pattern: NAME={pattern}",
-        remedy="name the class that each of these masks shows",
+        remedy="write the class of these masks in front of the pattern",
     )
 
 
@@ -177,9 +177,10 @@ def _check_names(classes: Sequence[str], option: str) -> None:
     if _are_splits(classes):
         raise ConfigError(
             f"option {option}",
-            found=f"{', '.join(classes)}, which are names of splits",
+            found=f"names of splits: {', '.join(classes)}",
             expected="names of classes",
-            remedy="for splits, say {split} in --images and --masks; a class needs another name",
+            remedy="for splits, write {split} in --images and --masks; for classes, choose other "
+            "names",
         )
     same = find_same_name(classes)
     if same:

@@ -115,7 +115,7 @@ def _check_class_names(config: Any) -> None:
         raise ConfigError(
             "option class_names",
             found=describe_same_name(names[same.first], names[same.second]),
-            expected="a name of its own for each class",
+            expected="a different name for each class",
             remedy="change class_names; to make one class of two values, use --classes",
         )
     for name in names:
@@ -290,9 +290,9 @@ def check_train_can_be_divided(splits: Iterable[str], folds: int, where: object)
     if rivals:
         raise ConfigError(
             where,
-            found=f"{folds} folds beside the split {rivals[0]}",
-            expected="no other images for validation, as each fold is used for it in its turn; a "
-            "test split stays as it is",
+            found=f"{folds} folds and the split {rivals[0]}",
+            expected="no other validation split, because each fold is the validation split of one "
+            "round; a test split is fine",
             remedy=f"{merged}; or give {rivals[0]} another name, such as test",
         )
 

@@ -15,9 +15,9 @@ MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
 --manual_dir may be one of:
   * an unpacked devkit: the folder that holds VOCdevkit, VOCdevkit itself, or VOC2012;
   * a folder with the release's own archive, such as VOCtrainval_11-May-2012.tar;
-  * for context59 and context60, VOC2010 with Pascal Context's labels, which no server has;
+  * for context59 and context60, VOC2010 with Pascal Context's labels, which cannot be downloaded;
   * for own data, a folder with {IMAGES}, {MASKS} and {LISTS}.
-With none of them, releases whose archive is registered are downloaded."""
+Without any of these, the archive of a release is downloaded if its checksum is registered."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _describe_dataset(config: VocSegConfig, release_description: str) -> str:
     if config.description:
         return str(config.description)
     if config.task == "images":
-        return "Images alone, built by voc_seg_tfrecord."
+        return "Images without labels, built by voc_seg_tfrecord."
     if config.task == "classification":
         return "Images with one label each, built by voc_seg_tfrecord."
     classes = _describe_classes(config)

@@ -63,7 +63,7 @@ class File:
                 path,
                 found=f"this file cannot be read: {_describe_reason(reason)}",
                 expected=f"a regular file of at most {max_bytes >> 20} MiB that can be read",
-                remedy="put the file there and allow reading it, or remove it from the lists",
+                remedy="check the file and its permissions, or remove it from the lists",
                 kind="unreadable file",
             ) from None
 
@@ -192,7 +192,7 @@ def check_pixels(width: int, height: int, file: File, error: type[VocSegError]) 
         raise error(
             file.where,
             found=f"{width} x {height} pixels in its header",
-            expected=f"at most {MAX_SIDE} pixels in a row or a column, which is what libpng reads",
+            expected=f"at most {MAX_SIDE} pixels in a row or a column, the limit of libpng",
             remedy="export the file again if it is damaged, or else cut image and mask into tiles",
         )
     limit = _max_pixels(file)

@@ -59,7 +59,7 @@ def check_name(
         raise RecordError(
             where,
             found=f"the name {show_file_name(name)}, which {fault}",
-            expected="the name of a file below a folder, such as a.jpg or folder/a.jpg",
+            expected="the path of a file inside the folder, such as a.jpg or folder/a.jpg",
             remedy=remedy,
         )
 

@@ -89,7 +89,7 @@ def locked_token(parent: epath.Path, name: str) -> Iterator[str]:
         # Another run has removed the file before it was locked: it looked like a dead process's.
     raise StorageError(
         folder,
-        found="a new lock file in this folder cannot be opened",
+        found="no lock file can be made in this folder",
         expected="a folder in which this user can read new files",
         remedy="check the rights of the folder, and the umask",
     )

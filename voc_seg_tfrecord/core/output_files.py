@@ -104,6 +104,6 @@ def _cannot_write(option: str, path: epath.Path, error: OSError) -> ConfigError:
     return ConfigError(
         f"{option} {path}",
         found=f"it cannot be written: {error.strerror or error}",
-        expected="a file or folder that can be written, on a disk that is not full",
+        expected="a file or folder that you may write, on a disk with space",
         remedy="name another one",
     )

@@ -8,7 +8,7 @@ import random
 from typing import Literal, TypeVar, get_args
 
 from voc_seg_tfrecord.core import display, releases
-from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError, counted
 
 FOLD_COUNT = 4
 CLASSES_PER_FOLD = 5
@@ -133,7 +133,7 @@ def _check_enough_images(ids_by_class: Mapping[int, Sequence[str]], shots: int) 
     if shots >= images:
         raise ConfigError(
             "shots",
-            found=f"{shots}, and {images} images of class {smallest}",
+            found=f"{shots}, but class {smallest} has {counted(images, 'image')}",
             expected=f"at most {images - 1}: the query is not in its own support",
         )
 

@@ -384,9 +384,9 @@ class _Worker:
         return VocSegError(
             f"worker process {self._process.pid}",
             found=found,
-            expected="a process that lives until the work is done",
-            remedy="make sure that there is memory for all workers; `build` and `import` use fewer "
-            "with --workers",
+            expected="a process that runs until the work is done",
+            remedy="make sure that there is enough memory for all workers; with --workers, "
+            "`build` and `import` start fewer",
             kind="dead worker",
         )
 

@@ -9,7 +9,7 @@ import functools
 
 from etils import epath
 
-from voc_seg_tfrecord.core.errors import ListError
+from voc_seg_tfrecord.core.errors import ListError, counted
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.core.names import VOC_CLASSES, VOID
 
@@ -311,7 +311,7 @@ def check_ids(config: str, split: str, ids: Sequence[str], where: object) -> Non
     digest = id_list_sha256(ids)
     if len(ids) in expected.counts and expected.ids_sha256 in ("", digest):
         return
-    found = f"{len(ids)} ids, sha256 {digest}"
+    found = f"{counted(len(ids), 'id')}, sha256 {digest}"
     other = _split_with_ids(digest)
     if other is not None:
         found += f". This is the list {other.name} of {title(other.config)}"

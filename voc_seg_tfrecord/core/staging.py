@@ -251,9 +251,9 @@ def _move_folder(staged: epath.Path, folder: epath.Path) -> None:
             raise
         raise ConfigError(
             folder,
-            found="a folder that another process has written meanwhile",
+            found="a folder that another process wrote at the same time",
             expected="one process at a time for each folder",
-            remedy="use what the other process has written, or run this again with another name",
+            remedy="use the other process's result, or run this again with another name",
         ) from None
 
 

@@ -52,7 +52,7 @@ class Confusion:
             raise ConfigError(
                 "class_names",
                 found=describe_same_name(class_names[same.first], class_names[same.second]),
-                expected="a name of its own for each class, as scores are stated by name",
+                expected="a different name for each class, because scores are listed by name",
             )
         if boundary is not None and not 0 < boundary <= 1:
             raise ConfigError(
@@ -203,7 +203,7 @@ def _show_values(values: np.ndarray, pixels: np.ndarray, is_shown: np.ndarray) -
     """
     pixels_of_value = np.bincount(values[is_shown], weights=pixels[is_shown]).astype(int)
     first = np.flatnonzero(pixels_of_value)[:_MAX_SHOWN_VALUES]
-    return ", ".join(f"{value} on {pixels_of_value[value]} pixels" for value in first)
+    return ", ".join(f"{value} on {counted(pixels_of_value[value], 'pixel')}" for value in first)
 
 
 def _as_mask_batch(array: np.ndarray, name: str, where: object) -> np.ndarray:

@@ -89,8 +89,8 @@ def evaluate(
     if tiling is not None and boundary is not None:
         raise ConfigError(
             "boundary",
-            found=f"{boundary}, for tiles",
-            expected="complete images: classes beyond the border of a tile would not be seen",
+            found=f"{boundary}, with a dataset of tiles",
+            expected="complete images, because the classes beyond the border of a tile are unknown",
             remedy="score without boundary, or build the dataset without tiles",
         )
     scorer = _Scorer(names, boundary, readable, tiling)
@@ -212,7 +212,7 @@ def _check_complete(
         raise ConfigError(
             f"{builder.info.full_name}@{split}",
             found=f"{len(digests)} images",
-            expected=f"{expected}, as the dataset's info says",
+            expected=f"{expected}, the number in the dataset's info",
             remedy="run `voc-seg-tfrecord verify` to find the fault, or build the dataset again",
         )
 
@@ -327,7 +327,7 @@ def pair_with_prediction(
         raise RecordError(
             record.id,
             found=f"a tile of {mask.shape} at {place and place.at}",
-            expected="a tile of its image, of the size and in the place that its id says",
+            expected="a tile with the size and place in its id",
             remedy="run `voc-seg-tfrecord verify` to find the fault, or build the dataset again",
         )
     if place.image_id not in predictions.names:
@@ -339,9 +339,9 @@ def pair_with_prediction(
     else:
         raise MaskError(
             predictions.path(record.id),
-            found=f"a second prediction of these pixels, in {predictions.path(place.image_id)}",
-            expected="a prediction of the tile or of the complete image",
-            remedy="take one of the two out of the folder",
+            found=f"a second prediction of these pixels: {predictions.path(place.image_id)}",
+            expected="a prediction of either the tile or the complete image",
+            remedy="remove one of the two files",
             kind="predictions of tile and image",
         )
     return ScoredPair(prediction_id, tile.own, mask[tile.own], prediction.crop(tile.own))

@@ -99,7 +99,7 @@ class Predictions:
                 found=f"{counted(len(ambiguous), 'id')} with more than one file, "
                 f"such as {image_id}: {' and '.join(files)}",
                 expected="one prediction per image",
-                remedy="keep the file that is to be scored, and take the others out of the folder",
+                remedy="keep the file to score, and remove the others from the folder",
             )
 
     def read(self, image_id: str, size: Sequence[int] | None) -> Prediction:
@@ -154,8 +154,8 @@ class Predictions:
         if extra:
             raise MaskError(
                 self.folder / self.names[extra[0]],
-                found=f"{len(extra)} of {len(self.names)} predictions are of no image of the "
-                f"split, such as {', '.join(extra[:3])}",
+                found=f"{len(extra)} of {counted(len(self.names), 'prediction')} for images "
+                f"outside the split, such as {', '.join(extra[:3])}",
                 expected="one prediction per image of the split, and nothing else",
                 remedy="name the split that was predicted, or take these files out",
                 kind="extra prediction",
@@ -216,10 +216,11 @@ def _read_probabilities(file: File, axes: str, classes: int) -> np.ndarray:
     if chances.shape[-1] != classes:
         raise MaskError(
             file.where,
-            found=f"an array {list(array.shape)}, which as {axes} has {chances.shape[-1]} classes",
+            found=f"an array {list(array.shape)}: {counted(chances.shape[-1], 'class')}, read as "
+            f"{axes}",
             expected=f"{classes} classes, as the dataset has",
-            remedy="save one probability per class, background included, or name the order of "
-            "the axes as it is",
+            remedy="save one probability per class, background included, or give the right order "
+            "of the axes",
         )
     chances = chances.astype(np.float32)
     sums = chances.sum(-1)
@@ -230,7 +231,7 @@ def _read_probabilities(file: File, axes: str, classes: int) -> np.ndarray:
             found=f"values from {chances.min():.3g} to {chances.max():.3g}, whose sums go from "
             f"{sums.min():.3g} to {sums.max():.3g}",
             expected=expected,
-            remedy=f"{remedy}, or name the order of the axes as it is",
+            remedy=f"{remedy}, or give the right order of the axes",
             kind="no probabilities",
         )
     return chances
@@ -300,8 +301,9 @@ def submission(
     if sizes is not None and sizes.keys() != set(ids):
         raise ConfigError(
             "sizes",
-            found=f"{len(sizes)} images, of which {len(sizes.keys() & set(ids))} are in the test",
-            expected=f"the {len(ids)} images of VOC2012's test",
+            found=f"{counted(len(sizes), 'image')}, {len(sizes.keys() & set(ids))} of them in the "
+            "test set",
+            expected=f"the {len(ids)} images of VOC2012's test set",
             remedy="give the test split of the config 2012_test",
         )
     readable = Predictions(predictions)

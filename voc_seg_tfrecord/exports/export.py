@@ -153,7 +153,7 @@ def export(
     if num_shards is not None and export_layout.is_tree:
         raise ConfigError(
             "--num_shards",
-            found=f"the layout {layout}, which has one file per image",
+            found=f"the layout {layout}, which writes one file per image",
             expected="raw, deeplab or parquet",
             remedy="leave --num_shards out, or export in another layout",
         )

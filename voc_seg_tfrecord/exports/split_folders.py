@@ -54,8 +54,8 @@ def read_images(split: ExportedSplit) -> Iterator[ExportedImage]:
         if image_id in ids:
             raise RecordError(
                 where,
-                found=f"the name {show_file_name(name)}, under which another record was written",
-                expected="names that differ without their endings",
+                found=f"the name {show_file_name(name)}, which another record has too",
+                expected="names that differ even without their endings",
                 remedy="export it as raw or deeplab, or build it again with other names",
             )
         ids.add(image_id)

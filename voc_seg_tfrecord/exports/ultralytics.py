@@ -45,7 +45,7 @@ def check_split(split: str, where: str) -> None:
     if split == _IMAGES:
         raise ConfigError(
             f"{where}, split {split}",
-            found=f"the name {_IMAGES}, which Ultralytics takes for the folder of all images",
+            found=f"the split name {_IMAGES}, which Ultralytics reads as the folder of all images",
             expected="another name",
             remedy="build it with another name of the split, such as --splits train=my-list",
         )
@@ -127,10 +127,10 @@ def _check_id(split: ExportedSplit, image: ExportedImage) -> None:
     if _IMAGES in pathlib.PurePosixPath(image.id).parts[:-1]:
         raise RecordError(
             f"split {split.name}, image {image.id}",
-            found=f"a folder {_IMAGES} in the id, in which Ultralytics looks for no mask",
+            found=f"a folder {_IMAGES} in the id, where Ultralytics would not find the mask",
             expected=f"ids without a folder {_IMAGES}",
-            remedy="export it as coco or voc, or build it again from a folder within "
-            f"{_IMAGES}, so that ids begin below it",
+            remedy=f"export it as coco or voc, or build the dataset from the folder {_IMAGES} "
+            "itself, so that ids begin below it",
         )
 
 

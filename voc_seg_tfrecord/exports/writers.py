@@ -199,9 +199,8 @@ def write_voc(split: ExportedSplit) -> list[str]:
         if image_id in ids or _has_other_files(split.folder, files):
             raise RecordError(
                 where,
-                found=f"the name {show_file_name(filename)}, under which another record was "
-                "written",
-                expected="names that differ without their endings",
+                found=f"the name {show_file_name(filename)}, which another record has too",
+                expected="names that differ even without their endings",
                 remedy="export it as raw or deeplab, or build it again with other names",
             )
         staging.write_below(split.folder, files)

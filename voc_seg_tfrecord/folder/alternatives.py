@@ -298,11 +298,11 @@ def _one_way_error(
     question: QuestionError, outcome: _Outcome, refused: Sequence[_Outcome]
 ) -> VocSegError:
     """Returns the error about a question of which one alternative works."""
-    found = f"one way to {question.task}, and nothing says that it is meant:"
+    found = f"one way to {question.task}, which you have to confirm:"
     line = _with_words(outcome, [outcome]).line
-    remedy = "if it is meant, add the options of the line to your command"
+    remedy = "if it is right, add the options of the line to your command"
     if outcome.ends_in == "by hand":
-        remedy = "if it is meant, do what the line says"
+        remedy = "if it is right, follow the line"
     if outcome.next_question:
         remedy = f"{remedy}; {outcome.next_question}"
     return _error_of_question(question, [found, line, *map(_explain_refusal, refused)], remedy)
@@ -311,7 +311,7 @@ def _one_way_error(
 def _no_way_error(question: QuestionError, refused: Sequence[_Outcome]) -> VocSegError:
     """Returns the error about a question of which no alternative works."""
     found = f"no way to {question.task} that works:"
-    remedy = "rename or remove the files that are not meant"
+    remedy = "rename or remove the files that do not belong to the data"
     return _error_of_question(question, [found, *map(_explain_refusal, refused)], remedy)
 
 
@@ -323,7 +323,10 @@ def _untried_ways_error(
         f"{counted(len(question.alternatives), 'way')} to {question.task}. None of the first "
         f"{len(refused)} works, and {untried_count} more were not tried:"
     )
-    remedy = "say by options which folders or files are meant"
+    remedy = (
+        "name the folders with --images and --masks, and patterns of names with --image_name and "
+        "--mask_name"
+    )
     return _error_of_question(question, [found, *map(_explain_refusal, refused)], remedy)
 
 

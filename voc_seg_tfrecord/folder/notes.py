@@ -58,7 +58,7 @@ def _link_notes(tree: VocTree) -> list[str]:
     if tree.listing is None:
         return []
     return [
-        f"The link {link} leads to {target}, so it is left out."
+        f"The link {link} leads to {target}, so it is not followed."
         for link, target in tree.listing.links.items()
     ]
 

@@ -107,7 +107,8 @@ def _read_rows(
 def _mask_of_several_folders_error(tree: VocTree, text: str, image: str, mask: str) -> LayoutError:
     return LayoutError(
         tree.given / text,
-        found=f"the mask {mask} for the image {image}, but several folders have this mask",
+        found=f"the mask {mask} for the image {image}, but several folders have a mask of this "
+        "name",
         expected="a mask with its folder, such as masks/train/2.png",
         remedy="write the folders before the names of masks",
         kind=STATED_PAIRS,

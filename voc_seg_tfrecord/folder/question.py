@@ -103,7 +103,9 @@ class QuestionError(LayoutError):
             lines.append(f"and {total - len(shown)} more")
         lines += refused
         has_options = any(alternative.options for alternative in self.alternatives)
-        remedy = "choose by the options in a line" if has_options else "do what a line says"
+        remedy = "follow one of the lines"
+        if has_options:
+            remedy = "add the options of one line to your command"
         if next_question:
             remedy += f"; {next_question}"
         super().__init__(

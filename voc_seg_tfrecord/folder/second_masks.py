@@ -89,7 +89,7 @@ def check_no_second_masks(tree: VocTree, used: Collection[str], left_over: Seque
         found=f"2 masks for the image {tree.paths.image(first.image_id)}: {mask} and "
         f"{first.path}{others}",
         expected=ONE_MASK,
-        remedy=f"{MERGE_MASKS}. To read only masks that are named as {name} is: {options}",
+        remedy=f"{MERGE_MASKS}. To read only masks with names like {name}, add {options}",
         kind=SEVERAL_MASKS,
     )
 

@@ -38,11 +38,11 @@ def check_no_shifted_numbers(tree: VocTree) -> None:
         options = command(**tree.layout.options(tree.root_below_given))
         raise LayoutError(
             tree.given,
-            found=f"images {pattern} with the numbers {images[0]} to {images[-1]}, and as many "
-            f"masks with {masks[0]} to {masks[-1]}, so each may get another's",
+            found=f"images {pattern} numbered {images[0]} to {images[-1]}, and as many masks "
+            f"numbered {masks[0]} to {masks[-1]}. Each image may get the mask of another one",
             expected="the same numbers for an image and its mask",
-            remedy="rename the masks. If the names are right, and one image and one mask are "
-            f"missing: {options}",
+            remedy="rename the masks. If the names are right, because one image and one mask are "
+            f"missing, add {options}",
             kind="names of masks",
         )
 

@@ -214,9 +214,9 @@ def _absent_mask_error(tree: VocTree, mask: StatedMask) -> LayoutError:
     image = tree.paths.image(mask.image_id)
     return LayoutError(
         tree.given / mask.text,
-        found=f"the mask {mask.written} for the image {image}, and no file of that name",
-        expected="masks that are in the folder",
-        remedy="add the masks, or correct the text",
+        found=f"the mask {mask.written} for the image {image}, but no such file",
+        expected="only masks that are in the folder",
+        remedy="add the masks, or correct the file",
         kind=STATED_PAIRS,
     )
 
@@ -247,8 +247,8 @@ def _two_masks_error(tree: VocTree, first: StatedMask, second: StatedMask) -> La
         tree.given / second.text,
         found=f"the mask {second.written} for the image {image}, and {first.text} has "
         f"{first.written} for it",
-        expected="the same mask in all texts",
-        remedy="correct one of the texts, or take it out of the folder",
+        expected="the same mask in all files",
+        remedy="correct one of the files, or remove it from the folder",
         kind=STATED_PAIRS,
     )
 
@@ -294,8 +294,8 @@ def _shared_mask_error(
         tree.given / masks[0].text,
         found=f"the mask {masks[0].path} for {counted(len(masks), 'image')}, and {contradiction}",
         expected="a different mask for each image, or a shared mask if the images have no other",
-        remedy="correct the column of masks; if the images are copies of one image, take their "
-        "other masks out of the folder",
+        remedy="correct the column of masks; or, if the images are copies, remove their other "
+        "masks from the folder",
         kind=STATED_PAIRS,
     )
 

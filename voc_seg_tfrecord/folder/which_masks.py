@@ -68,7 +68,7 @@ def _question(
         return QuestionError(
             listing.root,
             alternatives,
-            task=f"read the masks if images have several, such as {first} and {second} "
+            task=f"read images that have several masks, such as {first} and {second} "
             f"for {image_with_masks.image}",
             expected=ONE_MASK,
             kind=SEVERAL_MASKS,

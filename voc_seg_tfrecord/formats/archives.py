@@ -245,7 +245,7 @@ def _name_in_zip(info: zipfile.ZipInfo, where: epath.Path) -> str:
     except UnicodeDecodeError:
         raise LayoutError(
             where,
-            found=f"the name {name!r}, whose encoding the archive does not say",
+            found=f"the name {name!r} in an unknown encoding",
             expected="names in UTF-8",
             remedy="unpack it on the system that it was made on, or with the encoding of its "
             "language (unzip -O GBK), and give the folder",

@@ -162,7 +162,7 @@ def _check_upright(file: File, page: Any) -> None:
         raise ImageError(
             file.where,
             found=f"a TIFF with the orientation {orientation}",
-            expected="an upright one, as the mask may be drawn on either",
+            expected="an upright image, because its mask may be drawn in either orientation",
             remedy="save the image upright",
         )
 

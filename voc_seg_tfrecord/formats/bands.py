@@ -52,7 +52,7 @@ def read_chosen(file: File, chosen: Bands, size: tuple[int, int] | None = None) 
         raise ImageError(
             file.where,
             found=counted(count, "band"),
-            expected=f"{chosen.count}, as the first image of the set has",
+            expected=f"{chosen.count}, as in the first image",
             remedy="export the images with the same bands, or leave the image out",
             kind=_WRONG_BAND_COUNT,
         )
@@ -254,8 +254,8 @@ def _as_dtype(pixels: np.ndarray, dtype: Dtype, where: str) -> np.ndarray:
     raise ImageError(
         where,
         found=f"the value {pixels[row, column, band]} in band {band} at row {row}, column {column}",
-        expected=f"values that {dtype} holds, as nothing is scaled or rounded",
-        remedy=f"say --dtype {wider}" if wider else "scale the images yourself",
+        expected=f"values that fit into {dtype}, because nothing is scaled or rounded",
+        remedy=f"give --dtype {wider}" if wider else "scale the images yourself",
         kind="dtype of bands",
     )
 

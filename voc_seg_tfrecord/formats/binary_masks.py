@@ -11,7 +11,7 @@ import dataclasses
 import numpy as np
 
 from voc_seg_tfrecord.core.class_rows import color_key
-from voc_seg_tfrecord.core.errors import MaskError, several
+from voc_seg_tfrecord.core.errors import MaskError, counted, several
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats.mask_samples import (
@@ -142,8 +142,8 @@ def _number_objects(layers: Sequence[MaskLayer], binary_masks: Sequence[ClassPix
     if count > _MAX_OBJECTS:
         raise MaskError(
             layers[0].file.where,
-            found=f"the first of {count} masks of objects of one image",
-            expected=f"at most {_MAX_OBJECTS}, which is what an instance mask can number",
+            found=f"{count} masks of objects for one image, this one first",
+            expected=f"at most {_MAX_OBJECTS}, the limit of an instance mask",
             remedy="build without --instance_masks",
         )
     object_mask = np.zeros(binary_masks[0].pixels.shape, np.uint8)
@@ -203,7 +203,7 @@ def _other_size_error(
         found=f"mask of {size[1]} x {size[0]} pixels",
         expected=f"{size_of_first[1]} x {size_of_first[0]} (width x height), as "
         f"{first.file.where} of the same image has",
-        remedy="find the mask that belongs to the image; never resize one to fit",
+        remedy="find the mask that belongs to the image; do not resize this one",
         kind="size of mask and image differ",
     )
 
@@ -223,7 +223,7 @@ def read_binary_mask(file: File) -> ClassPixels:
     counts = counts_by_value(values)
     keys_of_pixels = [key for key in counts if key != 0]
     if len(keys_of_pixels) > 1 or min(counts) < 0:
-        texts = [f"value {value} on {count} pixels" for value, count in counts.items()]
+        texts = [f"value {value} on {counted(count, 'pixel')}" for value, count in counts.items()]
         raise _not_binary_error(file, several(texts, _MAX_LISTED_KEYS))
     _check_zero_is_black(samples, counts, file)
     key = str(keys_of_pixels[0]) if keys_of_pixels else ""
@@ -248,7 +248,9 @@ def _read_colors(samples: Samples, file: File) -> ClassPixels:
     pixels_by_color = dict(zip(colors, counts.pixels.tolist(), strict=True))
     other_colors = [color for color in colors if color != _BLACK]
     if len(other_colors) > 1:
-        texts = [f"{color_key(color)} on {pixels_by_color[color]} pixels" for color in colors]
+        texts = [
+            f"{color_key(color)} on {counted(pixels_by_color[color], 'pixel')}" for color in colors
+        ]
         raise _not_binary_error(file, f"colors {several(texts, _MAX_LISTED_KEYS)}")
     is_on = (samples.values != 0).any(axis=-1)
     return ClassPixels(is_on, color_key(other_colors[0]))
@@ -257,9 +259,9 @@ def _read_colors(samples: Samples, file: File) -> ClassPixels:
 def _not_binary_error(file: File, found: str) -> MaskError:
     return MaskError(
         file.where,
-        found=f"{found}, in the mask of one class",
-        expected="0, or black, where the class is not, and one other value where it is",
-        remedy="save the mask without smoothing or scaling, as PNG. If its values are several "
-        "classes, name no class for it, and give --classes",
+        found=f"{found} in the mask of one class",
+        expected="two values: 0 (black) outside the class, and one other inside",
+        remedy="save the mask as PNG without smoothing or scaling; or, if its values are "
+        "different classes, do not name a class for it, and give --classes",
         kind=NOT_BINARY,
     )

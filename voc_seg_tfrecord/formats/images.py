@@ -262,8 +262,8 @@ def _rotate(file: File, exif: Exif, mask_size: tuple[int, int] | None) -> stills
         file.where,
         found=f"EXIF orientation {orientation}, which gives the same size rotated or not",
         expected="an image whose mask shows which way it was drawn",
-        remedy='say which: "exif": "apply" if the masks were drawn on the image as viewers '
-        'show it, "exif": "ignore" if on the pixels as stored (--exif)',
+        remedy='choose one: "exif": "apply" if the masks were drawn on the image as viewers show '
+        'it, "exif": "ignore" if on the pixels as stored (--exif)',
     )
 
 

@@ -212,8 +212,8 @@ def _check_kind(kind: MaskKind, surveyed: SurveyedMask | None, file: File) -> No
         return
     raise MaskError(
         file.where,
-        found=f"a mask that is {kind} now, and was {surveyed.kind} when the folder was looked at",
-        expected="a folder that does not change during a build",
+        found=f"a mask that changed during the build: it was {surveyed.kind}, and is {kind} now",
+        expected="files that do not change during a build",
         remedy="wait until no program writes there, and build again",
         kind="mask changed",
     )

@@ -272,8 +272,8 @@ def _damaged_error(file: File, found: str) -> ImageError:
     return ImageError(
         file.where,
         found=found,
-        expected="an undamaged image, which every decoder reads alike",
-        remedy="copy or export the file again; if no other copy is left, look at the image, and "
-        "save it anew or leave it out",
+        expected="an undamaged image, which all decoders read alike",
+        remedy="copy or export the file again; if this is the only copy, look at it, then save it "
+        "anew or leave it out",
         kind="damaged file",
     )

@@ -26,10 +26,10 @@ def two_classes_error(value: int, color: Color, pixels: int, where: object) -> M
     """Returns the error that two rows of the user give one pixel two classes."""
     return MaskError(
         where,
-        found=f"value {value} with the color {color_key(color)} on {pixels} pixels, and classes "
-        f"gives one class to {value} and another one to {color_key(color)}",
-        expected="rows that give each pixel one class",
-        remedy="leave one of the two rows out of classes",
+        found=f"{counted(pixels, 'pixel')} of value {value} and color {color_key(color)}, for "
+        "which classes has two different classes",
+        expected="one class for each pixel",
+        remedy=f"remove the row of {value} or that of {color_key(color)} from classes",
     )
 
 
@@ -38,9 +38,8 @@ def colors_in_place_of_values_error(colors: np.ndarray, rule: MaskRule, where: s
     colored = int((colors != colors[..., :1]).any(axis=-1).sum())
     return MaskError(
         where,
-        found=f"an RGB mask with {colored} pixels in which red, green and blue differ, although "
-        "the masks are read by value",
-        expected="a palette or grayscale mask of values, or RGB with all three equal",
+        found=f"colors on {counted(colored, 'pixel')}, although the masks are read by value",
+        expected="a palette or grayscale mask, or RGB with equal red, green and blue",
         remedy=rule.remedy,
         kind=UNKNOWN_COLOR,
     )
@@ -55,11 +54,11 @@ def unknown_colors_error(counts: Mapping[Color, int], rule: MaskRule, where: str
       where: the mask.
     """
     by_frequency = sorted(counts, key=lambda color: (-counts[color], color))
-    colors = [f"{color_key(color)} on {counts[color]} pixels" for color in by_frequency]
+    colors = [f"{color_key(color)} on {counted(counts[color], 'pixel')}" for color in by_frequency]
     return MaskError(
         where,
         found=f"colors without a class: {several(colors, _MAX_LISTED_UNKNOWN)}",
-        expected=f"one of the {len(rule.all_colors)} colors of the classes, exactly",
+        expected=f"exactly one of the {len(rule.all_colors)} colors of the classes",
         remedy=f"{rule.remedy}; or export the masks without smoothing",
         kind=UNKNOWN_COLOR,
     )
@@ -73,7 +72,7 @@ def unknown_values_error(counts: Mapping[int, int], rule: MaskRule, where: str) 
       rule: which values have a class.
       where: the mask.
     """
-    values = [f"value {value} on {pixels} pixels" for value, pixels in counts.items()]
+    values = [f"value {value} on {counted(pixels, 'pixel')}" for value, pixels in counts.items()]
     return MaskError(
         where,
         found=several(values, _MAX_LISTED_UNKNOWN),
@@ -87,7 +86,7 @@ def short_palette_error(value: int, color_count: int, where: str) -> MaskError:
     """Returns the error about a value beyond the end of a palette, if masks are read by color."""
     return MaskError(
         where,
-        found=f"value {value}, which is beyond the {counted(color_count, 'color')} of the palette",
+        found=f"value {value}, but the palette has only {counted(color_count, 'color')}",
         expected="a color for each value, because the masks are read by color",
         remedy="export the mask again with a color for each value",
     )

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from voc_seg_tfrecord.core.errors import ImageError, MaskError
+from voc_seg_tfrecord.core.errors import ImageError, MaskError, counted
 from voc_seg_tfrecord.core.file import IMAGE_KINDS, File, Kind, check_pixels
 from voc_seg_tfrecord.core.names import Color
 from voc_seg_tfrecord.formats import (
@@ -153,8 +153,8 @@ def _check_all_bands(values: np.ndarray, file: File) -> None:
     if bands_read < header.bands:
         raise MaskError(
             file.where,
-            found=f"a TIFF of {header.bands} bands",
-            expected="one value or one color on each pixel",
+            found=f"a TIFF with {header.bands} bands",
+            expected="one value or color per pixel",
             remedy="export the masks as PNG",
         )
 
@@ -229,7 +229,10 @@ def _as_whole_numbers(values: np.ndarray, file: File) -> np.ndarray:
     fits = np.abs(values) < 1 << 31
     wrong = values[~(is_whole & fits)]
     if wrong.size:
-        found = f"{wrong.size} pixels with values that are not whole, such as {wrong[0]:g}"
+        found = (
+            f"{counted(wrong.size, 'pixel')} with values that are not whole numbers, such as "
+            f"{wrong[0]:g}"
+        )
         raise _inexact_error(file, found, _EXPECTED_ARRAY)
     return values.astype(np.int32)
 

@@ -10,7 +10,7 @@ from voc_seg_tfrecord.core.shell import command
 OTHER_SIZE = "size of mask and image differ"
 """The kind of the error about a mask of another size than its image."""
 
-_FIND_MASK = "find the mask that belongs to the image; never resize one to fit"
+_FIND_MASK = "find the mask that belongs to the image; do not resize this one"
 
 ADVICE_ON_SIZE = (
     "find the mask that belongs to the image; or, if it shows all of the image at another size, "

@@ -112,7 +112,7 @@ def read_matlab(file: File, origin: MatlabOrigin) -> np.ndarray:
         raise MaskError(
             file.where,
             found=f"not readable: {error or 'it is truncated'}",
-            expected=f"a MATLAB file with {mask_in_file.describe()}, as {origin} has",
+            expected=f"a MATLAB file of {origin} with {mask_in_file.describe()}",
             remedy=f"unpack {origin}'s archive again",
         ) from None
 

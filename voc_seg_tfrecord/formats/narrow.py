@@ -172,8 +172,9 @@ def _check_alpha(file: File, alpha: np.ndarray, *, opaque: Any, keep: str) -> No
         return
     raise ImageError(
         file.where,
-        found=f"an alpha channel with {degrees} values, which looks like data, not transparency",
-        expected="alpha that is opaque or transparent in most pixels",
+        found=f"an alpha channel with {degrees} values, which looks like data and not like "
+        "transparency",
+        expected="an alpha channel in which most pixels are opaque or transparent",
         remedy=f"keep it as a band with {keep}; or leave it out with {command(bands=RGB)}",
         kind=WOULD_BE_LOST,
     )
@@ -233,7 +234,7 @@ def _narrow_tiff(file: File, header: tiff.TiffHeader) -> stills.Still:
         raise ImageError(
             file.where,
             found=f"{counted(header.bands, 'band')} of {header.dtype}",
-            expected=f"whole numbers of 8 or 16 bits without a sign for {command(bands=RGB)}",
+            expected=f"uint8 or uint16 for {command(bands=RGB)}",
             remedy=remedy,
             kind=WOULD_BE_LOST,
         )
@@ -393,7 +394,7 @@ def _lost_error(
     return ImageError(
         file.where,
         found=found,
-        expected="gray or RGB of 8 bits, or your word on what to keep",
+        expected="8-bit gray or RGB, or --bands",
         remedy=remedy,
         kind=WOULD_BE_LOST,
     )

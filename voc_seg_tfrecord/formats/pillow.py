@@ -173,7 +173,7 @@ def _open_tiff(file: File, header: tiff.TiffHeader, error: type[VocSegError]) ->
         found=f"a TIFF of {counted(header.bands, 'band')} of {header.dtype}, which Pillow does not "
         "read",
         expected="one band of 1 to 32 bits, or colors of 8 or 16 bits",
-        remedy="save it as a PNG; or, if it should be such a file, copy it again",
+        remedy="save it as a PNG; or, if the file may be damaged, copy it again",
         kind=UNKNOWN_FORM,
     )
 

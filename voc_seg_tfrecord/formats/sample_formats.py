@@ -102,8 +102,8 @@ def _ambiguous_values_error(
 ) -> VocSegError:
     return error(
         file.where,
-        found=f"{file.kind.value} with the {name} {value}, from which programs may "
-        "read other values than were drawn",
+        found=f"{file.kind.value} with the {name} {value}, from which programs may read values "
+        "that nobody drew",
         expected=f"{name} {expected}",
         remedy="export the masks as PNG, and compare the values with those drawn",
     )

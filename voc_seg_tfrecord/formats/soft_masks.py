@@ -226,7 +226,7 @@ def _grays_of_colors(colors: np.ndarray, file: File) -> np.ndarray:
     if is_colored.any():
         raise MaskError(
             file.where,
-            found=f"colors on {int(is_colored.sum())} pixels",
+            found=f"colors on {counted(int(is_colored.sum()), 'pixel')}",
             expected="only black, white and the grays between them, because of --threshold",
             remedy="if colors are classes, save the masks as PNG without smoothing, and name the "
             "class of each color with --classes in place of --threshold",
@@ -265,10 +265,10 @@ def _check_values(counts_by_value: np.ndarray, file: File) -> None:
     if are_few and not has_soft_value and not is_binary:
         raise MaskError(
             file.where,
-            found=f"the values {', '.join(map(str, values.tolist()))} alone",
+            found=f"only the values {', '.join(map(str, values.tolist()))}",
             expected=f"{BLACK}, {WHITE} and grays between them",
-            remedy="leave --threshold out and say which class each value is with --classes; or "
-            f"save this mask with {WHITE} where it is white",
+            remedy="leave --threshold out and give the class of each value with --classes; or "
+            f"save this mask with {WHITE} as its white",
         )
 
 
@@ -289,10 +289,10 @@ def _check_plain_grays(
         raise MaskError(
             file.where,
             found=f"regions of the plain grays {side[0]} and {side[-1]}, which --threshold "
-            f"{threshold} would make one class",
+            f"{threshold} would merge into one class",
             expected="black and white regions with soft edges",
-            remedy="leave --threshold out and say which class each value is with --classes, which "
-            "needs masks that are saved as PNG without smoothing",
+            remedy="leave --threshold out, save the masks as PNG without smoothing, and give the "
+            "class of each value with --classes",
         )
 
 

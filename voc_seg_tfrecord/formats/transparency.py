@@ -10,7 +10,7 @@ import struct
 
 import numpy as np
 
-from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.errors import MaskError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats.png import Chunk, ColorType, PngHeader
 
@@ -92,7 +92,7 @@ def _refuse(pixels: int, file: File) -> None:
     if pixels:
         raise MaskError(
             file.where,
-            found=f"{pixels} pixels that are not opaque",
-            expected="a mask without transparency: such a pixel may be void or background",
-            remedy="export the mask without transparency, with a class or void on each pixel",
+            found=f"{counted(pixels, 'pixel')} with transparency",
+            expected="a mask without transparency, because such a pixel may be void or background",
+            remedy="export the mask without transparency",
         )

@@ -49,7 +49,7 @@ def _read_labels(
         raise ConfigError(
             builder.info.full_name,
             found=f"features {', '.join(sorted(builder.info.features))}",
-            expected=f"{LABELS} among them, by which images are drawn",
+            expected=f"{LABELS} among them, which balance needs",
             remedy="leave balance out, or build the dataset with masks",
         )
     class_count = len(builder.info.features[MASK].names)

@@ -7,7 +7,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.arrays import Size, find_fill_values, parse_size
-from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError, counted
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING_PATTERN
 from voc_seg_tfrecord.core.names import (
     FILENAME,
@@ -131,7 +131,8 @@ def training_batches(
     if epochs is not None and epochs * selection.count < per_batch:
         raise ConfigError(
             "batch_size",
-            found=f"{per_batch}, of {epochs * selection.count} examples in all",
+            found=f"{per_batch}, but all epochs have "
+            f"{counted(epochs * selection.count, 'example')}",
             expected="at least one full batch",
             remedy="use smaller batches or more epochs",
         )
@@ -358,11 +359,11 @@ def padded_batch(
             "padded_batch",
             found=f"{' and '.join(encoded)} not decoded",
             expected=expected,
-            remedy="map `pipeline.decode` before",
+            remedy="map `pipeline.decode` first",
         )
     if OBJECTS in spec:
         raise ConfigError(
-            "padded_batch", found=OBJECTS, expected=expected, remedy="drop `objects` before"
+            "padded_batch", found=OBJECTS, expected=expected, remedy="drop `objects` first"
         )
     image_fills = find_fill_values(spec)
     padding = {**image_fills, LABELS: ABSENT_LABEL}

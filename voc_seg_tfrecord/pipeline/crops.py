@@ -156,7 +156,7 @@ def _check_features(example: Mapping[str, Any], option: str, needed: Sequence[st
                 option,
                 found=f"an example without {name}",
                 expected=f"{' and '.join(needed)} among its features",
-                remedy="read these features too, and crop before anything else changes the image",
+                remedy="read these features too, and crop first",
             )
 
 

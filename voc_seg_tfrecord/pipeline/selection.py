@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError, counted
 from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.named_lists import named_lists
 from voc_seg_tfrecord.core.names import FILENAME, TILE_IMAGE_ID
@@ -117,7 +117,8 @@ def _select_ids(builder: tfds.core.DatasetBuilder, wanted: IdList, *, partial: b
     if repeated_ids:
         raise ConfigError(
             where,
-            found=f"{len(repeated_ids)} of its {len(present_ids)} ids are in more than one split",
+            found=f"{len(repeated_ids)} of its {counted(len(present_ids), 'id')} in more than one "
+            "split",
             expected="each id in one split",
             remedy="take the ids of one split with splits.load(builder, split, ids)",
         )

@@ -93,7 +93,7 @@ def labeled_unlabeled_batches(
     if not pairs_per_epoch:
         raise ConfigError(
             "batch_size, ratio",
-            found=f"{unlabeled_batch_size} unlabeled examples per batch, of "
+            found=f"{unlabeled_batch_size} unlabeled examples per batch, but only "
             f"{unlabeled_part.count} in all",
             expected="at least one full batch",
             remedy="use smaller batches or a smaller ratio",

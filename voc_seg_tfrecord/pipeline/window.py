@@ -55,7 +55,7 @@ def image_names(example: Mapping[str, Any]) -> list[str]:
                 name,
                 found=f"a tensor of rank {rank}",
                 expected="one example: rank 3, or 0 if it is not decoded",
-                remedy="map the function before batching; give a mask [H, W] its third axis with "
+                remedy="map the function before batching; if a mask is [H, W], add an axis with "
                 "mask[..., tf.newaxis]",
             )
     return names
@@ -78,7 +78,7 @@ def image_size(example: Mapping[str, Any]) -> tf.Tensor:
             "example",
             found=f"images that are not decoded, and features {sorted(example)}",
             expected=f"{HEIGHT} and {WIDTH} among the features",
-            remedy="keep both features, or decode before",
+            remedy="keep both features, or decode first",
         )
     return tf.cast(tf.stack([example[HEIGHT], example[WIDTH]]), tf.int32)
 

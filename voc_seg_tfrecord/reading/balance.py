@@ -46,7 +46,7 @@ def check_balance(by: BalanceBy | None, threshold: float | None) -> None:
             raise ConfigError(
                 "balance_threshold",
                 found=f"{threshold} without balance",
-                expected="balance='classes' beside it",
+                expected="balance='classes' too",
                 remedy="give both, or none",
             )
         return

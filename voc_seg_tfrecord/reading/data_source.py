@@ -444,7 +444,7 @@ def _read_scalar(name: str, field: Field, record: Record) -> Any:
         raise RecordError(
             f"{record.id}, {name}",
             found=f"{len(values)} values",
-            expected="one, as the dataset's features say",
+            expected="one, by the dataset's features",
             remedy="build the dataset again",
         )
     return values[0] if field.np_dtype.kind == "O" else field.np_dtype.type(values[0])

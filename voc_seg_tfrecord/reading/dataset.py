@@ -12,7 +12,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.core import dataset_files, storage
 from voc_seg_tfrecord.core.chosen_ids import read_ids_option
 from voc_seg_tfrecord.core.dataset_files import INFO
-from voc_seg_tfrecord.core.errors import ConfigError, ListError, did_you_mean
+from voc_seg_tfrecord.core.errors import ConfigError, ListError, counted, did_you_mean
 from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.reading import identity
@@ -165,14 +165,14 @@ def _check_list_alone(
         raise ConfigError(
             f"{builder.info.full_name}@{name}",
             found=f"no such split{did_you_mean(name, known)}",
-            expected=f"one of {', '.join(builder.info.splits)}, or a list of papers",
+            expected=f"one of {', '.join(builder.info.splits)}, or a published list",
         )
     if ids or len(wanted) > 1:
         raise ConfigError(
             f"{builder.info.full_name}@{'+'.join(wanted)}",
-            found=f"the list {name} beside {'--ids' if ids else 'other names'}",
+            found=f"the list {name} together with {'--ids' if ids else 'other names'}",
             expected="splits, or one list of ids",
-            remedy="write the ids that you want into one file, and give it with --ids",
+            remedy="write all ids into one file, and give it with --ids",
         )
 
 
@@ -198,7 +198,7 @@ def parts_with(builder: tfds.core.DatasetBuilder, ids: PathLike) -> dict[ListedS
     if unknown:
         raise ListError(
             ids,
-            found=f"{len(unknown)} of {len(wanted)} ids that the dataset does not have: "
+            found=f"{counted(len(unknown), 'id')} of {len(wanted)} that the dataset does not have: "
             + ", ".join(unknown[:3]),
             expected=f"ids of images of {builder.info.full_name}",
             remedy="correct them, or take them out of the file",

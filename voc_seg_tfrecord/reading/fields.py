@@ -37,8 +37,8 @@ def foreign_error(where: object, error: ForeignError) -> RecordError:
     return RecordError(
         where,
         found=str(error),
-        expected="what voc_seg_tfrecord writes, or a plain feature of TFDS",
-        remedy="do not load this folder with TFDS either, which imports the modules that "
+        expected="features that voc_seg_tfrecord writes, or plain features of TFDS",
+        remedy="do not load this folder with TFDS, because it imports the modules that "
         f"{FEATURES} names; ask its maker for a dataset that this package built",
         kind="damaged dataset",
     )

@@ -42,8 +42,8 @@ def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = SE
         raise ConfigError(
             builder.info.full_name,
             found=f"no feature {', '.join(lacking)}",
-            expected="a dataset with images and masks that voc_seg_tfrecord built; the images of "
-            "a test have no masks",
+            expected="a dataset with images and masks that voc_seg_tfrecord built; test images "
+            "have no masks",
         )
 
 
@@ -77,7 +77,7 @@ def check_rgb(builder: tfds.core.DatasetBuilder, what: str, remedy: str) -> None
         raise ConfigError(
             builder.info.full_name,
             found=f"images of {bands}",
-            expected=f"RGB of 8 bits, which is all that {what} can hold",
+            expected=f"8-bit RGB, because {what} cannot hold other bands",
             remedy=remedy,
         )
 

@@ -22,7 +22,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core.dataset_files import read_sums
-from voc_seg_tfrecord.core.errors import ConfigError, RecordError, did_you_mean
+from voc_seg_tfrecord.core.errors import ConfigError, RecordError, counted, did_you_mean
 from voc_seg_tfrecord.core.storage import PathLike, as_storage_error, is_bucket
 from voc_seg_tfrecord.formats import frames
 from voc_seg_tfrecord.reading.identity import OPEN_AGAIN
@@ -85,7 +85,7 @@ class RecordIndex:
                 f"{builder.info.full_name}@{split}",
                 found=f"no such split{did_you_mean(str(split), splits)}",
                 expected=f"one of {', '.join(splits)}, or a slice such as train[:10%]",
-                remedy="give the name of a list, or image ids, as ids=",
+                remedy="for a list or image ids, use ids=",
             ) from None
 
         def index_file(instruction: Any) -> _FileIndex:
@@ -165,7 +165,7 @@ class _FileIndex:
             all_frames = frames.find(path)
             self._state = _file_state(path)
         if len(all_frames) != total:
-            raise unreadable(path, f"{len(all_frames)} records", total)
+            raise unreadable(path, counted(len(all_frames), "record"), total)
         self.seal = google_crc32c.value(all_frames.checksums.tobytes()).to_bytes(_SEAL_BYTES)
         of_split = slice(skip, skip + self.count)
         self._frames = frames.Frames(

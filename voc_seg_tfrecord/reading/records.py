@@ -27,7 +27,7 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord.core import processes
 from voc_seg_tfrecord.core.dataset_files import INFO
-from voc_seg_tfrecord.core.errors import ConfigError, ImageError, MaskError, RecordError
+from voc_seg_tfrecord.core.errors import ConfigError, ImageError, MaskError, RecordError, counted
 from voc_seg_tfrecord.core.file import File, Kind
 from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.names import (
@@ -385,8 +385,8 @@ def read_shards(
     if complete and counter.count != expected:
         raise RecordError(
             f"{builder.info.full_name}@{split}",
-            found=f"{counter.count} records",
-            expected=f"{expected} records, as the dataset's info says",
+            found=f"{counted(counter.count, 'record')}",
+            expected=f"{expected} records, the number in the dataset's info",
             remedy="copy the dataset again, or build it again",
         )
 
@@ -438,7 +438,7 @@ def _check_numbers(builder: tfds.core.DatasetBuilder, split: str, numbers: Colle
             f"{builder.info.full_name}@{split}",
             found=f"the number {last} of a record",
             expected=f"0 to {total - 1}, as the split has {total} records",
-            remedy="name records of this version of the dataset",
+            remedy="use record numbers of this version of the dataset",
         )
 
 
@@ -472,7 +472,7 @@ def _check_size(builder: tfds.core.DatasetBuilder, split: str) -> None:
         raise RecordError(
             f"{builder.info.full_name}@{split}",
             found=problem,
-            expected="the shards of one build, complete and in their places",
+            expected="the complete shards of one build",
             remedy="run `voc-seg-tfrecord verify` to find the shard, then copy or build the "
             "dataset again",
             kind="damaged dataset",
@@ -497,12 +497,12 @@ def _read_listed(
                 raise ConfigError(
                     where,
                     found=f"the image {image_id} in {first_split} and in {split}",
-                    expected="each id of the list in one split",
+                    expected="each id in one split only",
                     remedy="name one split too, as in DATASET@SPLIT --ids FILE",
                 )
             yield serialized
     if complete:
-        remedy = "read the dataset and split that the list was made for"
+        remedy = "read the dataset and split that the list belongs to"
         check_present(listed.ids, split_of_image, where, partial=False, remedy=remedy)
 
 
@@ -564,6 +564,6 @@ def unreadable(path: epath.Path, found: str, length: int) -> RecordError:
     return RecordError(
         path,
         found=found,
-        expected=f"a complete shard of {length} records",
+        expected=f"a complete shard of {counted(length, 'record')}",
         remedy="copy the shard again, or build the dataset again",
     )

@@ -101,7 +101,7 @@ def _missing_error(incomplete: Mapping[str, "_Canvas"]) -> ConfigError:
         "stitch",
         found=f"{counted(len(incomplete), 'image')} without all tiles: {'; '.join(named)}",
         expected="all tiles of each image",
-        remedy="give the predictions of all batches of a split, or of all that tiles_of names",
+        remedy="give the predictions of all batches of a split, or of all ids from tiles_of",
     )
 
 
@@ -184,7 +184,8 @@ class _Canvas:
         if tile is None:
             raise ConfigError(
                 "stitch",
-                found=f"a tile of {self._image_id} at {corner}, row and column, where none begins",
+                found=f"a tile of {self._image_id} at row and column {corner}, where no tile "
+                "begins",
                 expected="tiles of this dataset, as evaluation_batches gives them",
             )
         self._added.add(corner)
@@ -297,7 +298,8 @@ def _add_to_mean(
 def _repeated_error(image_id: str, example: Mapping[str, Any]) -> ConfigError:
     return ConfigError(
         "stitch",
-        found=f"a repeated tile: of {image_id}, at row {example[TILE_Y]}, column {example[TILE_X]}",
+        found=f"a tile of {image_id} for the second time, at row {example[TILE_Y]}, column "
+        f"{example[TILE_X]}",
         expected="each tile of the dataset once",
         remedy="give the predictions of one pass over evaluation_batches",
     )
@@ -313,7 +315,7 @@ def _split_batches(
             raise ConfigError(
                 "stitch",
                 found=f"an example without {', '.join(lacking)}",
-                expected="the features of the tile beside what was predicted for it",
+                expected="the features of the tile with each prediction",
                 remedy="take the batches of pipeline.evaluation_batches",
             )
         columns = {name: np.asarray(features[name]) for name in TILE}

@@ -141,7 +141,7 @@ def _same_id_error(first: str, second: str) -> ConfigError:
     return ConfigError(
         "from_arrays",
         found=found,
-        expected="names that differ without their endings, because they are the ids",
+        expected="names that differ even without their endings, because they are the ids",
         remedy="rename one of the two",
     )
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from voc_seg_tfrecord.core import releases
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import ListError, MaskError, SourceError
+from voc_seg_tfrecord.core.errors import ListError, MaskError, SourceError, counted
 from voc_seg_tfrecord.core.example import RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import Layout, find_release
@@ -149,8 +149,8 @@ def check_lists(name: str, train: Collection[str], val: Collection[str], where: 
         raise ListError(
             where,
             found=f"train.txt with {len(train)} ids and val.txt with {len(val)}, "
-            f"which share {len(shared_ids)}",
-            expected=f"lists of {counts} ids that share none",
+            f"which share {counted(len(shared_ids), 'id')}",
+            expected=f"lists of {counts} ids that share no ids",
             remedy="take both lists from one place, or build this folder as a part of Pascal "
             "Context under another name: "
             f'--config \'{{"name": "part", "release": "{name}", "strict": false}}\'',

@@ -13,7 +13,7 @@ import functools
 from etils import epath
 
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import ListError, SourceError
+from voc_seg_tfrecord.core.errors import ListError, SourceError, counted
 from voc_seg_tfrecord.core.example import RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import parse_ids
@@ -143,10 +143,10 @@ def check_lists(train: Collection[str], val: Collection[str], where: object) -> 
     if shared or combined != trainaug:
         raise ListError(
             where,
-            found=f"train.txt and val.txt, which share {len(shared)} ids and from which, with "
-            f"VOC2012 train and without VOC2012 val, come {len(combined)} ids, "
-            f"{len(combined & trainaug)} of them in trainaug",
-            expected=f"lists that share no id and make the {len(trainaug)} ids of trainaug",
+            found=f"train.txt and val.txt that share {counted(len(shared), 'id')}. With VOC2012 "
+            f"train, and without VOC2012 val, they make {counted(len(combined), 'id')}, "
+            f"{len(combined & trainaug):,} of them in trainaug",
+            expected=f"lists that share no ids and make the {len(trainaug):,} ids of trainaug",
             remedy="unpack SBD's archive again, or build this folder as a part of SBD under "
             'another name: --config \'{"name": "part", "release": "sbd", "strict": false}\'',
         )

@@ -366,8 +366,8 @@ COCO = Tool(
     shapes_row=ShapesRow(
         tool="COCO",
         files="one JSON, or one per split; Roboflow's `_annotations.coco.json`",
-        pixels="pycocotools, as `annToMask`",
+        pixels="pycocotools, like its `annToMask`",
         above="the one with fewer pixels",
-        classes="by category id",
+        classes="in the order of the category ids",
     ),
 )

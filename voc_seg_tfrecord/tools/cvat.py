@@ -355,8 +355,8 @@ CVAT = Tool(
     shapes_row=ShapesRow(
         tool="CVAT for images 1.1",
         files="`annotations.xml`, one or several",
-        pixels="pycocotools, as the export `Segmentation mask 1.1`",
-        above="the higher z-order, or else the later one",
+        pixels="pycocotools, like CVAT's export `Segmentation mask 1.1`",
+        above="the one with the higher z-order, then the later one",
         classes="in the order of the labels",
     ),
 )

@@ -85,9 +85,9 @@ DATUMARO = Tool(
     ),
     folder_row=FolderRow(
         written_by="datumaro",
-        images="the same",
-        masks="RGB, or gray line numbers",
-        classes="`labelmap.txt` (an empty color is VOC's), `dataset_meta.json`",
-        splits="the same",
+        images="`JPEGImages` and its sub-folders",
+        masks="`SegmentationClass`, RGB, or grayscale with the class's line number",
+        classes="`labelmap.txt` (a missing color is VOC's) or `dataset_meta.json`",
+        splits="`ImageSets/Segmentation/*.txt`",
     ),
 )

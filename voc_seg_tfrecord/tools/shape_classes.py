@@ -193,7 +193,7 @@ def _choose_list(
                     found=f"two lists of classes that differ: {show_name(label)} has the number "
                     f"{value} by {first.source}, and {other_values[label]} by {other.source}",
                     expected="one order of the classes",
-                    remedy="remove the list that is wrong, or give both the same order",
+                    remedy="remove the wrong list, or give both the same order",
                     kind=UNUSABLE,
                 )
     return first
@@ -328,7 +328,7 @@ def _check_names_differ(defined: _Definitions) -> None:
                 first.where,
                 found=f"{describe_same_name(first.name, definition.name)}; the other class is "
                 f"{definition.where}",
-                expected="a name of its own for each class",
+                expected="a different name for each class",
                 remedy="rename one of the two in the tool, or make them one class there, and "
                 "export again",
                 kind=UNUSABLE,

@@ -273,8 +273,8 @@ SUPERVISELY = Tool(
     shapes_row=ShapesRow(
         tool="Supervisely",
         files="a project with `meta.json`, `DATASET/img/NAME.jpg` and `DATASET/ann/NAME.jpg.json`",
-        pixels="bitmaps as stored; polygons, also with holes, by Pillow",
+        pixels="bitmaps as stored; polygons and their holes by Pillow",
         above="the later one in the file",
-        classes="as in `meta.json`",
+        classes="in the order of `meta.json`",
     ),
 )

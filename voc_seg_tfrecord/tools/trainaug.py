@@ -11,8 +11,8 @@ TRAINAUG = Tool(
     folder_row=FolderRow(
         written_by="trainaug, DeepLab",
         images="`JPEGImages`",
-        masks="`SegmentationClassAug`, `SegmentationClassRaw`; beside `SegmentationClass` with "
-        "`--masks`",
+        masks="`SegmentationClassAug` or `SegmentationClassRaw`; if `SegmentationClass` is there "
+        "too, give `--masks`",
         classes="`--class_names voc`",
         splits="lists",
     ),

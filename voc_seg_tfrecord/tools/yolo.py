@@ -239,7 +239,7 @@ YOLO = Tool(
     shapes_row=ShapesRow(
         tool="YOLO segmentation",
         files="`images`, `labels` and `data.yaml`, as from Ultralytics or Roboflow",
-        pixels="Pillow at fractions of the sides, cut to whole pixels",
+        pixels="Pillow, with coordinates truncated to whole pixels",
         above="the smaller one",
         classes="`names` of `data.yaml`, or `classes.txt`. Its `train`, `val` and `test` are the "
         "splits, unless folders are",

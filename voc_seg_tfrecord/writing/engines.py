@@ -100,8 +100,8 @@ class BeamEngine:
             if not epath.Path(result_path).exists():
                 raise VocSegError(
                     path,
-                    found="the result of this task is missing, although Beam's run has ended",
-                    expected="the result of each task, in the folder that is being built",
+                    found="no result of this task, although the Beam run has ended",
+                    expected="the result of each task in the folder of the build",
                     remedy="make sure that all workers reach the data_dir under the same path",
                 )
             report = _read_json(result_path)

@@ -280,8 +280,8 @@ def test_only_folders_of_the_same_split_keep_their_own_names(tmp_path, folders, 
 
 def test_the_option_for_two_folders_of_one_name_takes_a_folder(tmp_path):
     put_folders(tmp_path, {"train": "ab", "val": "cd", "valid": "ef"})
-    told = refused(tmp_path, "'val' and 'valid', which would both be the split 'validation'")
-    option = told.partition("say which: ")[2].replace("...", "train=train/")
+    told = refused(tmp_path, "'val' and 'valid', which are both the split 'validation'")
+    option = told.partition("choose one: ")[2].replace("...", "train=train/")
     splits = images_of(plan_of(tmp_path, **said_by(option)))
     assert splits == {"train": ["a", "b"], "validation": ["e", "f"]}
 
@@ -302,7 +302,7 @@ def test_parts_in_folders_of_tests_make_splits_with_names_that_tfds_takes(tmp_pa
 
 def test_two_folders_whose_names_tfds_would_take_as_one_split_are_asked_about(tmp_path):
     put_folders(tmp_path, {"train": "ab", "Test 1": "cd", "Test-1": "ef"})
-    refused(tmp_path, "'Test 1' and 'Test-1', which would both be the split 'Test_1'")
+    refused(tmp_path, "'Test 1' and 'Test-1', which are both the split 'Test_1'")
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_names_that_say_one_split_or_have_such_words_within_are_all_train(tmp_pa
 def test_folders_of_several_splits_with_other_words_are_asked_about(tmp_path, names):
     put_folders(tmp_path, dict(zip(names.split(), ("abc", "def"), strict=True)))
     told = refused(tmp_path, "in folders that are called as splits", VocSegError)
-    option = told.partition("take the folders with ")[2].partition(", or all")[0]
+    option = told.partition("use the folders as splits, add ")[2].partition("; to put")[0]
     splits = images_of(plan_of(tmp_path, **said_by(option)))
     assert sorted(map("".join, splits.values())) == ["abc", "def"]
 
@@ -359,7 +359,7 @@ def test_a_folder_where_folders_of_splits_lie_is_not_silently_train(tmp_path, na
             exports.put_pairs(tmp_path, one, images, f"{scene}/{folder}/masks/{{}}.png")
     refused(
         tmp_path,
-        f"images in the folder {name}, beside folders that are named after splits",
+        f"images in the folder {name}, next to folders that are named after splits",
         VocSegError,
     )
 

@@ -38,7 +38,7 @@ def remove(root, *folders):
 )
 def test_a_release_names_all_that_is_missing(root, tmp_path, folders, missing):
     remove(root, *folders)
-    with pytest.raises(LayoutError, match=f"{len(missing)} parts of a VOC tree") as caught:
+    with pytest.raises(LayoutError, match=f"{len(missing)} missing parts of a VOC tree") as caught:
         build(tmp_path / "data", VocSegConfig(**CONFIG), root.parent)
     text = str(caught.value)
     assert all(words in text for words in missing)

@@ -216,7 +216,7 @@ def _note_names_in_order(decision: Decision[ClassFileCandidate]) -> list[str]:
     """Says which of several files has the names that the user gave, in their order."""
     for reason in decision.lost.values():
         if reason.rule == NAMES_IN_ORDER.name:
-            return [f"Of the class files, {reason.winner.source} has the names you gave."]
+            return [f"{reason.winner.source} is the class file with the names you gave."]
     return []
 
 

@@ -170,8 +170,8 @@ def note_spelling(config: VocSegConfig) -> list[str]:
         first, *others = names
         rows = [(name, first) for name in others]
         notes.append(
-            f"{' and '.join(names)} are classes that differ in their spelling alone. If they are "
-            f"one, say {command(classes=format_pairs(rows))}."
+            f"{' and '.join(names)} are classes that differ only in spelling. If they are one "
+            f"class, give {command(classes=format_pairs(rows))}."
         )
     return notes
 
@@ -204,8 +204,8 @@ def _may_be_void_error(file: ClassFile, entry: ClassEntry) -> ConfigError:
     return ConfigError(
         file.source,
         found=f"{found} for the class {name!r}",
-        expected="a class with a value and a color of its own, or void",
-        remedy=f"say {as_class} if it is a class, or {as_void} if its pixels are void",
+        expected="a class with its own value and color, or void",
+        remedy=f"give {as_class} if it is a class, or {as_void} if its pixels are void",
     )
 
 

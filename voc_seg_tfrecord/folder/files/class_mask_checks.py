@@ -47,8 +47,8 @@ def _check_files_differ(root: epath.Path, classes: Collection[FilesOfClass]) -> 
                 raise LayoutError(
                     root / name,
                     found=f"one file for the classes {other} and {class_name}",
-                    expected="files of its own for each class",
-                    remedy="give folders or patterns of names that have no file in common",
+                    expected="different files for each class",
+                    remedy="give folders or patterns that do not share files",
                 )
 
 
@@ -67,7 +67,7 @@ def _check_some_belong_to_images(tree: VocTree, files: FilesOfClass) -> None:
     raise ConfigError(
         "option mask_name" if files.masks.pattern else "option masks",
         found=f"{found}, in {files.folder}",
-        expected=f"masks that are named as their images, such as {image_id}",
+        expected=f"masks with the names of their images, such as {image_id}",
         remedy="correct the folder or the pattern, or name the images with --images and "
         "--image_name",
     )
@@ -89,7 +89,8 @@ def _check_spelling(tree: VocTree, files: FilesOfClass) -> None:
             continue  # an image has one mask of the class, so the file is no second one
         raise LayoutError(
             tree.root / names[0],
-            found=f"a mask of {files.class_name} for no image, but {similar_id} is spelled alike",
+            found=f"a mask of {files.class_name} without an image, but the id {similar_id} is "
+            "similar",
             expected="the same spelling in the names of images and masks",
             remedy="rename one of the two files",
         )
@@ -114,8 +115,8 @@ def _check_images_are_no_masks(files: ImagesAndClasses) -> None:
                 path,
                 found=f"a file that may be an image or another mask of {image_with_mask}",
                 expected="images, and masks of the named classes only",
-                remedy="if it is a mask, name its class too; if it is not, say with --images and "
-                "--image_name which files are images",
+                remedy="if it is a mask, name its class too; if not, choose the images with "
+                "--images and --image_name",
             )
 
 
@@ -147,8 +148,7 @@ def check_one_file_of_image(tree: VocTree, files: FilesOfClass) -> None:
                 found=f"{len(names)} masks of {files.class_name} for {image_id}: "
                 f"{' and '.join(names)}",
                 expected="one mask of a class for each image",
-                remedy="keep one of the files in the folder, and rename the others or take them "
-                "out",
+                remedy="keep one of the files, and rename or remove the others",
                 kind="several files for one id",
             )
 
@@ -157,7 +157,7 @@ def photo_error(where: object, masks: ClassMasks) -> LayoutError:
     """Returns the error about a JPEG that has the name of a mask."""
     return LayoutError(
         where,
-        found=f"a JPEG or a similar file in place of a mask of {masks.name}",
+        found=f"a JPEG or similar file instead of a mask of {masks.name}",
         expected=f"masks: files that end with {', '.join(MASK_ENDINGS)}",
         remedy="export the masks again as PNG, because JPEG changes the values of pixels",
     )

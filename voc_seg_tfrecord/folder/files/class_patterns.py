@@ -151,7 +151,7 @@ def _several_image_folders_error(folders: Sequence[str]) -> ConfigError:
     return ConfigError(
         "option images",
         found=f"{counted(len(folders), 'folder')} of images: {', '.join(folders)}",
-        expected="one folder of images, as the masks of classes are found by their names",
+        expected="one folder of images, whose names give the masks of each class",
         remedy="name the folder with --images",
     )
 
@@ -168,7 +168,7 @@ def _choose_mask_folder(given: GivenLayout, masks: ClassMasks, image_folder: str
     raise ConfigError(
         "option masks",
         found=f"{counted(len(folders), 'folder')} of masks: {', '.join(folders)}",
-        expected="one folder of masks, below which the patterns of --mask_name are compared",
+        expected="one folder of masks, to which the patterns of --mask_name apply",
         remedy="name the folder with --masks",
     )
 
@@ -276,11 +276,10 @@ class _ClassPattern:
     def _two_images_error(self, path: str, image_ids: Sequence[str]) -> LayoutError:
         return LayoutError(
             self.listing.root / path,
-            found=f"a mask of {self.masks.name} that fits the images {' and '.join(image_ids)} by "
-            f"{self.masks.pattern}",
-            expected="names of masks that each fit one image",
-            remedy="give a pattern with more of the name in it, with --mask_name, or rename the "
-            "files",
+            found=f"a mask of {self.masks.name} whose name fits several images by "
+            f"{self.masks.pattern}: {' and '.join(image_ids)}",
+            expected="mask names that fit one image each",
+            remedy="give --mask_name a longer pattern, or rename the files",
         )
 
     def _find_id_of_no_image(self, name: str, images: Names) -> str:

@@ -148,7 +148,7 @@ def _no_polygons_error(file: str, problems: Sequence[VocSegError]) -> VocSegErro
     return ConfigError(
         "option masks",
         found=f"the file {file}, which has no polygons",
-        expected=f"a folder of masks, or polygons of {tools}",
+        expected=f"a folder of masks, or a file with polygons of {tools}",
         remedy="check the name",
     )
 

@@ -212,7 +212,7 @@ def _word_question(readings: Sequence[Sequence[Pairing]]) -> _Wording:
     two_masks = _find_two_masks(readings)
     if two_masks is not None:
         return _Wording(
-            task=f"read the masks if images have several, such as {two_masks}",
+            task=f"read images that have several masks, such as {two_masks}",
             expected="one mask for each image, or a mask of one class or object in each file",
         )
     if any(_pairs_few_masks(pairings) for pairings in readings):

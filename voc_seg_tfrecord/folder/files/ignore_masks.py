@@ -81,7 +81,7 @@ def _list_folders(listing: Listing, folders: Sequence[str]) -> list[_IgnoreFolde
     if not ignore_folders:
         raise ConfigError(
             "option ignore_masks",
-            found=f"no file of a mask in {', '.join(folders)}",
+            found=f"no mask files in {', '.join(folders)}",
             expected=f"ignore masks: files that end with {', '.join(MASK_ENDINGS)}",
             remedy="name the folder of the ignore masks",
         )
@@ -112,10 +112,10 @@ def _choose_folder(
         return best[0]
     raise LayoutError(
         listing.root / (image_folder or "."),
-        found=f"images whose ignore masks may lie in {best[0].path} and in {best[1].path}",
+        found=f"images whose ignore masks may be those in {best[0].path} or in {best[1].path}",
         expected="one folder of ignore masks for each folder of images",
-        remedy="name the folder with --ignore_masks, or put the ignore masks into folders that are "
-        "called as those of the images",
+        remedy="name the folder with --ignore_masks, or give the folders of ignore masks the "
+        "names of the image folders",
         kind=IGNORE_MASKS,
     )
 

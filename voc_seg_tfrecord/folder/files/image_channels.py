@@ -97,7 +97,7 @@ def several_channels_error(listing: Listing, images: ChannelImages) -> LayoutErr
         listing.root / images.folder,
         found=f"{_channel_files().found} with {len(images.first_files)} channels, a file for each, "
         f"such as {first} and {second}",
-        expected="one file for each image, which is read as RGB of 8 bits, or the bands to read",
+        expected="one file for each image, or the bands to read",
         remedy=f"to read all channels, give {all_channels}; to read one, give {one_channel}",
     )
 

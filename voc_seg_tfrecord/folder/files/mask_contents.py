@@ -83,7 +83,7 @@ def _check_same_names(
         raise LayoutError(
             second,
             found=f"other names than in {first}: {names_per_mask.found}",
-            expected="masks in which a value is the same class everywhere",
+            expected="masks in which each value means the same class",
             remedy=names_per_mask.advice,
         )
 

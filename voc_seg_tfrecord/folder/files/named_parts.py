@@ -169,8 +169,8 @@ def _list_named_parts(given: GivenLayout) -> list[_NamedPart]:
     if repeated:
         raise ConfigError(
             "option images",
-            found=f"the folder {repeated[0]!r} in two parts",
-            expected="folders of their own for each part",
+            found=f"the folder {repeated[0]!r} twice",
+            expected="different folders for each part",
             remedy="name each folder once",
         )
     _check_part_names("images", given.image_folders)
@@ -207,7 +207,7 @@ def _check_part_names(option: str, folders: Sequence[NamedFolder]) -> None:
 def _no_masks_of_part_error(part: str, image_folder: str) -> ConfigError:
     return ConfigError(
         "option images",
-        found=f"the part {part!r} without masks for its images in {image_folder!r}",
+        found=f"no masks for the part {part!r}, whose images are in {image_folder!r}",
         expected=_EXPECTED_PARTS,
         remedy="check the names and the folders",
     )

@@ -84,10 +84,11 @@ def _explain_arrays(content: FolderContent) -> Explanation | None:
     if not content.masks or not arrays:
         return None
     return Explanation(
-        found=f"NumPy arrays as images, and {len(content.masks)} masks: {len(arrays)} arrays, such "
-        f"as {arrays[0]}",
-        expected="which of their bands are wanted, or an image file for each mask",
-        remedy=f"say {command(bands='all', dtype=_stored_dtype(content, arrays[0]))}",
+        found=f"{counted(len(content.masks), 'mask')}, and NumPy arrays as images: "
+        f"{counted(len(arrays), 'array')}, such as {arrays[0]}",
+        expected="the bands to read, or an image file for each mask",
+        remedy="to read all bands, add "
+        f"{command(bands='all', dtype=_stored_dtype(content, arrays[0]))}",
     )
 
 
@@ -110,10 +111,11 @@ def _explain_other_names(content: FolderContent) -> Explanation | None:
     if not content.masks or not images:
         return None
     return Explanation(
-        found=f"{len(images)} images, such as {images[0]}, and {len(content.masks)} masks, such as "
-        f"{content.masks[0]}, but no mask fits an image by its name",
-        expected="masks that are called as their images are, apart from the ending",
-        remedy="rename the masks, or say how images and masks are called, such as "
+        found=f"{counted(len(images), 'image')}, such as {images[0]}, and "
+        f"{counted(len(content.masks), 'mask')}, such as {content.masks[0]}, but no mask has the "
+        "name of an image",
+        expected="masks with the names of their images, except for the ending",
+        remedy="rename the masks, or give the patterns of the names, such as "
         + command(image_name=f"image_{ID}", mask_name=f"gt_{ID}.png"),
     )
 
@@ -139,11 +141,11 @@ def _explain_images_elsewhere(content: FolderContent) -> Explanation | None:
     folder = posixpath.dirname(photos[0]) or "."
     return Explanation(
         found=f"{counted(len(content.masks), 'mask')}, such as {content.masks[0]}, and "
-        f"{counted(len(photos), 'other picture')}, such as {photos[0]}, but none in a folder whose "
-        "name says images",
+        f"{counted(len(photos), 'other picture')}, such as {photos[0]}, but none in a folder "
+        "named images or similar",
         expected="an image for each mask",
-        remedy=f"if these pictures are the images, say {command(images=folder)}; else copy the "
-        "images there",
+        remedy=f"if these pictures are the images, add {command(images=folder)}; otherwise, copy "
+        "the images into the folder",
     )
 
 
@@ -154,9 +156,9 @@ def _explain_masks_alone(content: FolderContent) -> Explanation | None:
     masks = f"{counted(len(content.masks), 'mask')}, such as {content.masks[0]}"
     advice = ", ".join(tool.images_advice for tool in TOOLS if tool.images_advice)
     return Explanation(
-        found=f"no image, but {masks}",
+        found=f"no images, but {masks}",
         expected="an image for each mask",
-        remedy=f"export again with the images ({advice}), or copy them there",
+        remedy=f"export again with the images ({advice}), or copy the images into the folder",
     )
 
 
@@ -189,8 +191,8 @@ def _explain_jpegs(content: FolderContent) -> Explanation | None:
         return Explanation(
             found=found,
             expected=f"masks: files that end with {', '.join(MASK_ENDINGS)}",
-            remedy="save masks without loss as PNG, of class indices; a JPEG changes the values of "
-            "pixels. Export again, or name the folder of masks with --masks"
+            remedy="export the masks again as PNG with class indices, because JPEG changes the "
+            "values of pixels; or name the folder of masks with --masks"
             + _advise_threshold(content, paths),
         )
     return None

@@ -12,7 +12,7 @@ import dataclasses
 
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Key, Rows, color_key
 from voc_seg_tfrecord.core.class_table import ClassTable
-from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.errors import MaskError, counted
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import VOID_COLOR, Color
 from voc_seg_tfrecord.folder.decide import Decision, Reason, decide
@@ -256,7 +256,7 @@ def _list_notes_on_star(
             counts[_key_for_star(candidate, pixel)] += survey.pixels[pixel].pixels
     if not counts:
         return []
-    words = ", ".join(f"{key} on {pixels} pixels" for key, pixels in counts.items())
+    words = ", ".join(f"{key} on {counted(pixels, 'pixel')}" for key, pixels in counts.items())
     return [f"* is {candidate.naming.table.class_of_star}: {words}."]
 
 

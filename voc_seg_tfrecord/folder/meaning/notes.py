@@ -42,7 +42,7 @@ def _note_255_as_class(taken: MeaningCandidate) -> str:
     class_of_0, class_of_255 = taken.class_names[indices[0]], taken.class_names[indices[VOID]]
     return (
         "The masks hold only the values 0 and 255, and there are two classes. So 0 is "
-        f"{class_of_0} and 255 is {class_of_255}. If 255 is void, say --classes 255=void."
+        f"{class_of_0} and 255 is {class_of_255}. If 255 is void, give --classes 255=void."
     )
 
 
@@ -97,7 +97,7 @@ def _note_absent_rows(table: ClassTable, survey: Survey) -> str:
             absent.append(f"{color_key(color)} ({name})")
     if not absent:
         return ""
-    return f"No mask has what these rows of the table of classes name: {list_first(absent)}."
+    return f"These rows of the class table occur in no mask: {list_first(absent)}."
 
 
 def _note_255_as_void(taken: MeaningCandidate, survey: Survey) -> str:

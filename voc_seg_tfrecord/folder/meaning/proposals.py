@@ -386,7 +386,10 @@ def list_pixels(survey: Survey) -> str:
     for pixel, occurrence in by_masks[:MAX_PIXEL_LINES]:
         masks = counted(occurrence.masks, "mask")
         share = occurrence.pixels / all_pixels
-        line = f"{describe_pixel(pixel)} in {masks}, {occurrence.pixels} pixels ({share:.1%})"
+        line = (
+            f"{describe_pixel(pixel)} in {masks}, {counted(occurrence.pixels, 'pixel')} "
+            f"({share:.1%})"
+        )
         if _is_void(pixel):
             line += ", void if no row names it"
         lines.append(line)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from voc_seg_tfrecord.core.class_rows import HIGHEST_VALUE
-from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.errors import MaskError, counted
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.folder.meaning.words import compare_candidates, describe_pixel, list_first
 from voc_seg_tfrecord.formats.mask_survey import (
@@ -56,7 +56,9 @@ def ask_what_pixels_mean(
 def _ask_for_classes(survey: Survey, pixels: Sequence[StoredPixel], remedy: str) -> MaskError:
     """Returns the question which class the pixels have that no candidate knows."""
     by_frequency = sorted(pixels, key=lambda pixel: -survey.pixels[pixel].pixels)
-    lines = [f"{describe_pixel(p)} on {survey.pixels[p].pixels} pixels" for p in by_frequency]
+    lines = [
+        f"{describe_pixel(p)} on {counted(survey.pixels[p].pixels, 'pixel')}" for p in by_frequency
+    ]
     return undecided(
         survey.pixels[by_frequency[0]].first,
         f"no class for {len(pixels)} of {len(survey.pixels)} values or colors: {list_first(lines)}",
@@ -69,7 +71,7 @@ def undecided(where: str, found: str, remedy: str) -> MaskError:
     return MaskError(
         where,
         found=found,
-        expected="masks in which each value or color can mean one class alone",
+        expected="masks in which each value or color can mean only one class",
         remedy=remedy,
         kind=UNDECIDED,
     )

@@ -75,7 +75,7 @@ def check_groups(
         found=f"{_describe_groups(proposal, len(ids))}{neighbors_look_alike}. "
         f"{'Ratios' if config.folds is None else 'Folds'} would divide them",
         expected="images that are almost the same in one split; otherwise the scores on the other "
-        "splits say nothing",
+        "splits are too high",
         remedy=_advice(proposal, config, ratios),
         kind="images that belong together",
     )
@@ -275,7 +275,7 @@ def _check_enough_units(
             "option splits or folds",
             found=f"{len(ratios)} splits for {units}",
             expected="at least one for each split",
-            remedy="change the ratios or the number of folds, or group_by if it is given",
+            remedy="change the ratios, the number of folds, or group_by",
         )
 
 

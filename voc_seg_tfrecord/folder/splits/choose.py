@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.core.errors import ListError
+from voc_seg_tfrecord.core.errors import ListError, counted
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.split_names import TO_TRAIN_ON, split_of
 from voc_seg_tfrecord.folder.decide import Reason, decide
@@ -182,7 +182,7 @@ def _no_split_in_lists_error(evidence: SplitEvidence, notes: Sequence[str]) -> L
     return ListError(
         tree.given / posixpath.join(tree.root_below_given, tree.layout.lists),
         found=". ".join(sentences),
-        expected="texts that name images, and say which are in which split",
+        expected="files that name images and their splits",
         remedy="correct --lists, or leave it out",
     )
 
@@ -196,7 +196,7 @@ def _put_all_in_train(evidence: SplitEvidence, notes: Sequence[str]) -> ChosenSp
     check_all_train(evidence.split_folders)
     texts_name_images = any(split_list.image_count for split_list in evidence.lists)
     if texts_name_images or evidence.notes:
-        note = "No text says which images are in which split, so all images are in train."
+        note = "No file assigns images to splits, so all images are in train."
     else:
         note = "There are no lists, so all images are in train."
     return ChosenSplits(all_in_train(evidence.tree.images), [*notes, note])
@@ -220,8 +220,8 @@ def not_understood_error(evidence: SplitEvidence, unclear: UnclearText) -> ListE
         evidence.tree.given / unclear.file,
         found=unclear.content,
         expected=expected,
-        remedy=f"{correction}. If the file says no splits: {divide} divides the images by ratio, "
-        f"{all_in_one} puts all into train",
+        remedy=f"{correction}. If the file does not describe splits: {divide} divides the images "
+        f"by ratio, {all_in_one} puts all into train",
         kind="splits that are not understood",
     )
 
@@ -234,7 +234,7 @@ def _several_divisions_error(
         evidence.tree.given,
         [candidate.alternative for candidate in candidates],
         task="divide the images into splits",
-        expected="texts or folders that say one division",
+        expected="lists or folders that divide the images in one way",
         kind="several ways to divide",
     )
 
@@ -254,9 +254,9 @@ def _rest_undecided_error(
     return QuestionError(
         evidence.tree.given,
         [chosen.alternative, with_rest.alternative, all_images],
-        task="divide the images into splits, of which one leaves "
-        f"{len(left_out):,} labeled images out",
-        expected="texts or folders that say one division",
+        task="divide the images into splits, one of which leaves "
+        f"{counted(len(left_out), 'labeled image')} out",
+        expected="lists or folders that divide the images in one way",
         kind="several ways to divide",
     )
 

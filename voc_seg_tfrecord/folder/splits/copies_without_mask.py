@@ -31,8 +31,8 @@ def check_for_copies(tree: VocTree, unmasked_ids: Collection[str]) -> None:
         tree.given / tree.paths.image(copy),
         found=f"an image without a mask that {relation} the labeled image "
         f"{tree.paths.image(original)}{count}. It would become background",
-        expected="only images without a labeled copy to become background",
-        remedy="take the copies out of the folder, or leave out all images without a mask: "
+        expected="no labeled copies of images that become background",
+        remedy="remove the copies from the folder, or leave out all images without a mask with "
         "--missing_mask skip",
         kind="copies without a mask",
     )

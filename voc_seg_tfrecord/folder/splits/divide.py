@@ -243,7 +243,7 @@ def _check_disjoint(splits: Splits, skips_missing_images: bool) -> None:
 def _advice_on_shared_ids(splits: Splits, ids_by_split: Mapping[str, set[str]]) -> str:
     allow = (
         'allow ids in several splits with "overlap": true (--allow_overlap). If these files are no '
-        f"lists of splits, say --splits {EXAMPLE_RATIOS}, which reads none of them"
+        f"lists of splits, give --splits {EXAMPLE_RATIOS}, which does not read them"
     )
     disjoint = _splits_without_unions(ids_by_split)
     if disjoint is None:

@@ -29,7 +29,7 @@ class SplitEvidence:
       unclear: the texts that name images and splits, and are not understood.
       ids_by_group: the images of each group that a text may name in place of images.
       list_names_group: whether a text names such a group.
-      of_other_names: the texts that say splits of names that no image has.
+      of_other_names: the texts with splits of images that are not in the folder.
       exports: the exports that the set has, if it has several.
       shared_images: the labeled images that several exports have.
     """

@@ -142,8 +142,8 @@ def _choose_list_of_each_split(evidence: SplitEvidence, lists: Sequence[SplitLis
     if _is_default_of_cvat(list_by_split):
         list_by_split = _with_train_for_default(list_by_split)
         notes.append(
-            "CVAT calls the list of images without a subset default.txt; it makes the split "
-            "train. To keep its name, say --splits default=default."
+            "CVAT calls the list of images without a subset default.txt; it makes the split train. "
+            "To keep its name, give --splits default=default."
         )
     for split, split_list in list_by_split.items():
         check_split_name(split, evidence.tree.given / split_list.file, ListError)

@@ -67,7 +67,7 @@ class FoundTexts:
       lists: what names images, the most usual folders first.
       notes: on texts that make no split.
       unclear: the texts that are not understood.
-      of_other_names: the texts that say splits of names that no image has.
+      of_other_names: the texts with splits of images that are not in the folder.
       name_group: whether one of them names a group in place of images.
     """
 

@@ -54,11 +54,11 @@ def check_masks_have_images(split_folders: SplitFolders) -> None:
     folder_by_split = choose_folder_of_each_split(split_folders.dividing_first_folders, tree.root)
     raise LayoutError(
         tree.root / tree.layout.masks / tree.masks[first_mask_id],
-        found=f"masks for a split {min(lost)!r}, which has no images. The splits with "
-        f"images are {', '.join(split_folders.dividing_first_folders)}",
+        found=f"masks for a split {min(lost)!r} without images. The splits with images are "
+        f"{', '.join(split_folders.dividing_first_folders)}",
         expected="images and masks in the folders of a split",
-        remedy="give the folder of its images the same name as in the other splits, or "
-        f"say which splits you want, such as {option_for_folders(folder_by_split)}",
+        remedy="name the folder of its images as in the other splits, or choose the splits, as "
+        f"with {option_for_folders(folder_by_split)}",
     )
 
 
@@ -112,7 +112,7 @@ def _check_name_not_mixed(name: str, path: epath.Path) -> None:
         return
     raise LayoutError(
         path,
-        found=f"a name with several splits in it: {', '.join(list_splits_in(name))}",
+        found=f"a name with several splits: {', '.join(list_splits_in(name))}",
         expected="a folder or file for each split",
         remedy="move the images of each split into a folder of its own, or write a list for each "
         "split. To divide all images by ratio, give --splits train=0.8,validation=0.2; to put all "
@@ -218,7 +218,7 @@ def _is_word_for_split(word: str) -> bool:
 
 
 def _names_of_images_error(tree: VocTree, found: str, image_ids: Sequence[str]) -> LayoutError:
-    """Returns the error about names of images that say splits, with examples."""
+    """Returns the error about image names with splits, with examples."""
     examples = ", ".join(tree.images[image_id] for image_id in image_ids)
     return LayoutError(
         tree.root / tree.layout.images,
@@ -226,7 +226,7 @@ def _names_of_images_error(tree: VocTree, found: str, image_ids: Sequence[str]) 
         expected="a folder or a list for each split",
         remedy="write the names into a list for each split, such as train.txt and val.txt; or put "
         "all images into train with --splits train=1",
-        kind="names of images that say splits",
+        kind="image names with splits",
     )
 
 
@@ -309,7 +309,8 @@ def _folders_beside_others_error(tree: VocTree, folders: Sequence[str], level: i
         tree.root / tree.layout.images,
         found=found,
         expected="images in the folders of splits, or lists",
-        remedy=f"take the folders with {choice}, or all images with --splits train=1",
+        remedy=f"to use the folders as splits, add {choice}; to put all images into train, add "
+        "--splits train=1",
     )
 
 

@@ -164,7 +164,7 @@ class SplitFolders:
     def _part_in_place_of_split_error(self, part: Part, folder: str) -> LayoutError:
         return LayoutError(
             self.tree.root / part.images,
-            found=f"images in the folder {folder}, beside folders that are named after splits",
+            found=f"images in the folder {folder}, next to folders that are named after splits",
             expected="a folder named after a split, such as train, val or test",
             remedy="rename the folder, or give the folder of each split with --images and "
             "--masks, such as --images train=a/images,test=b/images",
@@ -320,9 +320,9 @@ def _folder_by_literal_split(folders: Sequence[str], where: object) -> dict[str,
         if first != folder:
             raise LayoutError(
                 where,
-                found=f"{first!r} and {folder!r}, which would both be the split {split!r}",
+                found=f"{first!r} and {folder!r}, which are both the split {split!r}",
                 expected="one folder for each split",
-                remedy=f"say which: {command(splits=f'{split}={folder}/,...')}",
+                remedy=f"choose one: {command(splits=f'{split}={folder}/,...')}",
             )
     return folder_by_split
 

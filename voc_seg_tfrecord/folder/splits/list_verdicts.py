@@ -134,8 +134,8 @@ def as_unclear(text: ListText, verdict: TextVerdict) -> UnclearText:
 
 
 def as_unclear_of_other_names(text: ListText) -> UnclearText:
-    """Returns a text that says splits of names that no image has."""
-    content = "splits of names that no image has"
+    """Returns a text that says splits of images that are not in the folder."""
+    content = "splits of images that are not in the folder"
     if text.missing_names:
         content += f", such as {text.missing_names[0]!r}"
     return UnclearText(
@@ -184,7 +184,7 @@ def _judge_unreadable_text(text: ListText) -> TextVerdict | None:
         if of_other_names is not None:
             return of_other_names
         if text.is_called_as_split:
-            return TextVerdict(Use.NO_SPLITS, f"is called as a split, but has {error.found}")
+            return TextVerdict(Use.NO_SPLITS, f"is named after a split, but has {error.found}")
         return _OF_NO_INTEREST
     is_document = text.has_ending(DOCUMENT_ENDINGS)
     if is_document and (text.has_split_in_its_name or _find_split_words(text)):
@@ -208,7 +208,7 @@ def _judge_images_of_several_lists(text: ListText) -> TextVerdict | None:
         if not _have_common_ids(lists_of_splits):
             continue
         if not text.image_count:
-            return TextVerdict(Use.OTHER_NAMES, "says splits, but of other images")
+            return TextVerdict(Use.OTHER_NAMES, "assigns other images to splits")
         different_contents = {frozenset(entry.ids) for entry in lists_of_splits}
         if len(different_contents) == 1:
             return TextVerdict(Use.NO_SPLITS, "names the same images for several splits")
@@ -261,7 +261,7 @@ def _judge_names_of_other_images(text: ListText) -> TextVerdict | None:
     if text.has_enough_images:
         return None
     if any(entry.says_split and not entry.image_count for entry in text.listed):
-        return TextVerdict(Use.OTHER_NAMES, "says splits, but of other images")
+        return TextVerdict(Use.OTHER_NAMES, "assigns other images to splits")
     if not text.is_called_as_split or text.names_images_in_unread_form:
         return None
     if not text.missing_names:
@@ -273,8 +273,8 @@ def _judge_names_of_other_images(text: ListText) -> TextVerdict | None:
         verb = "was" if text.image_count == 1 else "were"
     return TextVerdict(
         Use.OTHER_NAMES,
-        f"is called as a split, but {count} of its {len(text.ids)} names {verb} found, "
-        f"not {text.missing_names[0]!r}",
+        f"is named after a split, but {count} of its {len(text.ids)} names {verb} found, not "
+        f"{text.missing_names[0]!r}",
     )
 
 
@@ -346,7 +346,7 @@ def _judge_words_for_splits(text: ListText) -> TextVerdict | None:
         return None
     return TextVerdict(
         Use.UNCLEAR,
-        f"names of images and of splits ({', '.join(split_words)}) in a form that is not read",
+        f"names of images and splits ({', '.join(split_words)}) in an unknown form",
         is_weak=_is_weak(split_words, text),
     )
 
@@ -365,14 +365,14 @@ def _judge_documents_of_other_names(text: ListText) -> TextVerdict | None:
     is_list = text.beginning.lstrip("\ufeff \r\n").startswith(("[", "- "))
     is_empty = not any(words_of(text.beginning))
     if text.is_called_as_split and is_list and not is_empty:
-        return TextVerdict(Use.OTHER_NAMES, "is called as a split, but names no image")
+        return TextVerdict(Use.OTHER_NAMES, "is named after a split, but names no image")
     count_by_split = _count_splits_as_values(text)
     if "train" not in count_by_split or len(count_by_split) == 1:
         return None
     value_count = sum(count_by_split.values())
     names_about_all = 2 * value_count >= len(text.image_names)
     if names_about_all or 2 * sum(_count_names_of_groups(text).values()) >= value_count:
-        return TextVerdict(Use.OTHER_NAMES, "says splits, but of other images")
+        return TextVerdict(Use.OTHER_NAMES, "assigns other images to splits")
     return None
 
 
@@ -508,10 +508,8 @@ def _judge_unread_words(text: ListText) -> TextVerdict | None:
 def _unread_form(text: ListText) -> TextVerdict:
     """Returns the verdict on a text that names images in a form that is not read."""
     if text.is_called_as_split:
-        return TextVerdict(
-            Use.UNCLEAR, "a name of a split, and names of images in a form that is not read"
-        )
-    return TextVerdict(Use.NO_SPLITS, "names images in a way that is not understood")
+        return TextVerdict(Use.UNCLEAR, "the name of a split, and image names in an unknown form")
+    return TextVerdict(Use.NO_SPLITS, "names images in an unknown form")
 
 
 _JUDGES: Sequence[Callable[[ListText], TextVerdict | None]] = (

@@ -75,8 +75,7 @@ def check_groups_are_named(config: VocSegConfig, *, list_names_group: bool) -> N
     raise ConfigError(
         "option group_by",
         found=repr(config.group_by),
-        expected="ratios with it, such as train=0.8,validation=0.2 (option splits), or folds, or "
-        "lists that name the groups in place of images",
+        expected="ratios (option splits), folds, or lists that name groups in place of images",
         remedy="change group_by",
     )
 

@@ -94,7 +94,7 @@ def check_for_jpegs(
     count = f", the first of {len(jpegs)}" if len(jpegs) > 1 else ""
     raise LayoutError(
         tree.root / tree.layout.masks / jpegs[0],
-        found=f"a JPEG or a similar file in place of a mask{count}",
+        found=f"a JPEG or similar file instead of a mask{count}",
         expected=f"masks: files that end with {', '.join(MASK_ENDINGS)}",
         remedy="export the masks again as PNG, because JPEG changes the values of pixels, and so "
         "the classes. Do not use --missing_mask background: the complete image would become "
@@ -134,8 +134,8 @@ def _unused_masks_error(tree: VocTree, file: str, words: str, unmasked_count: in
     """
     return LayoutError(
         tree.root / file,
-        found=f"{words}, while {unmasked_count} images have no mask and would become background",
-        expected="no such files, if these images are background alone",
-        remedy="rename the files, say how they are named with --mask_name or where "
-        "they lie with --masks, or take them out of the folder",
+        found=f"{words}, while {unmasked_count} images without a mask would become background",
+        expected="no unused masks if images are background",
+        remedy="rename the files, give their pattern with --mask_name or their folder with "
+        "--masks, or remove them from the folder",
     )

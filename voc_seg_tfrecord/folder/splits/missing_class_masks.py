@@ -78,15 +78,16 @@ class MissingClassMasks:
     ) -> LayoutError:
         image = self.tree.paths.image(ids[0])
         found = f"no mask of {name} for {counted(len(ids), 'image')}, such as {image}"
-        remedy = "put the masks there"
+        remedy = "add the masks"
         if strays:
             masks = counted(len(strays), "mask")
             found += f", and {masks} of {name} for no image, such as {strays[0]}"
-            remedy = "rename the masks if they are those that are missing, or take them out"
+            remedy = "if these are the missing masks, rename them; otherwise remove them"
         if missing_mask == "error":
             remedy += (
-                f". If such an image has nothing of {name}: {command(missing_mask='background')}. "
-                f"To leave these images out: {command(missing_mask='skip')}"
+                f". If such an image has no pixel of {name}, add "
+                f"{command(missing_mask='background')}. To leave these images out, add "
+                f"{command(missing_mask='skip')}"
             )
         return LayoutError(
             self.tree.given,
@@ -104,5 +105,5 @@ class MissingClassMasks:
         for name, ids in self.ids_by_class.items():
             images = counted(len(ids), "image")
             first = self.tree.paths.image(ids[0])
-            notes.append(f"{images} without a mask of {name} have nothing of it, such as {first}.")
+            notes.append(f"{images} without a mask of {name} have no pixel of it, such as {first}.")
         return notes

@@ -156,7 +156,8 @@ class MissingMasks:
             )
         return ListError(
             where,
-            found=f"no mask for any of its {len(ids)} images, such as {images.get(ids[0], ids[0])}",
+            found=f"no mask for any of its {counted(len(ids), 'image')}, such as "
+            f"{images.get(ids[0], ids[0])}",
             expected="at least one image with a mask",
             remedy=self._advice_on_masks(split),
         )
@@ -166,14 +167,17 @@ class MissingMasks:
         unused = self._possible_masks.unused()
         if unused:
             return (
-                f"{len(unused)} files in {self.tree.layout.masks}, such as {unused[0]}, belong to "
-                "no image by their names. Rename them, or say how they are named with --mask_name"
+                f"rename the {counted(len(unused), 'file')} in {self.tree.layout.masks} without an "
+                f"image of their name, such as {unused[0]}, or give their pattern with --mask_name"
             )
         if split == "train":
-            return "put the masks of the training images where those of the other splits lie"
+            return (
+                "put the masks of the training images into the folder with those of the other "
+                "splits"
+            )
         return (
-            "leave the split out. Only if all its images show nothing but background, take "
-            "them as that: --missing_mask background"
+            "leave the split out; or, only if all its images show just background, add "
+            "--missing_mask background"
         )
 
 
@@ -235,8 +239,8 @@ def _note_on_pattern(possible_masks: PossibleMasks, config: VocSegConfig) -> lis
         return []
     return [
         f"Masks are named {mask_name} where images are named {image_name}: "
-        f"{possible_masks.count_images_with_mask()} of {len(tree.images)} images have a mask. "
-        "Other names can be said with --mask_name."
+        f"{possible_masks.count_images_with_mask()} of {len(tree.images)} images have a mask. For "
+        "other names, give --mask_name."
     ]
 
 
@@ -244,8 +248,8 @@ def _notes_on_dropped(splits_without_masks: Sequence[str], splits: Splits) -> li
     notes = []
     for split in splits_without_masks:
         notes.append(
-            f"{splits.sources[split]} has no image with a mask, so it makes no split. With "
-            "--splits you choose the lists."
+            f"{splits.sources[split]} has no image with a mask, so it makes no split. To choose "
+            "the lists, give --splits."
         )
     return notes
 

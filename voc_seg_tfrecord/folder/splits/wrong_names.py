@@ -81,9 +81,9 @@ def with_error_on_names(text: ListText) -> ListText:
     elif text.names_images_in_unread_form:
         error = ListError(
             text.file.where,
-            found="names of images in a form that is not read",
-            expected="one image on each line",
-            remedy="write an id, a file's name or a path on each line",
+            found="image names in an unknown form",
+            expected="one image per line",
+            remedy="write an id, a file name or a path on each line",
         )
     else:
         return text

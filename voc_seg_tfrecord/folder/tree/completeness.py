@@ -9,7 +9,7 @@ import os
 
 from etils import epath
 
-from voc_seg_tfrecord.core.errors import LayoutError
+from voc_seg_tfrecord.core.errors import LayoutError, counted
 from voc_seg_tfrecord.folder.tree.pairs import PartFiles
 from voc_seg_tfrecord.folder.tree.part_errors import WORDS_BY_PART
 
@@ -52,9 +52,10 @@ def several_missing_error(root: epath.Path, missing: MissingParts) -> LayoutErro
     """Returns the error about a tree that lacks several folders or lists."""
     return LayoutError(
         root,
-        found=f"{len(missing.names)} parts of a VOC tree are missing: {', '.join(missing.names)}",
+        found=f"{counted(len(missing.names), 'missing part')} of a VOC tree: "
+        f"{', '.join(missing.names)}",
         expected="all of them",
-        remedy=f"put them there{missing.advice}",
+        remedy=f"add them{missing.advice}",
     )
 
 

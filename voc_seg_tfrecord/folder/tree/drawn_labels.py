@@ -27,7 +27,7 @@ _MAX_PIXELS_BELIEVED = 1 << 24
 _SENTENCE_BY_ORDER = {
     "later": "The later one in the file lies above.",
     "smaller": "The smaller one lies above.",
-    "level": "That of the higher z-order lies above.",
+    "level": "The one with the higher z-order lies above.",
 }
 """Which of two shapes lies above, by `Annotation.order`."""
 
@@ -153,7 +153,7 @@ class DrawnPair(Pair):
             raise shape_error(
                 shapes.where,
                 f"{stated_width} x {stated_height} pixels for the image {self.filename}",
-                f"{width} x {height}, as the image has",
+                f"{width} x {height}, the size of the image",
             )
 
     def _size_as_shown(self, shapes: Annotation, image: File) -> tuple[int, int]:
@@ -170,7 +170,7 @@ class DrawnPair(Pair):
                 shapes.where,
                 f"no size of the image {self.filename}, which has an EXIF orientation",
                 "polygons that show whether the image was rotated when they were drawn",
-                "say --exif apply if the tool showed it rotated, or --exif ignore",
+                "give --exif apply if the tool showed the image rotated, otherwise --exif ignore",
             )
         upright = pillow.decode(image, ImageError).upright()
         return upright.height, upright.width

@@ -299,7 +299,7 @@ class _Walk:
         if self._file_count > MAX_LISTED_FILES:
             raise LayoutError(
                 self._root / folder,
-                found=f"more than {MAX_LISTED_FILES:,} files at and below {self._root}, up to this "
+                found=f"more than {MAX_LISTED_FILES:,} files in {self._root}, counted up to this "
                 "folder",
                 expected="the folder of one dataset",
                 remedy="give the folder of the data, and remove links that lead out of it",

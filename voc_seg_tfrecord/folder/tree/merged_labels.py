@@ -268,10 +268,10 @@ class MergedLabels(MadeLabels[MergedMask]):
         (key, where), (other_key, other_where), *_ = first_by_key.items()
         raise MaskError(
             other_where,
-            found=f"the value {other_key} where {one.name} is, and {key} in {where}",
+            found=f"the value {other_key} for {one.name}, but {key} in {where}",
             expected=f"one value in all masks of the class {one.name}",
-            remedy="if each value is a class, the files are no masks of one class: name no class "
-            "for them, and give --classes. Otherwise save all with the same value",
+            remedy="if each value is a class, do not name a class for these files, and give "
+            "--classes; otherwise, save all with the same value",
             kind="several values of one class",
         )
 
@@ -282,12 +282,12 @@ class MergedLabels(MadeLabels[MergedMask]):
             return
         raise MaskError(
             self.folder,
-            found=f"the class {one.name} on {pixels} pixels, all of which are covered by classes "
+            found=f"all {counted(pixels, 'pixel')} of the class {one.name} are covered by classes "
             "that are named later",
-            expected="pixels of each class in the merged masks; the class that is named later lies "
-            "above",
-            remedy=f"name {one.name} behind the class that covers it; if both have the same "
-            "pixels, leave one of them out",
+            expected="visible pixels of each class; a class that is named later covers earlier "
+            "ones",
+            remedy=f"name {one.name} after the class that covers it; or, if both have the same "
+            "pixels, leave one out",
             kind="covered class",
         )
 

@@ -188,6 +188,6 @@ def _check_names(name_by_id: Mapping[str, str], folder: epath.Path) -> None:
         folder,
         found=f"the file name {name_by_id[strange_ids[0]]!r}, which has a control character or a "
         f"backslash, or is not UTF-8. It is the first of {len(strange_ids)} such names",
-        expected="names of printable characters in UTF-8, which a file may have on all systems",
+        expected="names of printable UTF-8 characters, which every system allows",
         remedy="rename the file, and its mask with it",
     )

@@ -78,7 +78,7 @@ def several_files_error(part: str, files: PartFiles, image_id: str) -> LayoutErr
         files.folder / names[0],
         found=f"{len(names)} files for one id: {' and '.join(names)}",
         expected=f"{WORDS_BY_PART[part].noun_with_article} for each id, and no second one",
-        remedy="keep one of the files in the folder, and rename the others or take them out",
+        remedy="keep one of the files, and rename or remove the others",
         kind="several files for one id",
     )
 

@@ -137,8 +137,8 @@ class SoftLabels(Labels):
                 "option threshold",
                 found=f"{self.threshold}, and {fault}",
                 expected="soft masks, and a threshold between the grays of background and class",
-                remedy="leave threshold out if the values are right as they are; else look at the "
-                "masks and choose another one",
+                remedy="leave threshold out if each value is a class; otherwise choose another "
+                "threshold",
             )
 
 
