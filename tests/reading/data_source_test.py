@@ -5,6 +5,7 @@ import io
 import itertools
 import multiprocessing
 import pickle
+import platform
 import shutil
 
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from PIL import Image
 import pytest
 from support import tiled, worker_tasks
 from support.building import build, from_tree
+from support.python import run_python
 from support.small_tree import write_small_tree
 import tensorflow_datasets as tfds
 
@@ -381,3 +383,29 @@ def test_shards_of_a_bucket_are_fetched_once_into_a_folder(copy, tmp_path, monke
     with pytest.raises(RecordError, match="sha256"):
         opened(copy, cache_dir=cache)
     assert not list(cache.iterdir())
+
+
+COUNT_PAGE_FAULTS = """
+import resource, sys
+from voc_seg_tfrecord import data_source
+
+def count_page_faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+source = data_source(sys.argv[1], "train")
+numbers = range(len(source))
+source[numbers]
+before = count_page_faults()
+source[numbers]
+print((count_page_faults() - before) // len(source))
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it alone gives memory back")
+def test_examples_are_read_into_the_memory_that_others_have_left(tmp_path):
+    """In a process of its own, as this one has seen larger arrays."""
+    images = np.random.default_rng(0).integers(0, 256, (8, 300, 400, 3), np.uint8)
+    masks = np.tile(np.arange(2, dtype=np.uint8), (8, 300, 200))
+    names = ["background", "a"]
+    builder = from_arrays(images, masks, name="m", class_names=names, data_dir=tmp_path)
+    assert int(run_python("-c", COUNT_PAGE_FAULTS, builder.data_path)) < 10

@@ -23,6 +23,7 @@ from voc_seg_tfrecord.core.errors import (
     VocSegError,
     counted,
 )
+from voc_seg_tfrecord.core.freed_memory import keep_freed_memory
 from voc_seg_tfrecord.core.names import IMAGE
 from voc_seg_tfrecord.core.storage import PathLike, is_bucket
 from voc_seg_tfrecord.core.wanted_ids import IdList, check_present, ids_in
@@ -353,6 +354,7 @@ def _open_split(builder: tfds.core.DatasetBuilder, request: _Request) -> _Opened
     Raises:
       RecordError: if a build replaced the dataset after its builder was opened.
     """
+    keep_freed_memory()  # arrays of images come and go
     index = RecordIndex.open(builder, request.split, request.cache_dir)
     check_unchanged(builder)  # after its shards were read
     fields = fields_of(builder.info.features)
