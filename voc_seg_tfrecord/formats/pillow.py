@@ -68,6 +68,33 @@ def decode(
     return DecodedStill(file.where, error, (height, width), image)
 
 
+def undo_png_filters(
+    stream: bytes,
+    *,
+    height: int,
+    width: int,
+    is_interlaced: bool,
+    where: str,
+    error: type[VocSegError],
+) -> DecodedStill:
+    """Decodes the pixel stream of a PNG that has one value of 8 bits per pixel.
+
+    Args:
+      stream: a zlib stream of all rows, each behind the byte that has the number of its filter.
+      height: of the PNG.
+      width: of the PNG.
+      is_interlaced: whether the rows are those of the passes of Adam7.
+      where: the file, for errors.
+      error: the class of the errors to raise.
+
+    Raises:
+      VocSegError: of that class, if it cannot be decoded.
+    """
+    with translated(where, error):
+        image = Image.frombytes("L", (width, height), stream, "zip", "L", int(is_interlaced))
+    return DecodedStill(where, error, (height, width), image)
+
+
 def read_size(file: File, error: type[VocSegError]) -> tuple[int, int]:
     """Returns height and width that Pillow finds in the headers of an image file.
 

@@ -355,38 +355,21 @@ def gray_index_png(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> 
     return join_chunks([_with_color(chunks[0], ColorType.GRAY), *_pixel_chunks(chunks)])
 
 
-def gray_png_of_rows(header: PngHeader, rows: bytes | bytearray) -> bytes:
-    """Makes an 8-bit grayscale PNG of rows, which are stored and not compressed.
-
-    Args:
-      header: of the PNG that the rows are of, with `depth` 8; its color does not count.
-      rows: as `png_stream.inflate` returns them, each behind its filter.
-    """
-    gray_header = make_header(dataclasses.replace(header, color=ColorType.GRAY))
-    content = list(_store_in_blocks(rows))
-    length = sum(map(len, content))
-    checksum = zlib_ng.crc32(b"IDAT")
-    for part in content:
-        checksum = zlib_ng.crc32(part, checksum)
-    before_pixels = [PNG_SIGNATURE, gray_header.raw, struct.pack(">I4s", length, b"IDAT")]
-    after_pixels = [struct.pack(">I", checksum), make_chunk(b"IEND", b"").raw]
-    return b"".join([*before_pixels, *content, *after_pixels])
-
-
 _MAX_STORED_BYTES = (1 << 16) - 1
 """Bytes of a block of a zlib stream that is not compressed, at most (RFC 1951, 3.2.4)."""
 
 
-def _store_in_blocks(data: bytes | bytearray) -> Iterator[bytes | memoryview]:
-    """Yields the parts of a zlib stream that holds data as it is."""
-    yield b"\x78\x01"  # a window of 32 KiB
+def store_uncompressed(data: bytes | bytearray) -> bytes:
+    """Returns a zlib stream that holds data as it is, which a decoder only has to copy."""
+    parts: list[bytes | memoryview] = [b"\x78\x01"]  # a window of 32 KiB
     view = memoryview(data)
     for start in range(0, len(view), _MAX_STORED_BYTES):
         block = view[start : start + _MAX_STORED_BYTES]
         is_last = start + len(block) == len(view)
-        yield struct.pack("<BHH", is_last, len(block), len(block) ^ 0xFFFF)
-        yield block
-    yield struct.pack(">I", zlib_ng.adler32(data))
+        parts.append(struct.pack("<BHH", is_last, len(block), len(block) ^ 0xFFFF))
+        parts.append(block)
+    parts.append(struct.pack(">I", zlib_ng.adler32(data)))
+    return b"".join(parts)
 
 
 def is_bare(gray: bytes, chunks: tuple[Chunk, ...]) -> bool:

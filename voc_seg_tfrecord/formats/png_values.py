@@ -56,17 +56,25 @@ def read_values(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> Val
     """
     rows = png_stream.inflate(file, header, chunks)
     gray = png.gray_index_png(file, header, chunks)
-    # If `gray` is not bare, the file has chunks that may change its values, so Pillow reads it.
-    gray_for_pillow = gray
-    if png.is_bare(gray, chunks):
-        if png_stream.rows_are_unfiltered(rows, header):
-            samples = np.frombuffer(rows, np.uint8).reshape(header.height, -1)
-            return Values(gray, samples, has_filters=True)
-        # Pillow inflates row by row, which takes it as long as to undo the filters.
-        gray_for_pillow = png.gray_png_of_rows(header, rows)
-    del rows  # frees their memory before Pillow decodes
-    decoded = pillow.decode(File(gray_for_pillow, file.where), MaskError).values()
-    return Values(gray, decoded, has_filters=False)
+    if not png.is_bare(gray, chunks):  # it has chunks that may change its values
+        del rows  # frees their memory before Pillow decodes
+        decoded = pillow.decode(File(gray, file.where), MaskError)
+        return Values(gray, decoded.values(), has_filters=False)
+    if png_stream.rows_are_unfiltered(rows, header):
+        samples = np.frombuffer(rows, np.uint8).reshape(header.height, -1)
+        return Values(gray, samples, has_filters=True)
+    # Pillow inflates row by row, which takes it as long as to undo the filters.
+    stream = png.store_uncompressed(rows)
+    del rows
+    decoded = pillow.undo_png_filters(
+        stream,
+        height=header.height,
+        width=header.width,
+        is_interlaced=header.interlaced,
+        where=file.where,
+        error=MaskError,
+    )
+    return Values(gray, decoded.values(), has_filters=False)
 
 
 def decode_values(file: File) -> np.ndarray:
