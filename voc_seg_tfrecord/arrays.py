@@ -9,6 +9,7 @@ number for a square, or height and width. `stitch` puts predictions of tiles tog
 """
 
 from collections.abc import Callable, Mapping, Sequence
+import dataclasses
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -109,30 +110,23 @@ def random_scaled_crop(
       ConfigError: if sizes, scales or step are out of range, or an array of `out` is missing or
         has another shape or dtype.
     """
-    canvas = _size_array(size)
-    current = _size_of(example)
+    height, width = parse_size("size", size)
+    image_height, image_width = _size_of(example).tolist()
     scale = _random_scale(scales, step, rng)
-    scaled = _scale_size(current, scale)
-    # Each axis is either cropped or padded. A crop is cut out before it is resized.
-    is_cropped = scaled > canvas
-    cropped_size = np.clip(_scale_size(canvas, 1 / scale), 1, current)
-    part_size = np.where(is_cropped, cropped_size, current)
-    max_offset = np.where(is_cropped, current - part_size, canvas - scaled)
-    offset = rng.integers(0, max_offset, endpoint=True)
-    top, left = np.where(is_cropped, offset, 0)
-    height, width = part_size
+    rows = _CropAxis.at_scale(image_height, height, scale)
+    columns = _CropAxis.at_scale(image_width, width, scale)
+    offsets = rng.integers(0, [rows.max_offset, columns.max_offset], endpoint=True)
+    row_offset, column_offset = offsets.tolist()
     is_flipped = flip and rng.random() < 0.5
+    part_of_image = (rows.part_at(row_offset), columns.part_at(column_offset))
+    padding = (rows.padding_before(row_offset), columns.padding_before(column_offset))
     moved = _without_whole_image_features(example)
-    # A cropped axis is as long as the canvas now, so only padding needs an offset.
-    padding = np.where(is_cropped, 0, offset)
-    shown_height, shown_width = map(int, np.minimum(scaled, canvas))
     for name, fill in find_fill_values(moved).items():
-        part = moved[name][top : top + height, left : left + width]
         resize: ImageResizer = _resize_nearest
         if name == IMAGE:
             resize = resize_image or _resize_bilinear
-        part = resize(part, (shown_height, shown_width))
-        target = _target_array(name, (*canvas, *part.shape[2:]), part.dtype, out)
+        part = resize(moved[name][part_of_image], (rows.shown_length, columns.shown_length))
+        target = _target_array(name, (height, width, *part.shape[2:]), part.dtype, out)
         _write_padded(part, target, padding, fill, is_flipped=is_flipped)
         moved[name] = target
     return moved
@@ -153,6 +147,55 @@ def random_flip(example: Mapping[str, Any], rng: np.random.Generator) -> dict[st
     for name in find_fill_values(moved):
         moved[name] = np.ascontiguousarray(moved[name][:, ::step])
     return moved
+
+
+@dataclasses.dataclass(frozen=True)
+class _CropAxis:
+    """The rows, or the columns, of a crop. Along them the image is either cropped or padded.
+
+    An offset is where the crop begins in the image; or, if it is padded, where the image begins in
+    the crop.
+
+    Attributes:
+      is_cropped: whether the image, at the scale, is longer than the crop.
+      part_length: pixels of the image that are in the crop. They are cut out before they are
+        resized.
+      shown_length: pixels of the crop that they become; the others are padding.
+      max_offset: the largest offset.
+    """
+
+    is_cropped: bool
+    part_length: int
+    shown_length: int
+    max_offset: int
+
+    @classmethod
+    def at_scale(cls, image_length: int, crop_length: int, scale: float) -> "_CropAxis":
+        """Returns an axis of a crop of an image at a scale; lengths are in pixels."""
+        scaled_length = _scale_length(image_length, scale)
+        if scaled_length <= crop_length:
+            return cls(
+                is_cropped=False,
+                part_length=image_length,
+                shown_length=scaled_length,
+                max_offset=crop_length - scaled_length,
+            )
+        part_length = min(_scale_length(crop_length, 1 / scale), image_length)
+        return cls(
+            is_cropped=True,
+            part_length=part_length,
+            shown_length=crop_length,
+            max_offset=image_length - part_length,
+        )
+
+    def part_at(self, offset: int) -> slice:
+        """Returns which pixels of the image are in the crop."""
+        start = offset if self.is_cropped else 0
+        return slice(start, start + self.part_length)
+
+    def padding_before(self, offset: int) -> int:
+        """Returns how many pixels of padding are before the image in the crop."""
+        return 0 if self.is_cropped else offset
 
 
 def _crop_or_pad(
@@ -316,9 +359,9 @@ def _random_scale(
     return smallest + step * rng.integers(0, step_count, endpoint=True)
 
 
-def _scale_size(size: np.ndarray, scale: float) -> np.ndarray:
-    """Returns a size at a scale, in whole pixels and at least 1."""
-    return np.maximum(np.round(size * scale).astype(int), 1)
+def _scale_length(length: int, scale: float) -> int:
+    """Returns a length at a scale, in whole pixels and at least 1."""
+    return max(round(length * scale), 1)
 
 
 def _resize_bilinear(image: np.ndarray, size: tuple[int, int]) -> np.ndarray:

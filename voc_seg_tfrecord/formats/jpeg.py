@@ -11,6 +11,7 @@ References:
 from collections.abc import Sequence
 import dataclasses
 import struct
+from typing import NamedTuple
 
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.file import File, Kind, damaged_error, describe_kind, once_per_file
@@ -50,8 +51,7 @@ class JpegHeader:
     is_lossless: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """One segment before the first scan.
 
     Attributes:

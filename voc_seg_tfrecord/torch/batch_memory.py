@@ -66,7 +66,13 @@ class BatchMemory:
 
     def arrays_of(self, place: int) -> tuple[np.ndarray, np.ndarray]:
         """Returns the image and the mask at a place of the batch, to be written to."""
-        return self.pixels[place].numpy(), self.masks[place].numpy()
+        pixels, masks = self._arrays
+        return pixels[place], masks[place]
+
+    @functools.cached_property
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """The same memory as `pixels` and `masks`."""
+        return self.pixels.numpy(), self.masks.numpy()
 
     def check_fits(self, pair: DecodedPair, *, any_size: bool) -> None:
         """Checks that an image can be written into the batch.
@@ -74,15 +80,13 @@ class BatchMemory:
         Raises:
           ConfigError: if it has other channels or another dtype, or has not the size of the batch.
         """
-        height, width, channels = self.pixels.shape[1:]
-        dtype = _numpy_dtype(self.pixels)
-        image_channels = pair.image.shape[2]
-        if pair.image.dtype != dtype or image_channels != channels:
+        pixels, _ = self._arrays
+        height, width, channels = pixels.shape[1:]
+        if pair.image.dtype != pixels.dtype or pair.image.shape[2] != channels:
             raise ConfigError(
                 pair.id,
-                found=f"{pair.image.dtype} of {counted(image_channels, 'channel')}",
-                expected=f"{dtype} of {counted(channels, 'channel')}, as the batch's first image "
-                "has",
+                found=_describe_pixels(pair.image),
+                expected=f"{_describe_pixels(pixels)}, as the batch's first image has",
             )
         if not any_size and pair.size != (height, width):
             raise ConfigError(
@@ -298,8 +302,9 @@ def _count_bytes(shape: tuple[int, ...], dtype: np.dtype) -> int:
     return int(np.prod(shape)) * dtype.itemsize
 
 
-def _numpy_dtype(tensor: torch.Tensor) -> np.dtype:
-    return tensor[:0].numpy().dtype
+def _describe_pixels(pixels: np.ndarray) -> str:
+    """Returns in words dtype and channels, the last axis, of an image or of several."""
+    return f"{pixels.dtype} of {counted(pixels.shape[-1], 'channel')}"
 
 
 def _torch_dtype(dtype: np.dtype) -> torch.dtype:

@@ -60,13 +60,13 @@ class RandomCrop:
     Attributes:
       size: height and width.
       scales: the smallest and the largest.
-      step: between scales.
+      step: between scales; 0 for any.
       flip: whether to flip.
     """
 
     size: tuple[int, int]
     scales: tuple[float, float]
-    step: float | None
+    step: float
     flip: bool
 
     def apply(self, pair: DecodedPair, rng: np.random.Generator) -> DecodedPair:
@@ -128,10 +128,9 @@ def make_crop(
             )
         return None
     scales = _DEEPLAB_SCALES if scales is None else scales
-    arrays.scale_step(scales, step)
     return RandomCrop(
         size=arrays.parse_size("size", size),
         scales=scales,
-        step=step,
+        step=arrays.scale_step(scales, step),
         flip=True if flip is None else flip,
     )
