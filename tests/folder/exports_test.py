@@ -396,6 +396,12 @@ def test_three_annotators_are_preferred_in_order(tmp_path):
     assert splits_of(plan) == {"train": ["anna/a", "cara/b", "cara/c"]}
 
 
+def test_a_preference_that_has_no_effect_yet_is_noted(tmp_path):
+    put_all(tmp_path, cvat)
+    text = describe(plan_to_build(tmp_path, name="x", prefer="anna"))
+    assert "No image is in several exports, so --prefer anna has no effect." in text
+
+
 @pytest.mark.parametrize(
     ("prefer", "words"), [("bne", "did you mean 'ben'"), ("anna,anna", "each once")]
 )
@@ -464,6 +470,70 @@ def test_linked_ids_are_one_group_however_they_are_chained():
     groups = {"a/1": "a", "b/1": "b", "c/1": "c", "d/1": "d"}
     linked = [["c/1", "b/1"], ["b/1", "a/1"], ["x/1", "d/1"]]
     assert link_groups(groups, linked) == {"a/1": "a", "b/1": "a", "c/1": "a", "d/1": "d"}
+
+
+# One folder of images, and a folder of shapes for each annotator.
+
+
+def without_images(write):
+    """Returns a writer of shapes whose images lie in a folder beside all annotators."""
+
+    def write_shapes(root, ids, **options):
+        write(root, ids, **options)
+        for path in [*root.rglob("*.jpg")]:
+            (root.parent / "images").mkdir(exist_ok=True)
+            path.rename(root.parent / "images" / path.name)
+        for path in root.glob("*.json"):
+            content = json.loads(path.read_text()) | {"imagePath": f"../images/{path.stem}.jpg"}
+            path.write_text(json.dumps(content))
+
+    return write_shapes
+
+
+@pytest.mark.parametrize("write", [labelme, cvat_xml])
+def test_shapes_of_two_annotators_on_one_file_are_asked_about(tmp_path, write):
+    put_shared(tmp_path, without_images(write), ids="abc")
+    text = refused(tmp_path, "choose the shapes of 3 images that several annotators", **NO_NAMES)
+    assert [command for _, command in proposed(text)] == ["--prefer anna", "--prefer ben"]
+    masks = {name: masks_of(tmp_path, prefer=name) for name in ("anna", "ben")}
+    assert [len(found) for found in masks.values()] == [4, 4]
+    for name in ("a.jpg", "b.jpg", "c.jpg"):
+        np.testing.assert_array_equal(np.roll(masks["anna"][name], 4, 1), masks["ben"][name])
+    np.testing.assert_array_equal(masks["anna"]["z.jpg"], masks["ben"]["z.jpg"])
+    report = check_plan(plan_to_build(tmp_path, name="x", prefer="ben"))
+    found = [f.message for f in report.findings if "drawn by anna and by ben" in f.message]
+    assert len(found) == 3
+    iou = {labelme: 17 / 25, cvat_xml: 16 / 24}[write]  # labelme's polygons have their edges, too
+    assert found[0].endswith(f"IoU {iou:.2f} (apple {iou:.2f})")
+    refused(tmp_path, "an image file has one mask", ConfigError, prefer="none", **NO_NAMES)
+
+
+def test_yolo_numbers_the_classes_of_each_annotator_by_their_own_list(tmp_path):
+    for name, names in {
+        "anna": "[apple, tree]",
+        "ben": "[tree, apple]",
+        "cara": "[apple, tree]",
+    }.items():
+        image_id = name[0]
+        save_photo(tmp_path, f"{name}/images/{image_id}.jpg")
+        exports.put(tmp_path, f"{name}/data.yaml", f"names: {names}\n")
+        text = " ".join(f"{x / 64:.5f} {y / 48:.5f}" for x, y in box_of(image_id))
+        exports.put(tmp_path, f"{name}/labels/{image_id}.txt", f"0 {text}\n")
+    classes = {
+        name.partition("/")[0]: np.unique(mask).tolist()
+        for name, mask in masks_of(tmp_path).items()
+    }
+    assert classes == {"anna": [0, 1], "ben": [0, 2], "cara": [0, 1]}
+
+
+def test_labels_of_labelme_are_united_in_the_order_that_their_lists_have(tmp_path):
+    for name, label in {"anna": "dent", "ben": "hole"}.items():
+        labelme(tmp_path / name, name[0], label=label)
+        exports.put(tmp_path, f"{name}/labels.txt", f"crack\n{label}\n")
+    names = plan_to_build(tmp_path, name="x").config.built_class_names
+    assert [*names] == ["background", "crack", "dent", "hole"]
+    exports.put(tmp_path, "ben/labels.txt", "hole\ncrack\n")
+    refused(tmp_path, "the label 'dent'|the label 'hole'", **NO_NAMES)
 
 
 # Real exports.

@@ -6,6 +6,7 @@ mean is over the classes of the two masks without background.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+import contextlib
 import dataclasses
 import itertools
 
@@ -17,6 +18,7 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import MASK, VOID
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.plan import FolderPlan
+from voc_seg_tfrecord.folder.tree.pairs import Pair
 from voc_seg_tfrecord.formats import png_values
 from voc_seg_tfrecord.formats.value_counts import count_pairs
 from voc_seg_tfrecord.quality.finding import (
@@ -43,16 +45,18 @@ _HIGHEST_SCORE = 0.95
 
 
 @dataclasses.dataclass(frozen=True)
-class _TwoIds:
-    """An image by its ids in two exports.
+class _TwoDrawings:
+    """An image that two annotators drew.
 
     Attributes:
-      exports: the names of the exports.
-      ids: the id in each.
+      annotators: the names of their folders.
+      ids: the id of the image in each folder; the same one if both drew on one file.
+      pairs: the files from which each mask is read.
     """
 
-    exports: tuple[str, str]
+    annotators: tuple[str, str]
     ids: tuple[str, str]
+    pairs: tuple[Pair, Pair]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -66,7 +70,7 @@ class _ComparedMasks:
         void, int64 `[255, 255]`.
     """
 
-    image: _TwoIds
+    image: _TwoDrawings
     size: tuple[int, int]
     pixels: np.ndarray
 
@@ -100,7 +104,7 @@ def find_disagreements(
     classes = _ClassesOfMasks(spec.class_names, background)
     compared: list[_ComparedMasks] = []
     jobs = list(_list_images(plan))
-    for _, masks in ordered_map(lambda image: _compare(plan, spec, image), jobs):
+    for _, masks in ordered_map(lambda image: _compare(spec, image), jobs):
         if masks is not None:
             compared.append(masks)
     differing = [_describe_image(plan, masks, classes) for masks in compared]
@@ -121,17 +125,29 @@ def drop_copies_of_annotators(plan: FolderPlan, findings: Iterable[Finding]) -> 
     return kept
 
 
-def _list_images(plan: FolderPlan) -> Iterator[_TwoIds]:
+def _list_images(plan: FolderPlan) -> Iterator[_TwoDrawings]:
+    """Yields each image of each two annotators, in two files or on one."""
     for image in plan.division.evidence.shared_images:
-        for first, second in itertools.combinations(image.id_by_export, 2):
-            ids = image.id_by_export[first], image.id_by_export[second]
-            yield _TwoIds((first, second), ids)
+        pairs: dict[str, Pair] = {}
+        for name, image_id in image.id_by_export.items():
+            with contextlib.suppress(VocSegError):
+                pairs[name] = plan.items.find(image_id)
+        yield from _list_two_drawings(pairs)
+    for _, pairs_of_image in plan.tree.labels.list_rival_pairs():
+        yield from _list_two_drawings(pairs_of_image)
 
 
-def _compare(plan: FolderPlan, spec: ExampleSpec, image: _TwoIds) -> _ComparedMasks | None:
+def _list_two_drawings(pairs: Mapping[str, Pair]) -> Iterator[_TwoDrawings]:
+    """Yields each two of the pairs of an image, by the names of their annotators."""
+    for first, second in itertools.combinations(pairs, 2):
+        two_pairs = pairs[first], pairs[second]
+        yield _TwoDrawings((first, second), (two_pairs[0].id, two_pairs[1].id), two_pairs)
+
+
+def _compare(spec: ExampleSpec, image: _TwoDrawings) -> _ComparedMasks | None:
     """Compares the two masks of an image; None if one cannot be read, or their sizes differ."""
     try:
-        first, second = (_read_mask(plan, spec, image_id) for image_id in image.ids)
+        first, second = (_read_mask(spec, pair) for pair in image.pairs)
     except VocSegError:
         return None
     if first.shape != second.shape:
@@ -141,14 +157,14 @@ def _compare(plan: FolderPlan, spec: ExampleSpec, image: _TwoIds) -> _ComparedMa
     return _ComparedMasks(image, (height, width), pixels)
 
 
-def _read_mask(plan: FolderPlan, spec: ExampleSpec, image_id: str) -> np.ndarray:
+def _read_mask(spec: ExampleSpec, pair: Pair) -> np.ndarray:
     """Returns the class indices of a mask, uint8 `[H, W]`, as a build would store them.
 
     Raises:
       VocSegError: if image or mask cannot be read.
     """
-    mask = make_example(plan.items.find(image_id).read(), spec)[MASK]
-    return png_values.decode_values(File(mask, image_id))
+    mask = make_example(pair.read(), spec)[MASK]
+    return png_values.decode_values(File(mask, pair.id))
 
 
 def _iou_by_class(pixels: np.ndarray) -> dict[int, float]:
@@ -192,15 +208,15 @@ class _Agreement:
 
 def _summarize(compared: Iterable[_ComparedMasks], classes: _ClassesOfMasks) -> list[Finding]:
     """Returns for each two annotators how far all of their masks agree, the worst first."""
-    masks_by_exports: dict[tuple[str, str], list[_ComparedMasks]] = {}
+    masks_by_annotators: dict[tuple[str, str], list[_ComparedMasks]] = {}
     for masks in compared:
-        masks_by_exports.setdefault(masks.image.exports, []).append(masks)
+        masks_by_annotators.setdefault(masks.image.annotators, []).append(masks)
     agreements: list[tuple[float, Finding]] = []
-    for exports, masks_of_both in masks_by_exports.items():
+    for annotators, masks_of_both in masks_by_annotators.items():
         pixels = sum((masks.pixels for masks in masks_of_both), np.zeros((VOID, VOID), np.int64))
         agreement = _Agreement.measure(pixels, classes)
         images = counted(len(masks_of_both), "image")
-        names = " and ".join(exports)
+        names = " and ".join(annotators)
         message = f"{names} both drew {images}: {agreement.describe(classes)}"
         agreements.append((agreement.mean, Finding(AGREEMENT, names, message, IGNORED)))
     agreements.sort(key=lambda item: item[0])
@@ -214,21 +230,24 @@ def _describe_image(
     agreement = _Agreement.measure(masks.pixels, classes)
     if agreement.mean == 1:
         return None
-    ids = tuple(plan.tree.paths.record_id(image_id) for image_id in masks.image.ids)
+    first_id, second_id = (plan.tree.paths.record_id(one) for one in masks.image.ids)
+    drawn_by = f"drawn by {' and by '.join(masks.image.annotators)}"
+    are_two_files = first_id != second_id
+    images = f"{first_id} and {second_id}" if are_two_files else f"{first_id}, {drawn_by}"
     height, width = masks.size
     text = agreement.describe(classes)
     return Finding(
         OTHER_DRAWING,
-        where=ids[1],
-        message=f"{ids[0]} and {ids[1]}: {text}",
+        where=second_id,
+        message=f"{images}: {text}",
         effect=IGNORED,
-        ids=ids,
+        ids=(first_id, second_id) if are_two_files else (first_id,),
         split=_split_of(plan, masks.image.ids[1]),
         box=(0, 0, width, height),
         score=min(_HIGHEST_SCORE, max(_LOWEST_SCORE, 1 - agreement.mean)),
         remedy="decide which mask is right, and correct the other one",
-        detail=f"drawn by {' and by '.join(masks.image.exports)}: {text}",
-        fix=Correction("another mask", image=ids[0]),
+        detail=f"{drawn_by}: {text}",
+        fix=Correction("another mask", image=first_id) if are_two_files else None,
     )
 
 

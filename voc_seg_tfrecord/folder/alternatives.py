@@ -11,9 +11,9 @@ import hashlib
 from typing import Any, Literal, Protocol
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, SplitError, VocSegError, counted
+from voc_seg_tfrecord.core.preference import NO_PREFERENCE, SHARED_IMAGES
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.folder.question import MAX_ALTERNATIVES, Alternative, QuestionError
-from voc_seg_tfrecord.folder.splits.preferred_masks import NO_PREFERENCE, SHARED_IMAGES
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.undecided_classes import NEXT_QUESTION_BY_KIND
 

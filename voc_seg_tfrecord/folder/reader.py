@@ -40,6 +40,7 @@ class _FileOptions:
       has_bands: whether bands are wanted.
       threshold: from which gray on a pixel of soft masks is white; None if masks are not soft.
       ignore_masks: the folder of ignore masks; empty if the user named none.
+      prefer: whose shapes count of an image that several annotators drew.
     """
 
     layout: tuple[tuple[str, str], ...]
@@ -47,6 +48,7 @@ class _FileOptions:
     has_bands: bool
     threshold: int | None = None
     ignore_masks: str = ""
+    prefer: str = ""
 
     @classmethod
     def of(cls, config: VocSegConfig) -> "_FileOptions":
@@ -57,6 +59,7 @@ class _FileOptions:
             has_bands=config.kept_bands is not None,
             threshold=config.threshold,
             ignore_masks=config.ignore_masks,
+            prefer=config.prefer,
         )
         return options.with_layout(config.layout or {})
 
@@ -212,6 +215,7 @@ class FolderReader:
                 dict(options.layout),
                 looks=self._looks,
                 exif=options.exif,
+                prefer=options.prefer,
                 bands=options.has_bands,
                 soft_masks=options.threshold is not None,
             )

@@ -67,6 +67,7 @@ def find_class_names(files: FolderFiles, texts: Sequence[str]) -> NamesByFolder:
       LayoutError: if there is no list of names, or two for one text that contradict each other.
     """
     lists: dict[tuple[str, ...], NumberedNames] = {}
+    all_lists: list[NumberedNames] = []
     errors = list[VocSegError]()
     for path in _paths_of_names(files.names):
         try:
@@ -79,9 +80,10 @@ def find_class_names(files: FolderFiles, texts: Sequence[str]) -> NamesByFolder:
         if names:
             plain_names = tuple(name.strip() for name in names)
             lists.setdefault(plain_names, NumberedNames(names, path))
+            all_lists.append(NumberedNames(names, path))
     if errors and not lists:
         raise errors[0].changed(type="LayoutError", kind=UNUSABLE)
-    by_folder = _by_own_folder(list(lists.values()), texts)
+    by_folder = _by_own_folder(all_lists, texts) if len(lists) > 1 else None
     if by_folder is not None:
         return by_folder
     if len(lists) != 1:
@@ -101,7 +103,7 @@ def find_class_names(files: FolderFiles, texts: Sequence[str]) -> NamesByFolder:
 def _by_own_folder(lists: Sequence[NumberedNames], texts: Sequence[str]) -> NamesByFolder | None:
     """Returns several lists by their folders; None unless each text has exactly one above it."""
     by_folder = {posixpath.dirname(listed.file): listed for listed in lists}
-    if len(lists) < 2 or len(by_folder) < len(lists) or "" in by_folder:
+    if len(by_folder) < len(lists) or "" in by_folder:
         return None
     for text in texts:
         above = [folder for folder in by_folder if text.startswith(f"{folder}/")]

@@ -82,6 +82,7 @@ def find_tree(
     *,
     looks: FileLooks,
     exif: str = "auto",
+    prefer: str = "",
     bands: bool = False,
     soft_masks: bool = False,
 ) -> VocTree:
@@ -93,6 +94,7 @@ def find_tree(
         one that is not there means the folders of that name in each part.
       looks: what was seen of the files, by other plans of the folder too.
       exif: what an EXIF orientation means for shapes without the size of their image.
+      prefer: whose shapes count of an image that several annotators drew.
       bands: whether bands are wanted, so that arrays may be images.
       soft_masks: whether a threshold is given, so that JPEGs may be masks.
 
@@ -106,7 +108,7 @@ def find_tree(
         masks=SOFT_MASK_ENDINGS if soft_masks else MASK_ENDINGS,
     )
     given = GivenLayout(listing, options, endings, looks)
-    tree = _find_labels(given, exif)
+    tree = _find_labels(given, exif, prefer)
     lists_path = given.lists_path()
     if lists_path is None:
         return tree
@@ -114,11 +116,11 @@ def find_tree(
     return dataclasses.replace(tree, layout=layout)
 
 
-def _find_labels(given: GivenLayout, exif: str) -> VocTree:
+def _find_labels(given: GivenLayout, exif: str, prefer: str) -> VocTree:
     """Finds the tree of the masks, or that of polygons if there are no masks."""
     if given.masks_of_classes:
         return find_merged_tree(given, given.masks_of_classes, _find_mask_tree)
-    polygons = _find_polygons(given, exif)
+    polygons = _find_polygons(given, exif, prefer)
     if polygons.tree and (given.mask_name or not _may_have_masks(given)):
         return polygons.tree
     label_files = given.named_label_files()
@@ -153,11 +155,11 @@ def _no_polygons_error(file: str, problems: Sequence[VocSegError]) -> VocSegErro
     )
 
 
-def _find_polygons(given: GivenLayout, exif: str) -> FoundPolygons:
+def _find_polygons(given: GivenLayout, exif: str, prefer: str) -> FoundPolygons:
     """Finds the polygons of a folder, unless the user's pattern is one of masks: `{id}_mask`."""
     if given.mask_name and not given.mask_name.lower().endswith(_ENDINGS_OF_POLYGONS):
         return FoundPolygons(None, ())
-    return find_polygons(given, exif)
+    return find_polygons(given, exif, prefer)
 
 
 def _without_photos(given: GivenLayout, polygons: FoundPolygons) -> GivenLayout:

@@ -18,6 +18,7 @@ from voc_seg_tfrecord.core.layout import ID, Layout
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.paths import common_folder_of_files, paths_below
 from voc_seg_tfrecord.folder.files.polygon_tool import ChosenSheets, choose_sheets
+from voc_seg_tfrecord.folder.files.rival_shapes import choose_drawings
 from voc_seg_tfrecord.folder.files.shape_matches import MatchedShapes, match_images
 from voc_seg_tfrecord.folder.files.shape_splits import splits_of_sources
 from voc_seg_tfrecord.folder.files.sheet_images import FiledAnnotation, SheetImages
@@ -29,7 +30,7 @@ from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.shape_classes import number_shape_classes
-from voc_seg_tfrecord.tools.shapes import UNUSABLE, Sheet
+from voc_seg_tfrecord.tools.shapes import UNUSABLE, Annotation, Sheet
 from voc_seg_tfrecord.tools.tool import FolderFiles
 
 
@@ -46,12 +47,13 @@ class FoundPolygons:
     problems: Sequence[VocSegError]
 
 
-def find_polygons(given: GivenLayout, exif: str) -> FoundPolygons:
+def find_polygons(given: GivenLayout, exif: str, prefer: str = "") -> FoundPolygons:
     """Finds the polygons in a folder. The user's option `masks` may name a file of polygons.
 
     Args:
       given: the folder, and what the user gave of its layout.
       exif: what an EXIF orientation means; see `DrawnPair`.
+      prefer: whose shapes count of an image that several annotators drew.
 
     Raises:
       VocSegError: about polygons of several tools, two images of one id, or a file that may mean
@@ -64,7 +66,7 @@ def find_polygons(given: GivenLayout, exif: str) -> FoundPolygons:
         if not sheets.by_tool:
             return FoundPolygons(None, sheets.problems)
         chosen = choose_sheets(given, sheets)
-        tree = _make_tree(given, chosen, files.images, exif)
+        tree = _make_tree(given, chosen, files.images, exif, prefer)
     except LayoutError as error:
         if error.kind != UNUSABLE:
             raise
@@ -109,7 +111,7 @@ class _LabeledImage:
 
 
 def _make_tree(
-    given: GivenLayout, chosen: ChosenSheets, paths: Sequence[str], exif: str
+    given: GivenLayout, chosen: ChosenSheets, paths: Sequence[str], exif: str, prefer: str
 ) -> VocTree:
     """Returns the tree of the images that have shapes of a tool.
 
@@ -118,8 +120,10 @@ def _make_tree(
       chosen: the tool and its files.
       paths: the images in the folder.
       exif: what an EXIF orientation means.
+      prefer: whose shapes count of an image that several annotators drew.
 
     Raises:
+      QuestionError: if several annotators drew an image, and nobody is preferred.
       LayoutError: of the kind `UNUSABLE` if no image is here, or about two images of one id.
     """
     listing = given.listing
@@ -129,6 +133,7 @@ def _make_tree(
     matched = match_images(finder, chosen.sheets)
     if not matched.by_path:
         raise _no_images_error(listing, chosen, matched)
+    notes_on_rivals = choose_drawings(listing.root, matched, prefer)
     image_folder = common_folder_of_files(*matched.by_path) or "."
     images = _list_labeled_images(matched, image_folder)
     _check_ids_differ(listing, images)
@@ -152,6 +157,8 @@ def _make_tree(
         shapes={image.id: image.filed.annotation for image in images},
         embedded={image.id for image in images if image.is_embedded},
         exif=exif,
+        annotators=sorted(set(matched.annotator_of_file.values()) - {""}),
+        rivals=_list_rivals(matched, images),
     )
     ending_of_sheets = posixpath.splitext(next(iter(chosen.sheets)))[1]
     layout = Layout(image_folder, ".", mask_name=f"{ID}{ending_of_sheets}")
@@ -164,6 +171,7 @@ def _make_tree(
     )
     notes = [
         *chosen.notes,
+        *notes_on_rivals,
         *_notes_on_lost(tool.name, matched.lost),
         *_notes_of_sheets(chosen.sheets),
         *classes.notes,
@@ -171,6 +179,18 @@ def _make_tree(
     ]
     different_notes = list(dict.fromkeys(notes))
     return VocTree(listing.root, layout, listing, different_notes, files, labels)
+
+
+def _list_rivals(
+    matched: MatchedShapes, images: Iterable[_LabeledImage]
+) -> dict[str, dict[str, Annotation]]:
+    """Returns the annotations of each image that several annotators drew, by id and annotator."""
+    rivals: dict[str, dict[str, Annotation]] = {}
+    for image in images:
+        drawings = matched.rivals_by_path.get(image.path)
+        if drawings:
+            rivals[image.id] = {name: filed.annotation for name, filed in drawings.items()}
+    return rivals
 
 
 def _no_images_error(listing: Listing, chosen: ChosenSheets, matched: MatchedShapes) -> LayoutError:

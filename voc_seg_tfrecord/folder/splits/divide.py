@@ -90,7 +90,7 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
     tree = evidence.tree
     check_groups_are_named(config, list_names_group=evidence.list_names_group)
     shared_images = evidence.shared_images
-    problems.try_step(check_preference, tree.given, evidence.exports, shared_images, config)
+    problems.try_step(check_preference, tree.given, evidence.annotators, shared_images, config)
     preferred = PreferredMasks.of(shared_images, config)
     if config.ratios:
         ids = preferred.drop_others(tree.images)
@@ -105,7 +105,7 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
         options = cast(Mapping[str, str], config.splits)
         candidate = candidate_as_given(evidence, options)
         splits = _splits_of(evidence, ChosenSplits(candidate))
-    splits = _with_preferred_masks(splits, preferred)
+    splits = _with_preferred_masks(splits, preferred, config)
     for split, ids in splits.ids.items():
         if not ids:
             option = splits.options.get(split)
@@ -121,10 +121,13 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
     return splits
 
 
-def _with_preferred_masks(splits: Splits, preferred: PreferredMasks) -> Splits:
+def _with_preferred_masks(
+    splits: Splits, preferred: PreferredMasks, config: VocSegConfig
+) -> Splits:
     """Returns splits without the images of which another export's mask counts."""
     if not preferred.shared:
-        return splits
+        notes = [*splits.notes, *_note_on_no_shared_image(splits.evidence, config)]
+        return dataclasses.replace(splits, notes=notes)
     all_ids = preferred.find_others(splits.evidence.tree.images)
     others = preferred.find_others(splits.used) | (all_ids - splits.used)
     ids_by_split: dict[str, Sequence[str]] = {}
@@ -136,6 +139,15 @@ def _with_preferred_masks(splits: Splits, preferred: PreferredMasks) -> Splits:
         notes=[*splits.notes, *preferred.note(others)],
         not_preferred=frozenset(others),
     )
+
+
+def _note_on_no_shared_image(evidence: SplitEvidence, config: VocSegConfig) -> list[str]:
+    """Returns a note that a preference has no effect, if no image is there for which it could."""
+    has_rivals = any(True for _ in evidence.tree.labels.list_rival_pairs())
+    if not config.prefer or has_rivals:
+        return []
+    option = command(prefer=config.prefer)
+    return [f"No image is in several exports, so {option} has no effect."]
 
 
 def _check_folds(splits: Splits, folds: int, config: VocSegConfig, problems: Problems) -> None:

@@ -79,6 +79,11 @@ class SplitEvidence:
         )
 
     @property
+    def annotators(self) -> Sequence[str]:
+        """The folders of which the option `prefer` may name some."""
+        return [export.name for export in self.exports] or self.tree.labels.annotators
+
+    @property
     def linked_ids(self) -> Sequence[Sequence[str]]:
         """The ids of each image that several exports have, which belong into one split."""
         return [image.ids for image in self.shared_images]

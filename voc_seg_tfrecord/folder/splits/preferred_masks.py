@@ -11,16 +11,10 @@ from etils import epath
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, counted, did_you_mean, several
+from voc_seg_tfrecord.core.preference import NO_PREFERENCE, SHARED_IMAGES, parse_preference
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.folder.files.exports import Export
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.shared_images import SharedImage
-
-NO_PREFERENCE = "none"
-"""Said in place of a folder: all masks are kept."""
-
-SHARED_IMAGES = "images in several exports"
-"""The kind of the question which mask of an image counts."""
 
 _MAX_SHOWN_IMAGES = 3
 
@@ -42,7 +36,7 @@ class PreferredMasks:
     @classmethod
     def of(cls, shared: Sequence[SharedImage], config: VocSegConfig) -> "PreferredMasks":
         """Returns those of a config, which `check_preference` has checked."""
-        return cls(shared, _order_of(config.prefer), not _list_undecided(shared, config))
+        return cls(shared, parse_preference(config.prefer), not _list_undecided(shared, config))
 
     @property
     def linked_ids(self) -> Sequence[Sequence[str]]:
@@ -86,16 +80,9 @@ class PreferredMasks:
         return [f"{found}. The mask of {' before '.join(self.order)} counts, so {omitted}."]
 
 
-def _order_of(prefer: str) -> list[str]:
-    """Returns the names in the option `prefer`; none if it names none."""
-    if prefer in ("", NO_PREFERENCE):
-        return []
-    return [name.strip().rstrip("/") for name in prefer.split(",")]
-
-
 def check_preference(
     where: epath.Path,
-    exports: Sequence[Export],
+    names: Sequence[str],
     shared: Sequence[SharedImage],
     config: VocSegConfig,
 ) -> None:
@@ -105,7 +92,7 @@ def check_preference(
 
     Args:
       where: the folder.
-      exports: the exports in it.
+      names: the folders of exports, or of annotators, in it.
       shared: the images that several of them have.
       config: says what is preferred.
 
@@ -113,8 +100,8 @@ def check_preference(
       QuestionError: if the user has to say it, or to say more.
       ConfigError: if the user named a folder that is no export.
     """
-    order = _order_of(config.prefer)
-    _check_names(order, exports, config)
+    order = parse_preference(config.prefer)
+    _check_names(order, names, config)
     undecided = _list_undecided(shared, config)
     if undecided:
         raise _ask_which(where, undecided, order)
@@ -124,15 +111,14 @@ def _list_undecided(shared: Sequence[SharedImage], config: VocSegConfig) -> list
     """Returns the images about which the user has to be asked."""
     if config.prefer == NO_PREFERENCE:
         return []
-    order = _order_of(config.prefer)
+    order = parse_preference(config.prefer)
     if order:
         return [image for image in shared if image.id_by_export.keys().isdisjoint(order)]
     are_divided = len(config.ratios) > 1 or config.folds is not None
     return [image for image in shared if image.has_other_masks or are_divided]
 
 
-def _check_names(order: Sequence[str], exports: Sequence[Export], config: VocSegConfig) -> None:
-    names = [export.name for export in exports]
+def _check_names(order: Sequence[str], names: Sequence[str], config: VocSegConfig) -> None:
     unknown = [name for name in order if name not in names]
     if config.prefer and not names:
         raise ConfigError(
