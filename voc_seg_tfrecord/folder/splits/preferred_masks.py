@@ -38,11 +38,6 @@ class PreferredMasks:
         """Returns those of a config, which `check_preference` has checked."""
         return cls(shared, parse_preference(config.prefer), not _list_undecided(shared, config))
 
-    @property
-    def linked_ids(self) -> Sequence[Sequence[str]]:
-        """The ids that have to be in one split: those of each image."""
-        return [image.ids for image in self.shared]
-
     def drop_others(self, ids: Collection[str]) -> Collection[str]:
         """Returns ids without those of an image of which a preferred one is among them."""
         dropped = self.find_others(ids)

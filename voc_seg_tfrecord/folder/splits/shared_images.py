@@ -29,7 +29,10 @@ from voc_seg_tfrecord.formats import pillow
 _MAX_IMAGES_OF_ANY_NAME = 50_000
 """Labeled images at most, of which those of different names are compared, too."""
 
-_PROBED_NAMES = 200
+_MAX_ANNOTATORS = 8
+"""Exports at most of which pictures are compared; more folders are scenes rather than exports."""
+
+_PROBED_NAMES = 64
 """Names that several exports have, of which the pictures are compared first.
 
 If none is the same picture, each export has names of its own, and the other names are not compared.
@@ -62,8 +65,9 @@ def find_shared_images(tree: VocTree, exports: Sequence[Export]) -> list[SharedI
     if len(exports) < 2:
         return []
     groups = _group_same_files(tree)
-    grouped_ids = {image_id for group in groups for image_id in group}
-    groups += _group_same_pictures(tree, grouped_ids)
+    if len(exports) <= _MAX_ANNOTATORS:
+        grouped_ids = {image_id for group in groups for image_id in group}
+        groups += _group_same_pictures(tree, grouped_ids)
     return [_as_shared_image(tree, sorted(group)) for group in sorted(map(sorted, groups))]
 
 
