@@ -501,7 +501,7 @@ def test_a_split_of_images_alone_is_in_no_proposal(tmp_path):
     found = [
         read(tmp_path, **said_by(shlex.join(pasted(options))))[0] for _, options in proposed(text)
     ]
-    assert [*map(len, found)] == [1, 2, 2]
+    assert [*map(len, found)] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 3))

@@ -312,4 +312,4 @@ def test_short_names_are_splits_where_all_folders_are_called_as_splits(tmp_path,
 def test_two_folders_of_one_split_are_a_question(tmp_path, folders):
     for folder in folders:
         put_cases(tmp_path, f"{folder}/images/*.png", f"{folder}/masks/*.png", [f"{folder}1"])
-    refused(tmp_path, "ways to read images and masks")
+    refused(tmp_path, "ways? to read images and masks")

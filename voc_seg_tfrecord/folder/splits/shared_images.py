@@ -18,6 +18,7 @@ from voc_seg_tfrecord.folder.files.exports import Export
 from voc_seg_tfrecord.folder.files.pixels import MIN_IMAGE_BYTES, length
 from voc_seg_tfrecord.folder.splits.alike import (
     MAX_DIFFERENCE_OF_COPIES,
+    Thumbnail,
     difference_upright,
     read_thumbnail,
 )
@@ -60,7 +61,8 @@ class SharedImage:
 def find_shared_images(tree: VocTree, exports: Sequence[Export]) -> list[SharedImage]:
     """Finds the labeled images that several exports have, sorted by their first id.
 
-    An image that an export itself has several times, such as a blank tile, is none of them.
+    An image that an export itself has several times is none of them, nor is one of a single color,
+    such as a blank tile.
     """
     if len(exports) < 2:
         return []
@@ -115,7 +117,13 @@ def _group_by_digest(tree: VocTree, ids: Iterable[str]) -> list[list[str]]:
         except VocSegError:
             continue
         ids_by_digest.setdefault(hashlib.sha256(data).digest(), []).append(image_id)
-    return [group for group in ids_by_digest.values() if _are_one_of_each_export(group)]
+    groups = [group for group in ids_by_digest.values() if _are_one_of_each_export(group)]
+    return [group for group in groups if not _is_blank(read_thumbnail(tree.image_file(group[0])))]
+
+
+def _is_blank(thumbnail: Thumbnail | None) -> bool:
+    """Says whether an image has one color, as the first slices of scans do: no one's photo."""
+    return thumbnail is not None and not thumbnail.any()
 
 
 def _group_same_pictures(tree: VocTree, grouped_ids: Collection[str]) -> list[list[str]]:
@@ -161,7 +169,7 @@ def _is_same_picture(tree: VocTree, image_id: str, other_id: str) -> bool:
     if sizes[0] != sizes[1]:
         return False
     thumbnail, other_thumbnail = map(read_thumbnail, paths)
-    if thumbnail is None or other_thumbnail is None:
+    if thumbnail is None or other_thumbnail is None or _is_blank(thumbnail):
         return False
     return difference_upright(thumbnail, other_thumbnail) < MAX_DIFFERENCE_OF_COPIES
 
