@@ -335,6 +335,15 @@ def test_a_picture_that_was_saved_again_under_its_name_is_one_image(tmp_path):
     refused(tmp_path, "2 images that several exports have", **NO_NAMES)
 
 
+def test_images_of_one_color_are_no_photo_that_two_drew(tmp_path):
+    put_shared(tmp_path)
+    for path in tmp_path.glob("*/JPEGImages/*"):
+        with Image.open(path) as photo:
+            size = photo.size
+        Image.new("RGB", size).save(path)
+    assert sum(map(len, plan_of(tmp_path, **NO_NAMES).splits.values())) == 5
+
+
 def test_the_same_masks_are_no_question_but_for_ratios(tmp_path):
     put_shared(tmp_path, shift=0)
     cvat(tmp_path / "anna", "aby")
