@@ -130,7 +130,14 @@ def test_what_is_no_folder_is_a_wrong_call(tmp_path, capsys, place, found, monke
 
 
 @pytest.mark.parametrize(
-    ("number", "shown"), [(0, "0B"), (999, "999B"), (1000, "1.0kB"), (2_500_000_000, "2.5GB")]
+    ("number", "shown"),
+    [
+        (0, "0B"),
+        (999, "999B"),
+        (1000, "1.0kB"),
+        (999_960, "1.0MB"),
+        (2_500_000_000, "2.5GB"),
+    ],
 )
 def test_sizes_are_one_word(number, shown):
     assert list_.format_size(number) == shown

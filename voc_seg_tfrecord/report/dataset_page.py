@@ -9,7 +9,9 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, leaks
+from voc_seg_tfrecord.audit.fingerprint import Fingerprint
 from voc_seg_tfrecord.audit.leaks import Overlap
+from voc_seg_tfrecord.audit.statistics import Stats
 from voc_seg_tfrecord.core import output_files, storage
 from voc_seg_tfrecord.core.description import description_of_built
 from voc_seg_tfrecord.core.names import MASK, TILE_IMAGE_ID
@@ -107,11 +109,9 @@ def _render(
     images = sum((of_split.images for of_split in stats), np.zeros(len(names), np.int64))
     most_common_first = sorted(range(len(names)), key=lambda label: (-images[label], label))
     foreground = [label for label in most_common_first if label != background]
-    is_linked = _classes_in_one_example(facts, selection)
-    links = _link_classes(is_linked, selection)
+    shown_together = _find_shown_together(facts, selection)
+    links = _link_classes(shown_together, selection)
     axis = ClassAxis(names, [hex_color(color) for color in colors], foreground, links)
-    void = sum(of_split.void for of_split in stats)
-    pixels = void + sum(int(of_split.pixels.sum()) for of_split in stats)
     images_at_points = np.sum([of_split.images_at_points for of_split in facts.values()], 0)
     config = metadata.config_of(builder)
     fingerprints = {split: of_split.fingerprint for split, of_split in facts.items()}
@@ -130,7 +130,7 @@ def _render(
         views=has_masks,
         bands=metadata.bands_of(builder),
         unit=unit,
-        void_share=void / max(1, pixels),
+        void_share=_share_of_void(stats),
         instances=has_masks and all(of_split.has_instances for of_split in facts.values()),
         splits=_split_rows(facts),
         classes=range(len(names)),
@@ -144,7 +144,7 @@ def _render(
             charts.count_object_shares(facts), charts.OBJECT_PERCENTS
         ),
         maps=draw_heat_maps(images_at_points, most_common_first) if has_masks else [],
-        together=_together_rows(facts, foreground, is_linked) if has_masks else [],
+        together=_together_rows(facts, foreground, shown_together) if has_masks else [],
         objects=_object_rows(facts) if has_masks else [],
         selection=selection,
         folders=folders_to_filter(
@@ -168,18 +168,26 @@ def _find_shared_images(facts: Mapping[str, SplitFacts]) -> list[Overlap]:
     return leaks.compare(sides, sides)
 
 
-def _classes_in_one_example(
-    facts: Mapping[str, SplitFacts], selection: PageSelection
-) -> np.ndarray:
-    """Returns which two mask values an example of the galleries has both, bool `[256, 256]`."""
+def _share_of_void(stats: Sequence[Stats]) -> float:
+    """Returns the share of void in all pixels."""
+    void = sum(of_split.void for of_split in stats)
+    pixels = void + sum(int(of_split.pixels.sum()) for of_split in stats)
+    return void / max(1, pixels)
+
+
+def _find_shown_together(facts: Mapping[str, SplitFacts], selection: PageSelection) -> np.ndarray:
+    """Returns which two mask values are shown together in an example, bool `[256, 256]`.
+
+    The examples are those of the galleries. A value that one of them has is shown with itself.
+    """
     present = [facts[split].present[numbers] for split, numbers in selection.gallery.items()]
     present_in_examples = np.concatenate([np.zeros((0, 256), bool), *present]).astype(np.float32)
     return np.asarray(present_in_examples.T @ present_in_examples > 0)
 
 
-def _link_classes(is_linked: np.ndarray, selection: PageSelection) -> dict[int, str]:
+def _link_classes(shown_together: np.ndarray, selection: PageSelection) -> dict[int, str]:
     """Returns a link to examples of each class that is shown: `#rare-3`, or `#examples?3`."""
-    labels = np.flatnonzero(is_linked.any(0)).tolist()
+    labels = np.flatnonzero(shown_together.any(0)).tolist()
     links = {label: f"#examples?{label}" for label in labels}
     for rare_class in selection.rare:
         links[rare_class.label] = f"#rare-{rare_class.label}"
@@ -213,7 +221,7 @@ class _TogetherRow:
 
 
 def _together_rows(
-    facts: Mapping[str, SplitFacts], labels: Sequence[int], is_linked: np.ndarray
+    facts: Mapping[str, SplitFacts], labels: Sequence[int], shown_together: np.ndarray
 ) -> list[_TogetherRow]:
     """Returns a row and a column for each of the first classes."""
     labels = list(labels[:_MAX_CLASSES_TOGETHER])
@@ -227,14 +235,45 @@ def _together_rows(
     for row, row_label in enumerate(labels):
         cells = []
         for column, label in enumerate(labels):
-            link = f"#examples?{row_label} {label}" if is_linked[row_label, label] else ""
+            is_shown = shown_together[row_label, label]
+            link = f"#examples?{row_label} {label}" if is_shown else ""
             step = int(color_steps[row, column])
             cells.append(_TogetherCell(label, int(images[row, column]), step, link))
         rows.append(_TogetherRow(row_label, cells))
     return rows
 
 
-def _split_rows(facts: Mapping[str, SplitFacts]) -> list[dict[str, Any]]:
+@dataclasses.dataclass(frozen=True)
+class _SplitRow:
+    """A split in the tables of splits and of sizes.
+
+    Attributes:
+      split: its name.
+      examples: how many examples it has.
+      sources: how many images its tiles were cut from; None if there are no tiles.
+      classes: how many classes its masks have.
+      objects: how many objects it has; None if they are not counted.
+      void: the share of void; None if no example has masks.
+      sides: the smallest, the median and the largest height and width; None for each if there are
+        no sizes.
+      common: the most common heights and widths, with how many examples have each.
+      list: the named list that has its ids; empty if none has.
+      fingerprint: its fingerprint.
+    """
+
+    split: str
+    examples: int
+    sources: int | None
+    classes: int
+    objects: int | None
+    void: float | None
+    sides: Sequence[Any]
+    common: Sequence[tuple[int, int, int]]
+    list: str
+    fingerprint: Fingerprint
+
+
+def _split_rows(facts: Mapping[str, SplitFacts]) -> list[_SplitRow]:
     """Returns the rows of the tables of splits and of sizes."""
     rows = []
     for split, of_split in facts.items():
@@ -243,20 +282,19 @@ def _split_rows(facts: Mapping[str, SplitFacts]) -> list[dict[str, Any]]:
         sides: list[Any] = [None, None, None]
         if has_sizes:
             sides = np.quantile(stats.sizes, (0, 0.5, 1), axis=0).astype(int).tolist()
-        rows.append(
-            {
-                "split": split,
-                "examples": len(stats.ids),
-                "sources": of_split.sources,
-                "classes": int((stats.images > 0).sum()),
-                "objects": None if stats.objects is None else int(stats.objects.sum()),
-                "void": stats.void_share if len(of_split.void_shares) else None,
-                "sides": sides,
-                "common": stats.most_common_sizes(3) if has_sizes else [],
-                "list": stats.id_list,
-                "fingerprint": of_split.fingerprint,
-            }
+        row = _SplitRow(
+            split=split,
+            examples=len(stats.ids),
+            sources=of_split.sources,
+            classes=int((stats.images > 0).sum()),
+            objects=None if stats.objects is None else int(stats.objects.sum()),
+            void=stats.void_share if len(of_split.void_shares) else None,
+            sides=sides,
+            common=stats.most_common_sizes(3) if has_sizes else [],
+            list=stats.id_list,
+            fingerprint=of_split.fingerprint,
         )
+        rows.append(row)
     return rows
 
 
