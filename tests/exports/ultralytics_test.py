@@ -134,5 +134,5 @@ def test_a_card_says_what_became_of_masks(sample, tmp_path):
         export(built, tmp_path / layout, layout=layout, with_card=True)
         text = (tmp_path / layout / "README.md").read_text()
         assert words in text
-        assert "readers take it for background" in text
+        assert "readers take them as background" in text
         assert "ignore_index" not in text
