@@ -118,7 +118,7 @@ def test_an_image_that_a_build_could_not_read_is_shown_by_itself(tmp_path):
     [
         (WORDS, "--html: only the page shows images"),
         ([*WORDS, "--html", "page.html"], "images whose bands are 0 to 4"),
-        (["--write_classes", "classes.csv"], "beside --write_classes"),
+        (["--write_classes", "classes.csv"], "because --write_classes checks nothing"),
     ],
 )
 def test_the_page_of_a_folder_refuses_bands_that_it_cannot_show(

@@ -79,7 +79,7 @@ def test_a_rule_that_no_list_needs_is_refused(tmp_path, rule):
     put_set(tmp_path)
     for split, image_ids in wanted().items():
         exports.put(tmp_path, f"{split}.txt", "\n".join(image_ids))
-    refused(tmp_path, "lists that name groups", ConfigError, group_by=rule)
+    refused(tmp_path, f"option group_by: {rule!r}", ConfigError, group_by=rule)
 
 
 PATIENTS_BY_SPLIT = {"train": ["P1", "P12"], "validation": ["P10", "P2"], "test": ["P11", "P20"]}
