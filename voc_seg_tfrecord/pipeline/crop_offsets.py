@@ -88,18 +88,24 @@ class CropOffsets(NamedTuple):
         return tf.where(self.is_cropped, 0, offset)
 
     def window(
-        self, offset: tf.Tensor, *, canvas: tuple[int, int], flip: tf.Tensor | None
+        self,
+        offset: tf.Tensor,
+        *,
+        canvas: tuple[int, int],
+        is_scaled: bool,
+        flip: tf.Tensor | None,
     ) -> Window:
         """Returns the window that cuts out the crop at an offset, int32 `[2]`.
 
         Args:
           offset: one that `sample` returned.
           canvas: height and width of the result with padding.
+          is_scaled: whether the scale may be another one than 1.
           flip: whether left and right are swapped, scalar bool; None for never.
         """
         return Window(
             crop=tf.concat([self.crop_corner(offset), self.crop_sides], axis=0),
-            size=self.result_sides,
+            size=self.result_sides if is_scaled else None,
             flip=flip,
             padding=Padding(before=self.padding_before(offset), result_size=canvas),
         )

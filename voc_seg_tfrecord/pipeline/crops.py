@@ -126,7 +126,10 @@ def random_scaled_crop(
     else:
         (offset,) = offsets.sample(seed)
     flipped = coin(seed) if flip else None
-    return offsets.window(offset, canvas=(height, width), flip=flipped).apply(example)
+    # Without a resize that would never be done, an epoch begins sooner.
+    is_scaled = tuple(scales) != (1, 1)
+    window = offsets.window(offset, canvas=(height, width), is_scaled=is_scaled, flip=flipped)
+    return window.apply(example)
 
 
 def _check_choice(
