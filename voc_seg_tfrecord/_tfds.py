@@ -362,7 +362,7 @@ def _check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
         if built.get(field) != fields.get(field):
             raise ConfigError(
                 folder,
-                found=f"a dataset that was built with another {field}: "
+                found=f"a dataset that was built with another value of {field}: "
                 f"{built.get(field, 'the default')}",
                 expected=f"{fields.get(field, 'the default')}, as in this config",
                 remedy="choose another name for the new dataset, or delete the folder",

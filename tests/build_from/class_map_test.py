@@ -84,7 +84,7 @@ def test_a_dataset_is_not_reused_for_other_classes_under_its_name(person):
     folder = person.data_dir.partition("/voc_seg_tfrecord/")[0]
     build(folder, VocSegConfig(**PART), DUMMY_DATA)  # the same: nothing to do
     for changed in ({"classes": {"car": "car", "*": "background"}}, {"classes": ()}):
-        with pytest.raises(ConfigError, match=r"built with classes .*person"):
+        with pytest.raises(ConfigError, match=r"another value of classes: .*person"):
             build(folder, VocSegConfig(**PART | changed), DUMMY_DATA)
 
 

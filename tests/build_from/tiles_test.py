@@ -92,7 +92,7 @@ def test_tiles_have_the_classes_that_were_mapped(tree, tmp_path):
 def test_a_dataset_is_not_reused_for_other_tiles_under_its_name(tree, tmp_path):
     config = {"name": "tiled", "class_names": NAMES}
     build(tmp_path, VocSegConfig(**config, tile=16), tree)
-    with pytest.raises(ConfigError, match="built with tile 16"):
+    with pytest.raises(ConfigError, match="another value of tile: 16"):
         build(tmp_path, VocSegConfig(**config, tile=24), tree)
 
 
@@ -102,7 +102,7 @@ def test_a_dataset_is_not_reused_for_other_tiles_under_its_name(tree, tmp_path):
 def test_a_dataset_is_not_reused_for_other_content_under_its_name(tree, tmp_path, changed):
     config = {"name": "own", "class_names": NAMES}
     build(tmp_path, VocSegConfig(**config), tree)
-    with pytest.raises(ConfigError, match=f"built with {next(iter(changed))} as by default"):
+    with pytest.raises(ConfigError, match=f"another value of {next(iter(changed))}: the default"):
         build(tmp_path, VocSegConfig(**config, **changed), tree)
 
 

@@ -122,7 +122,7 @@ def test_parts_are_refused_where_no_splits_are_built(words, reason, folder, tmp_
 def test_a_build_of_a_release_has_no_parts(tmp_path, capsys):
     words = ["build", "--release", "sample", "--data_dir", str(tmp_path), "--parts"]
     assert cli.main(words) == 2
-    assert "--parts beside it" in capsys.readouterr().err
+    assert "--parts with a release" in capsys.readouterr().err
 
 
 def test_a_build_without_opencv_says_how_to_get_it_before_it_builds(

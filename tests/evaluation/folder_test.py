@@ -143,7 +143,7 @@ def test_the_most_probable_class_is_scored(sample, predictions, axes):
 @pytest.mark.parametrize(
     ("axes", "said", "scale", "message"),
     [
-        ("CHW", "HWC", 1, "which as HWC has .* classes.*expected: 21 classes"),
+        ("CHW", "HWC", 1, "64 classes, read as HWC.*expected: 21"),
         ("CHW", "CHW", 7, r"values from 0 to 7, whose sums go from 7 to 7.*softmax"),
         ("HWC", None, 1, "an array float16"),
     ],

@@ -78,8 +78,8 @@ def classes(*values: int) -> Callable[[str], Image.Image]:
 
 COLORS = np.array([(0, 0, 0), (128, 0, 0)], np.uint8)
 NOT_SOFT = {
-    "class indices": (lambda i: Image.fromarray(truth(i)), "png", "the values 0, 1 alone"),
-    "indices and void": (classes(0, 1, 255), "png", "the values 0, 1, 255 alone"),
+    "class indices": (lambda i: Image.fromarray(truth(i)), "png", "only the values 0, 1"),
+    "indices and void": (classes(0, 1, 255), "png", "only the values 0, 1, 255"),
     "three grays": (classes(0, 100, 200), "png", "plain grays 0 and 100"),
     "two grays and void": (classes(0, 200, 255), "png", "plain grays 200 and 255"),
     "three grays as JPEG": (classes(0, 90, 250), "jpg", "plain grays 0 and 90"),
@@ -93,7 +93,7 @@ NOT_SOFT = {
         "values from 0 to",
     ),
     "black and white": (gray, "png", "each pixel is 0 or 255 already"),
-    "white": (lambda i: Image.fromarray(truth(i) + 252), "png", "the values 252, 253 alone"),
+    "white": (lambda i: Image.fromarray(truth(i) + 252), "png", "only the values 252, 253"),
 }
 
 
@@ -153,7 +153,7 @@ def test_a_threshold_that_would_merge_classes_or_do_nothing_is_refused(tmp_path,
 def test_one_mask_that_is_not_soft_is_named(tmp_path):
     write(tmp_path, soft, "masks/{}.png")
     write(tmp_path, lambda i: Image.fromarray(truth(i)), "masks/{}.png", ids="b")
-    with pytest.raises(MaskError, match=r"b\.png: the values 0, 1 alone"):
+    with pytest.raises(MaskError, match=r"b\.png: only the values 0, 1"):
         masks_of(tmp_path, threshold=128, **CRACKS)
 
 

@@ -126,11 +126,17 @@ def test_jpeg_tiles_are_encoded_again_only_when_they_were_asked_for():
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "TIFF"])
 def test_an_image_is_decoded_once_for_all_its_tiles(monkeypatch, kind):
     decoded = []
-    decode = pillow.decode
     source = raw(30, 30, kind)
     example = make_example(source, SPEC)
     decoded.clear()
-    monkeypatch.setattr(pillow, "decode", lambda *a, **k: decoded.append(a) or decode(*a, **k))
+    for name in ("decode", "undo_png_filters"):
+        decode = getattr(pillow, name)
+
+        def note(*args, decode=decode, **options):
+            decoded.append(args)
+            return decode(*args, **options)
+
+        monkeypatch.setattr(pillow, name, note)
     monkeypatch.setattr(images, "check_readable", lambda *_: None)
     monkeypatch.setattr(jpeg_checks, "find_doubt_by_both_decoders", lambda *_: None)
     assert len(cut_all(source, example, Tiling(4))) == 64
