@@ -253,6 +253,13 @@ def test_images_without_masks_can_be_evaluated(workers, data_dir):
         assert batch.masks is None
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_complete_images_of_all_sizes_lie_in_the_same_buffers(workers, source):
+    batches = evaluation_loader(source, batch_size=2, workers=workers)
+    assert len({batch.images.shape for batch in batches}) > 1
+    assert len({batch.images.untyped_storage().nbytes() for batch in batches}) == 1
+
+
 def test_after_another_build_a_run_keeps_its_records_and_a_new_worker_ends_with_an_error(tmp_path):
     build(tmp_path)
     dataset = batches_of.SegmentationDataset(opened(tmp_path), size=32)
@@ -287,10 +294,12 @@ def test_the_loss_of_a_training_falls(data_dir):
 
 
 WORKERS = """
+import functools
+import itertools
 import sys
 import numpy as np
 from voc_seg_tfrecord import data_source
-from voc_seg_tfrecord.torch import evaluation_loader, loader
+from voc_seg_tfrecord.torch import datasets, evaluation_loader, loader
 
 def flipped(image, mask, rng):
     if rng.random() < 0.5:
@@ -304,15 +313,17 @@ def run(transform, **options):
 
 def check_that_held_batches_stay():
     random = np.random.default_rng(0)
-    for options in ({"workers": 2}, {"workers": 1, "prefetch_factor": 1}, {"workers": 0}):
-        train = loader(source, size=64, batch_size=2, **options)
+    cropped = functools.partial(loader, source, size=64, batch_size=2)
+    complete = functools.partial(evaluation_loader, source, batch_size=2)
+    for make, options in itertools.product((cropped, complete), OPTIONS):
+        batches = make(**options)
         held = []
         for epoch in range(12):
-            for step, batch in enumerate(train):
+            for batch in batches:
                 view = random.choice(["images", "image", "array", "mask", "both"])
                 tensors = {
                     "images": [batch.images],
-                    "image": [batch.images[1, 0]],
+                    "image": [batch.images[-1, 0]],
                     "array": [batch.images.numpy()[:, :, 3:]],
                     "mask": [batch.masks[0].numpy()],
                     "both": [batch.images, batch.masks],
@@ -325,6 +336,7 @@ def check_that_held_batches_stay():
             for tensors, copies in held:
                 assert all(map(np.array_equal, tensors, copies))
 
+OPTIONS = [{"workers": 2}, {"workers": 1, "prefetch_factor": 1}, {"workers": 0}]
 source = data_source("voc_seg_tfrecord/p", "train", sys.argv[1])
 if __name__ == "__main__":
     for transform in (None, flipped):
@@ -340,6 +352,8 @@ if __name__ == "__main__":
             list(train)
         except Exception as error:
             print(type(error).__name__)
+    check_that_held_batches_stay()
+    datasets._MAX_SAMPLED_IMAGES = 1  # so that most batches are larger than their buffers
     check_that_held_batches_stay()
     half = loader(source, size=8, batch_size=2, workers=2)
     next(iter(half))

@@ -58,6 +58,6 @@ class LentBuffers:
         self._free.append(number)
 
     def free_reserved(self) -> None:
-        """Makes the reserved buffers free; nobody may be writing to them any more."""
+        """Makes all reserved buffers free; nobody may be writing to them any more."""
         while self._reserved:
             self._free.append(self._reserved.pop())

@@ -8,6 +8,7 @@ batches does not keep their images.
 from collections.abc import Callable
 import dataclasses
 import functools
+import math
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -98,14 +99,27 @@ class BatchMemory:
 
 
 class BatchBytes(NamedTuple):
-    """Bytes of the images and of the masks of a batch; 0 if there are none, or it is not known."""
+    """Bytes of the images and of the masks of a batch; 0 if they are not known."""
 
     images: int
     masks: int
 
+    @classmethod
+    def of_images(cls, count: int, size: tuple[int, int], feature: Any) -> "BatchBytes":
+        """Returns the bytes of so many images of a size, with their masks.
+
+        Args:
+          count: how many images.
+          size: height and width of each.
+          feature: describes an image, as TFDS does.
+        """
+        pixels = count * math.prod(size)
+        bytes_per_pixel = (feature.shape[-1] or 0) * np.dtype(feature.np_dtype).itemsize
+        return cls(images=pixels * bytes_per_pixel, masks=pixels)
+
 
 NO_BUFFERS = BatchBytes(0, 0)
-"""For batches that have other sizes each time, so that each needs new memory."""
+"""For batches whose size is not known, so that each needs new memory."""
 
 
 class BufferNumbers(NamedTuple):
@@ -159,7 +173,7 @@ class BatchBuffers:
 
     @classmethod
     def allocate(cls, count: int, byte_counts: BatchBytes, *, is_shared: bool) -> "BatchBuffers":
-        """Returns buffers. A page of them takes memory from when it is first written to.
+        """Returns buffers. If they are shared, all of their memory is taken at once.
 
         Args:
           count: how many batches they are for.

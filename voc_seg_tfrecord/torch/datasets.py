@@ -1,14 +1,13 @@
 """Examples of a source as whole batches, which a loader asks for by their numbers."""
 
 from collections.abc import Sequence
-import math
 
 import numpy as np
 from torch.utils import data
 
 from voc_seg_tfrecord import arrays
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, VOID
+from voc_seg_tfrecord.core.names import FILENAME, HEIGHT, IMAGE, MASK, VOID, WIDTH
 from voc_seg_tfrecord.reading.arguments import check_count, check_seed
 from voc_seg_tfrecord.reading.data_source import DataSource
 from voc_seg_tfrecord.reading.epoch_order import example_rng
@@ -26,6 +25,13 @@ from voc_seg_tfrecord.torch.transforms import Transform, check_transformed
 
 _IMAGE_FILL = 0
 """Value of padding in images; that in masks is void."""
+
+_MAX_SAMPLED_IMAGES = 256
+"""Images whose sizes are read to estimate the bytes of a batch."""
+
+_MAX_KEPT_BYTES = 64 << 20
+"""Bytes of the images of a batch for which memory is kept. There are several batches at a time, and
+few of them may be as large as the largest one."""
 
 
 class SegmentationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
@@ -83,12 +89,7 @@ class SegmentationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore
         """Returns the number of bytes of a batch. A transform may make it larger."""
         if self._crop is None:
             return NO_BUFFERS
-        feature = self._source.features[IMAGE]
-        pixels = batch_size * math.prod(self._crop.size)
-        return BatchBytes(
-            images=pixels * (feature.shape[-1] or 0) * np.dtype(feature.np_dtype).itemsize,
-            masks=pixels,
-        )
+        return BatchBytes.of_images(batch_size, self._crop.size, self._source.features[IMAGE])
 
     def make_batch(self, draws: Sequence[Draw], allocators: Allocators) -> Batch:
         """Returns a batch of these examples, in this order, in memory that the allocators give."""
@@ -158,6 +159,7 @@ class EvaluationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
         self._has_masks = MASK in source.features
         features = [IMAGE, MASK, FILENAME] if self._has_masks else [IMAGE, FILENAME]
         self._source = with_features(source, features)
+        self._sizes = _open_sizes(source)
         self._multiple = multiple
         self._channels: Channels = channels
 
@@ -175,9 +177,7 @@ class EvaluationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
     def make_batch(self, numbers: Sequence[int], allocators: Allocators) -> EvaluationBatch:
         """Returns a batch of these examples, in this order, in memory that the allocators give."""
         pairs = [DecodedPair.of_example(example) for example in self._source[list(numbers)]]
-        largest = np.max([pair.size for pair in pairs], axis=0)
-        height, width = -(-largest // self._multiple) * self._multiple
-        size = (int(height), int(width))
+        size = self._padded_size([pair.size for pair in pairs])
         batch = BatchMemory.allocate(len(pairs), size, allocators, like=pairs[0].image)
         for place, pair in enumerate(pairs):
             batch.check_fits(pair, any_size=True)
@@ -193,6 +193,36 @@ class EvaluationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
             [pair.id for pair in pairs],
             [pair.size for pair in pairs],
         )
+
+    def count_bytes(self, batch_size: int) -> BatchBytes:
+        """Returns how many bytes a batch has at most, as far as a sample of the images tells.
+
+        The bytes are 0 if the source lacks the sizes of images, or if the images of a batch may
+        have more than 64 MiB.
+        """
+        if self._sizes is None or not len(self):
+            return NO_BUFFERS
+        sample_count = min(len(self), _MAX_SAMPLED_IMAGES)
+        sample = np.linspace(0, len(self) - 1, sample_count).astype(int).tolist()
+        sizes = [(example[HEIGHT], example[WIDTH]) for example in self._sizes[sample]]
+        count = min(batch_size, len(self))
+        byte_counts = BatchBytes.of_images(
+            count, self._padded_size(sizes), self._source.features[IMAGE]
+        )
+        return byte_counts if byte_counts.images <= _MAX_KEPT_BYTES else NO_BUFFERS
+
+    def _padded_size(self, sizes: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        """Returns height and width of a batch with images of these heights and widths."""
+        largest = np.max(sizes, axis=0)
+        height, width = -(-largest // self._multiple) * self._multiple
+        return int(height), int(width)
+
+
+def _open_sizes(source: DataSource) -> DataSource | None:
+    """Returns the heights and widths of the images of a source; None if it has not both."""
+    if HEIGHT not in source.features or WIDTH not in source.features:
+        return None
+    return with_features(source, [HEIGHT, WIDTH])
 
 
 def with_features(source: DataSource, names: Sequence[str]) -> DataSource:

@@ -16,7 +16,6 @@ from voc_seg_tfrecord.reading.balance import Balance, BalanceBy, balance_classes
 from voc_seg_tfrecord.reading.data_source import DataSource
 from voc_seg_tfrecord.torch.batch import Channels
 from voc_seg_tfrecord.torch.batch_memory import (
-    NO_BUFFERS,
     BatchBuffers,
     BatchBytes,
     BatchLoans,
@@ -163,7 +162,7 @@ def evaluation_loader(
         dataset,
         index_lists,
         workers,
-        byte_counts=NO_BUFFERS,
+        byte_counts=dataset.count_bytes(batch_size),
         in_threads=True,
         options=options,
     )
