@@ -378,7 +378,7 @@ def describe_self_test(self_test: Mapping[str, Any]) -> list[str]:
     """Returns lines that say what the self-test of a certificate found."""
     if not self_test["changes"]:
         return ["no self-test: no side has images at hand"]
-    lines = [f"self-test: {self_test['images']} images, changed and searched for:"]
+    lines = [f"self-test: {counted(self_test['images'], 'image')}, changed and searched for:"]
     for change in self_test["changes"]:
         share = change["found"] / change["copies"]
         lines.append(f"  {change['change']:24} {share:7.1%} found, {change['others']} others")

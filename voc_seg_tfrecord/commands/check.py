@@ -315,7 +315,7 @@ def _print_report(
         screen.show_class_table(report.class_names, report.total, report.by_split)
     stops = len([finding for finding in report.findings if finding.effect == STOPS])
     verdict = f"stop: {counted(stops, 'problem')}" if stops else "go through"
-    print(f"\n{report.examined} images read; a build would {verdict}")
+    print(f"\n{counted(report.examined, 'image')} read; a build would {verdict}")
 
 
 def _print_findings(summary: dict[str, Any]) -> None:

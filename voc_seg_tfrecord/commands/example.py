@@ -17,7 +17,7 @@ from PIL import Image, ImageDraw
 
 from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.config_fields import SAMPLE_TREE
-from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError, counted
 from voc_seg_tfrecord.core.releases import facts_folder
 from voc_seg_tfrecord.core.storage import as_storage_error
 from voc_seg_tfrecord.formats import frames
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     if not _is_complete(files, out):
         with as_storage_error(out):
             staging.write_files(out, files)
-    print(f"{out}: {example.about}; {len(files)} files")
+    print(f"{out}: {example.about}; {counted(len(files), 'file')}")
     return 0
 
 

@@ -158,7 +158,8 @@ def _compare(args: argparse.Namespace) -> int:
         return int(is_leak)
     if published is not None:
         print(
-            f"{published.first} and {published.second}: {published.ids} ids in common, as published"
+            f"{published.first} and {published.second}: {counted(published.ids, 'id')} in common, "
+            "as published"
         )
         print(f"  source: {published.source}")
         print("  to count them yourself, give SBD's folder dataset with --sbd")

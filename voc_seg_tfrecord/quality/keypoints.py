@@ -52,7 +52,15 @@ CONSTANTS: Mapping[str, float] = {
     "keypoints_per_image": KEYPOINTS_PER_IMAGE,
     "keypoint_image_side_px": IMAGE_SIDE_PX,
     "keypoint_sign_bits": SIGN_BITS,
+    "keypoint_patch_side_px": _PATCH_SIDE_PX,
     "keypoint_patch_width_in_sizes": _PATCH_WIDTH_IN_SIZES,
+    "keypoint_min_patch_width_px": _MIN_PATCH_WIDTH_PX,
+    "keypoint_min_contrast": _MIN_CONTRAST,
+    "keypoint_position_steps": _POSITION_STEPS,
+    "keypoint_direction_steps": _DIRECTION_STEPS,
+    "keypoint_size_steps": _SIZE_STEPS,
+    "keypoint_size_steps_per_octave": _SIZE_STEPS_PER_OCTAVE,
+    "keypoint_size_octaves": _SIZE_OCTAVES,
 }
 """What the keypoints of an image depend on, for files that keep them."""
 
