@@ -210,6 +210,49 @@ def test_an_export_without_lists_beside_others_is_asked_about(tmp_path):
         assert f"train {len(plan.splits['train'])}" == count
 
 
+def put_lists_of_two(root, lists_of_anna, lists_of_ben):
+    """Writes images of the same names, `a` to `d`, of two annotators, with lists of each."""
+    for name, lists in {"anna": lists_of_anna, "ben": lists_of_ben}.items():
+        plain(root / name, "abcd", ["background", "apple", "tree"])
+        for image_id in "abcd":
+            save_photo(root, f"{name}/images/{image_id}.jpg", f"{name} {image_id}")
+        for split, ids in lists.items():
+            exports.put(root, f"{name}/{split}.txt", "".join(f"{one}\n" for one in ids))
+
+
+def test_a_wrong_name_in_a_list_of_an_export_is_an_error_and_not_the_end_of_its_list(tmp_path):
+    put_lists_of_two(tmp_path, {"train": "abx", "val": "cd"}, {"train": "ab", "val": "cd"})
+    with pytest.raises(VocSegError, match=r"1 of .* ids ha.* no image|x"):
+        from_tree(tmp_path)
+    plan = plan_to_build(tmp_path, name="x", missing_image="skip")
+    assert splits_of(plan) == {
+        "train": ["anna/a", "anna/b", "ben/a", "ben/b"],
+        "validation": ["anna/c", "anna/d", "ben/c", "ben/d"],
+    }
+
+
+def test_exports_that_train_on_splits_of_other_names_are_asked_about(tmp_path):
+    put_lists_of_two(tmp_path, {"train": "ab", "val": "cd"}, {"trainval": "abc", "test": "d"})
+    text = refused(tmp_path, "because anna has train and validation, ben has test and", **NO_NAMES)
+    together, _ = proposed(text)
+    plan = plan_of(tmp_path, **NO_NAMES, **said_by(shlex.join(pasted(together[1]))))
+    assert splits_of(plan) == {
+        "train": ["anna/a", "anna/b", "ben/a", "ben/b", "ben/c"],
+        "validation": ["anna/c", "anna/d"],
+        "test": ["ben/d"],
+    }
+
+
+def test_an_export_that_is_only_tested_on_is_no_question(tmp_path):
+    put_lists_of_two(tmp_path, {"train": "abcd"}, {"test": "abcd"})
+    assert {
+        split: len(ids) for split, ids in splits_of(plan_to_build(tmp_path, name="x")).items()
+    } == {
+        "train": 4,
+        "test": 4,
+    }
+
+
 def test_labels_in_another_order_are_one_class_by_their_colors_and_never_by_their_values(tmp_path):
     cvat(tmp_path / "anna", "ab", classes={**CLASSES, "aardvark": (9, 9, 9)})
     cvat(tmp_path / "ben", "cd")
@@ -242,6 +285,35 @@ def test_a_value_that_means_two_classes_is_asked_about_and_never_one_of_them(tmp
     text = refused(tmp_path, "because 'tree' has the value 2 in .* and 1 in", **NO_NAMES)
     assert not proposed(text)
     check_alone(text, {"anna": 3, "ben": 3})
+
+
+def plain(root, ids, names):
+    """Writes masks of the values 0 to 2, with a text that names these in their order."""
+    exports.put(root, "labels.txt", "".join(f"{name}\n" for name in names))
+    for image_id in ids:
+        save_photo(root, f"images/{image_id}.jpg")
+        exports.put_mask(root, f"masks/{image_id}.png", mask_of(image_id))
+
+
+@pytest.mark.parametrize("first_is_void", [True, False])
+def test_a_value_that_is_void_in_one_export_and_a_class_in_another_is_asked_about(
+    tmp_path, first_is_void
+):
+    classes = (["background", "apple", "ignore"], ["background", "apple", "tree"])
+    anna, ben = classes if first_is_void else classes[::-1]
+    plain(tmp_path / "anna", "ab", anna)
+    plain(tmp_path / "ben", "cd", ben)
+    text = refused(tmp_path, "because the value 2 is .*void in", **NO_NAMES)
+    assert not proposed(text)
+
+
+def test_a_class_file_beside_exports_that_contradicts_one_of_them_is_asked_about(tmp_path):
+    plain(tmp_path / "anna", "ab", ["background", "apple", "tree"])
+    plain(tmp_path / "ben", "cd", ["background", "apple", "tree"])
+    exports.put(tmp_path, "labels.txt", "background\napple\ntree\n")
+    check_masks(tmp_path, "abcd")
+    exports.put(tmp_path, "ben/labels.txt", "background\ntree\napple\n")
+    refused(tmp_path, r"'tree' has the value 2 in labels\.txt and 1 in ben", **NO_NAMES)
 
 
 def check_alone(text, count_by_export):

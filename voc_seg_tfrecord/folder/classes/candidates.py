@@ -13,7 +13,10 @@ from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_files import ClassFile, read_class_files
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.names import VOID, describe_color
-from voc_seg_tfrecord.folder.classes.export_files import find_class_files_in_exports
+from voc_seg_tfrecord.folder.classes.export_files import (
+    check_exports_agree,
+    find_class_files_in_exports,
+)
 from voc_seg_tfrecord.folder.classes.numbering import list_numberings
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders
 from voc_seg_tfrecord.folder.tree.listing import subfolders
@@ -94,14 +97,16 @@ def find_class_files(tree: VocTree, *, user_gave_classes: bool) -> FoundClassFil
     in_splits = _find_in_splits(tree, {file.source for file in in_root.files})
     notes = [*in_splits.notes]
     files = [*in_root.files, *in_splits.files]
-    if not files:
-        try:
+    try:
+        if files:
+            check_exports_agree(tree, in_root.files)
+        else:
             files = find_class_files_in_exports(tree)
-        except LayoutError as error:
-            if not user_gave_classes:
-                raise
-            notes.append(f"The class files of exports are not used: {error.found.splitlines()[0]}")
-            return FoundClassFiles([], in_root.misnamed, notes)
+    except LayoutError as error:
+        if not user_gave_classes:
+            raise
+        notes.append(f"The class files of exports are not used: {error.found.splitlines()[0]}")
+        return FoundClassFiles(files, in_root.misnamed, notes)
     if not files:
         files = _find_beside_masks(tree)
     if not files:

@@ -58,6 +58,21 @@ def find_class_files_in_exports(tree: VocTree) -> list[ClassFile]:
     return [_unite(tree, files) for files in files_by_name.values()]
 
 
+def check_exports_agree(tree: VocTree, files_in_root: Iterable[ClassFile]) -> None:
+    """Checks that class files beside the exports say the same as those of one name in exports.
+
+    Raises:
+      QuestionError: if they contradict.
+    """
+    files_of_exports = [file for export in list_exports(tree) for file in _read_files(tree, export)]
+    for in_root in files_in_root:
+        of_name = [
+            file for file in files_of_exports if posixpath.basename(file.source) == in_root.source
+        ]
+        if of_name:
+            _check_agree(tree, [in_root, *of_name])
+
+
 def list_folders_of_class_files(tree: VocTree) -> list[str]:
     """Returns the folders, below the root of a set, in which exports have their class files."""
     folders: list[str] = []
@@ -114,12 +129,8 @@ def _unite(tree: VocTree, files: Sequence[ClassFile]) -> ClassFile:
     Raises:
       QuestionError: if they contradict.
     """
+    _check_agree(tree, files)
     first = files[0]
-    have_colors = all(file.has_colors for file in files)
-    checks = _CHECKS_OF_COLORS if have_colors else (*_CHECKS_OF_COLORS, *_CHECKS_OF_VALUES)
-    contradiction = _find_contradiction(files, checks)
-    if contradiction:
-        raise _ask_which(tree, files, contradiction, have_colors=have_colors)
     united = dataclasses.replace(first, source=posixpath.basename(first.source), is_of_exports=True)
     if all(file.entries == first.entries for file in files):
         return united
@@ -134,6 +145,19 @@ def _unite(tree: VocTree, files: Sequence[ClassFile]) -> ClassFile:
         dataclasses.replace(entry, value=value) for value, entry in enumerate(entries.values())
     ]
     return dataclasses.replace(united, entries=tuple(numbered), has_values=False)
+
+
+def _check_agree(tree: VocTree, files: Sequence[ClassFile]) -> None:
+    """Checks that class files of one name agree.
+
+    Raises:
+      QuestionError: if they contradict.
+    """
+    have_colors = all(file.has_colors for file in files)
+    checks = _CHECKS_OF_COLORS if have_colors else (*_CHECKS_OF_COLORS, *_CHECKS_OF_VALUES)
+    contradiction = _find_contradiction(files, checks)
+    if contradiction:
+        raise _ask_which(tree, files, contradiction, have_colors=have_colors)
 
 
 # What class files contradict in.
@@ -163,7 +187,13 @@ def _color_of(entry: ClassEntry) -> str | None:
 
 
 def _value_of(entry: ClassEntry) -> int | None:
-    return None if is_void(entry) or entry.value == VOID else entry.value
+    """Returns the value of a class or of void; None for 255, which is void in any case."""
+    return entry.value if 0 <= entry.value < VOID else None
+
+
+def _value_of_class(entry: ClassEntry) -> int | None:
+    """Returns the value of a class; None for void, which may have several."""
+    return None if is_void(entry) else _value_of(entry)
 
 
 _CHECKS_OF_COLORS = (
@@ -171,7 +201,11 @@ _CHECKS_OF_COLORS = (
     _Check(_color_of, _name_of, "the color {key} is {fact} in {file} and {other} in {other_file}"),
 )
 _CHECKS_OF_VALUES = (
-    _Check(_name_of, _value_of, "{key} has the value {fact} in {file} and {other} in {other_file}"),
+    _Check(
+        _name_of,
+        _value_of_class,
+        "{key} has the value {fact} in {file} and {other} in {other_file}",
+    ),
     _Check(_value_of, _name_of, "the value {key} is {fact} in {file} and {other} in {other_file}"),
 )
 

@@ -20,7 +20,10 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     all_in_train,
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.export_splits import check_no_export_left_out, unite_exports
+from voc_seg_tfrecord.folder.splits.export_splits import (
+    check_exports_are_divided_alike,
+    unite_exports,
+)
 from voc_seg_tfrecord.folder.splits.find_candidates import find_candidates
 from voc_seg_tfrecord.folder.splits.folder_checks import check_all_train, check_not_mixed
 from voc_seg_tfrecord.folder.splits.join_candidates import divide_further, join_if_compatible
@@ -98,7 +101,7 @@ def _check_labeled_in_splits(evidence: SplitEvidence, chosen: SplitCandidate) ->
       QuestionError: if it does, with the options for these images; or if it leaves an export out.
       LayoutError: if they lie in a folder of test and another split.
     """
-    check_no_export_left_out(chosen, evidence)
+    check_exports_are_divided_alike(chosen, evidence)
     if _may_leave_labeled_out(chosen):
         return
     left_out = _labeled_without_split(evidence, [chosen])

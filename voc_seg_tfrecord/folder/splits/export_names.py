@@ -33,15 +33,19 @@ class NamesOfExports:
         """Reads which images a text names.
 
         In the folder of an export these are images of the export. A text that names others, too,
-        is read as one of the whole set, unless it lies in VOC's folder for lists.
+        is read as one of the whole set, unless it lies in VOC's folder for lists. A name that is
+        wrong in either way leaves a text to its export if most of its names are images of that.
         """
         export = self._find_export(text.path)
-        if export is not None:
-            own = self._read_in_export(text, export)
-            names_own_alone = bool(own.listed) and not own.missing_names
-            if names_own_alone or text.rank == ListRank.SEGMENTATION:
-                return own
-        return text.with_listed_images(self._tree.given)
+        if export is None:
+            return text.with_listed_images(self._tree.given)
+        own = self._read_in_export(text, export)
+        names_own_alone = bool(own.listed) and not own.missing_names
+        if names_own_alone or text.rank == ListRank.SEGMENTATION:
+            return own
+        of_set = text.with_listed_images(self._tree.given)
+        names_mostly_own = own.image_count > len(own.missing_names)
+        return own if of_set.missing_names and names_mostly_own else of_set
 
     @functools.cached_property
     def _exports(self) -> list[Export]:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 
-from voc_seg_tfrecord.core.errors import several
+from voc_seg_tfrecord.core.errors import join_names, several
+from voc_seg_tfrecord.core.split_names import TO_TRAIN_ON
 from voc_seg_tfrecord.folder.decide import Reason, decide
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.candidates import BY_LISTS, SplitCandidate
@@ -15,6 +16,9 @@ from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.folders import first_folder
 from voc_seg_tfrecord.folder.splits.join_candidates import join_if_compatible
 from voc_seg_tfrecord.folder.splits.rules import RULES
+
+_SEVERAL_WAYS_TO_DIVIDE = "several ways to divide"
+"""The kind of the questions."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,19 +62,34 @@ def unite_exports(
     return UnitedCandidates([functools.reduce(SplitCandidate.joined, taken), *others], lost)
 
 
-def check_no_export_left_out(chosen: SplitCandidate, evidence: SplitEvidence) -> None:
-    """Checks that the lists of exports leave out no export as a whole.
+def check_exports_are_divided_alike(chosen: SplitCandidate, evidence: SplitEvidence) -> None:
+    """Checks that the lists of exports leave out no export, and train on splits of the same names.
+
+    If anna's lists are `train` and `val` and ben's is `trainval`, his images are in no `train`.
 
     Raises:
-      QuestionError: if they do, with the options that put its images into train.
+      QuestionError: if they do, with the options that put all images to train on into train.
     """
     if chosen.kind != BY_LISTS or not chosen.exports:
         return
-    used = {first_folder(image_id) for image_id in chosen.split_by_id}
-    names = [export.name for export in evidence.exports if export.name not in used]
-    if not names:
-        return
     options = {source.split: source.option for source in chosen.sources}
+    splits_by_export: dict[str, set[str]] = {}
+    for image_id, split in chosen.split_by_id.items():
+        splits_by_export.setdefault(first_folder(image_id), set()).add(split)
+    names = [export.name for export in evidence.exports if export.name not in splits_by_export]
+    if names:
+        raise _ask_about_exports_in_no_list(evidence, options, names)
+    training_splits = [TO_TRAIN_ON & splits for splits in splits_by_export.values()]
+    # An export that is only tested on has none.
+    differing = {splits for splits in training_splits if splits}
+    if len(differing) > 1:
+        raise _ask_what_to_train_on(evidence, options, splits_by_export)
+
+
+def _ask_about_exports_in_no_list(
+    evidence: SplitEvidence, options: Mapping[str, str], names: Sequence[str]
+) -> QuestionError:
+    """Returns the question which split the images of some exports are in."""
     folders = "+".join(f"{name}/" for name in names)
     with_train = {**options, "train": "+".join(filter(None, [options.get("train"), folders]))}
     alternatives = [
@@ -78,10 +97,33 @@ def check_no_export_left_out(chosen: SplitCandidate, evidence: SplitEvidence) ->
         Alternative("", {"splits": options}),
         Alternative("", {"splits": {"train": 1.0}}),
     ]
-    raise QuestionError(
+    return QuestionError(
         evidence.tree.given,
         alternatives,
         task=f"divide the images into splits, of which no list names those of {several(names)}",
         expected="lists in each export, or one list for all",
-        kind="several ways to divide",
+        kind=_SEVERAL_WAYS_TO_DIVIDE,
+    )
+
+
+def _ask_what_to_train_on(
+    evidence: SplitEvidence, options: Mapping[str, str], splits_by_export: Mapping[str, set[str]]
+) -> QuestionError:
+    """Returns the question whether all images to train on are in train."""
+    to_train_on = [option for split, option in options.items() if split in TO_TRAIN_ON]
+    others = {split: option for split, option in options.items() if split not in TO_TRAIN_ON}
+    alternatives = [
+        Alternative("", {"splits": {"train": "+".join(to_train_on), **others}}),
+        Alternative("", {"splits": options}),
+    ]
+    found = [
+        f"{name} has {join_names(sorted(splits), 'and')}"
+        for name, splits in splits_by_export.items()
+    ]
+    return QuestionError(
+        evidence.tree.given,
+        alternatives,
+        task=f"divide the images into splits, because {several(found, len(found))}",
+        expected="lists of the same splits in each export",
+        kind=_SEVERAL_WAYS_TO_DIVIDE,
     )
