@@ -10,9 +10,9 @@ from voc_seg_tfrecord.report.leak_changes import describe_change, describe_part,
 @pytest.mark.parametrize(
     ("transformation", "first", "second", "words"),
     [
-        ("upright", (240, 320), (240, 320), "neither turned nor scaled"),
+        ("upright", (240, 320), (240, 320), "same size and orientation"),
         ("upright", (240, 320), (120, 160), "scaled to 50 %"),
-        ("upright", (240, 320), (241, 321), "neither turned nor scaled"),
+        ("upright", (240, 320), (241, 321), "same size and orientation"),
         ("mirrored", (240, 320), (240, 320), "mirrored"),
         ("mirrored", (240, 320), (480, 640), "mirrored, scaled to 200 %"),
         ("rotated by 90 degrees", (240, 320), (320, 240), "rotated by 90 degrees"),

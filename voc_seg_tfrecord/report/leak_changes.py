@@ -41,7 +41,7 @@ def describe_change(transformation: str, first_size: Size | None, second_size: S
     if transformation in _TRANSPOSED_NAMES:
         height, width = width, height
     changes += _describe_scaling(second_size[0] / height, second_size[1] / width)
-    return ", ".join(changes) or "neither turned nor scaled"
+    return ", ".join(changes) or "same size and orientation"
 
 
 def _describe_scaling(factor_of_height: float, factor_of_width: float) -> list[str]:
