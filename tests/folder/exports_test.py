@@ -407,6 +407,90 @@ def test_a_picture_that_was_saved_again_under_its_name_is_one_image(tmp_path):
     refused(tmp_path, "2 images that several exports have", **NO_NAMES)
 
 
+ORIGINAL = None
+SAVED_AGAIN = {
+    "the third": {"anna": ORIGINAL, "ben": ORIGINAL, "cara": 60},
+    "the second and the third": {"anna": ORIGINAL, "ben": 75, "cara": 60},
+    "two by one tool": {"anna": ORIGINAL, "ben": ORIGINAL, "cara": 60, "dan": 60},
+    "but the first has other photos": {"ben": ORIGINAL, "cara": 60},
+}
+"""The quality with which annotators saved the photos again; one who is left out has others."""
+
+
+def put_saved_again(root, quality_by_name):
+    """Writes exports of the images a to f, whose masks differ.
+
+    Returns the photo of each id: that of its name, or one of its own.
+    """
+    names = sorted({"anna", *quality_by_name})
+    photo_by_id = {}
+    for number, name in enumerate(names):
+        has_other_photos = name not in quality_by_name
+        cvat(root / name, "abcdef", shift=4 * number, photo="another " if has_other_photos else "")
+        for image_id in "abcdef":
+            own_id = f"{name}/{image_id}"
+            photo_by_id[own_id] = own_id if has_other_photos else image_id
+            if quality_by_name.get(name):
+                path = root / name / f"JPEGImages/{image_id}.jpg"
+                Image.open(path).save(path, quality=quality_by_name[name])
+    return photo_by_id
+
+
+@pytest.mark.parametrize("quality_by_name", SAVED_AGAIN.values(), ids=SAVED_AGAIN)
+def test_photos_that_were_saved_again_by_some_of_several_are_in_one_split(
+    tmp_path, quality_by_name
+):
+    photo_by_id = put_saved_again(tmp_path, quality_by_name)
+    ratios = {"train": 0.5, "validation": 0.5}
+    for seed in range(4):
+        plan = plan_of(
+            tmp_path, **NO_NAMES, prefer="none", splits=ratios, group_by="none", seed=seed
+        )
+        assert sum(map(len, plan.splits.values())) == len(photo_by_id)
+        train, validation = (
+            {photo_by_id[image_id] for image_id in ids} for ids in plan.splits.values()
+        )
+        assert not train & validation
+
+
+@pytest.mark.parametrize("quality_by_name", SAVED_AGAIN.values(), ids=SAVED_AGAIN)
+def test_photos_that_were_saved_again_by_some_of_several_have_one_preferred_mask(
+    tmp_path, quality_by_name
+):
+    photo_by_id = put_saved_again(tmp_path, quality_by_name)
+    first = min(quality_by_name)
+    (ids,) = plan_of(tmp_path, **NO_NAMES, prefer=first).splits.values()
+    photos = [photo_by_id[image_id] for image_id in ids]
+    assert sorted(photos) == sorted({*photo_by_id.values()})
+    assert {f"{first}/{name}" for name in "abcdef"} <= {*ids}
+
+
+@pytest.mark.parametrize("quality_by_name", SAVED_AGAIN.values(), ids=SAVED_AGAIN)
+def test_lists_that_divide_photos_that_were_saved_again_stop_the_build(tmp_path, quality_by_name):
+    put_saved_again(tmp_path, quality_by_name)
+    for name in {"anna", *quality_by_name}:
+        (tmp_path / name / "ImageSets/Segmentation/default.txt").unlink()
+        train, val = ("abcd", "ef") if name < "cara" else ("cdef", "ab")
+        put_list(tmp_path / name, train, "train")
+        put_list(tmp_path / name, val, "val")
+    refused(tmp_path, "4 images in several splits", ListError, **NO_NAMES, prefer="none")
+
+
+def test_a_photo_under_another_name_and_one_that_was_saved_again_are_one_image(tmp_path):
+    put_saved_again(tmp_path, {"anna": ORIGINAL, "ben": 60})
+    cvat(tmp_path / "cara", "g", shift=8)
+    photo = tmp_path / "anna/JPEGImages/a.jpg"
+    shutil.copy(photo, tmp_path / "cara/JPEGImages/g.jpg")
+    refused(tmp_path, "6 images that several exports have, such as anna/a and ben/a and cara/g")
+    # Ben's own folder has the photo twice, so one of the two is no part of the image.
+    cvat(tmp_path / "ben", "abcdefz", shift=4)
+    for image_id in "abcdef":
+        path = tmp_path / f"ben/JPEGImages/{image_id}.jpg"
+        Image.open(path).save(path, quality=60)
+    shutil.copy(photo, tmp_path / "ben/JPEGImages/z.jpg")
+    refused(tmp_path, "6 images that several exports have, such as anna/a and ben/z and cara/g")
+
+
 def test_images_of_one_color_are_no_photo_that_two_drew(tmp_path):
     put_shared(tmp_path)
     for path in tmp_path.glob("*/JPEGImages/*"):
@@ -460,6 +544,23 @@ def test_a_preferred_mask_in_no_split_gives_way_to_one_in_a_split(tmp_path):
     put_list(tmp_path / "anna", "a")
     plan = plan_of(tmp_path, **NO_NAMES, prefer="anna")
     assert splits_of(plan) == {"train": ["anna/a", "ben/b", "ben/z"]}
+
+
+@pytest.mark.parametrize(
+    ("listed", "words"),
+    [
+        ("abz", "The mask of anna counts, so 2 examples of others are left out."),
+        ("az", "The mask of anna counts, so 1 example of others is left out."),
+        ("z", "The mask of anna counts, and no split has another one."),
+    ],
+)
+def test_masks_that_no_list_names_are_not_counted_as_left_out(tmp_path, listed, words):
+    put_shared(tmp_path)
+    put_list(tmp_path / "ben", listed)
+    plan = plan_to_build(tmp_path, name="x", prefer="anna")
+    assert splits_of(plan) == {"train": ["anna/a", "anna/b", "ben/z"]}
+    assert words in " ".join(describe(plan).split())
+    assert "image in no split" not in {finding.kind for finding in check_plan(plan).findings}
 
 
 def test_three_annotators_are_preferred_in_order(tmp_path):

@@ -128,16 +128,20 @@ def _with_preferred_masks(
     if not preferred.shared:
         notes = [*splits.notes, *_note_on_no_shared_image(splits.evidence, config)]
         return dataclasses.replace(splits, notes=notes)
-    all_ids = preferred.find_others(splits.evidence.tree.images)
-    others = preferred.find_others(splits.used) | (all_ids - splits.used)
+    images = splits.evidence.tree.images
+    # Ratios divide all images, and the splits were made without those that are not preferred.
+    ids_to_divide = images if config.ratios else splits.used
+    dropped_from_splits = preferred.find_others(ids_to_divide)
+    in_no_split_anyway = preferred.find_others(images) - splits.used
+    not_preferred = dropped_from_splits | in_no_split_anyway
     ids_by_split: dict[str, Sequence[str]] = {}
     for split, ids in splits.ids.items():
-        ids_by_split[split] = [image_id for image_id in ids if image_id not in others]
+        ids_by_split[split] = [image_id for image_id in ids if image_id not in not_preferred]
     return dataclasses.replace(
         splits,
         ids=ids_by_split,
-        notes=[*splits.notes, *preferred.note(others)],
-        not_preferred=frozenset(others),
+        notes=[*splits.notes, *preferred.note(dropped_from_splits)],
+        not_preferred=frozenset(not_preferred),
     )
 
 

@@ -4,7 +4,7 @@ The option `prefer` says it: folders of exports, the preferred one first; or `no
 mask is an example, and all of an image are in one split.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 import dataclasses
 
 from etils import epath
@@ -52,16 +52,25 @@ class PreferredMasks:
         listed_ids = {*ids}
         others: set[str] = set()
         for image in self.shared:
-            listed = [image_id for image_id in image.ids if image_id in listed_ids]
-            for name in self.order:
-                preferred_id = image.id_by_export.get(name)
-                if preferred_id in listed_ids:
-                    others.update(image_id for image_id in listed if image_id != preferred_id)
-                    break
+            preferred_id = self._find_preferred(image, listed_ids)
+            if preferred_id:
+                others |= listed_ids.intersection(image.ids) - {preferred_id}
         return others
 
+    def _find_preferred(self, image: SharedImage, ids: Container[str]) -> str | None:
+        """Returns the id of an image that comes first in the order and is among some ids."""
+        for name in self.order:
+            image_id = image.id_by_export.get(name)
+            if image_id is not None and image_id in ids:
+                return image_id
+        return None
+
     def note(self, dropped: Collection[str]) -> list[str]:
-        """Returns a note on the images, if there are any and the user need not be asked."""
+        """Returns a note on the images, if there are any and the user need not be asked.
+
+        Args:
+          dropped: the ids that would be in a split if the mask of another export did not count.
+        """
         if not self.shared or not self.is_decided:
             return []
         first = self.shared[0].ids
@@ -70,9 +79,12 @@ class PreferredMasks:
         found += f"{' and '.join(first)}"
         if not self.order:
             return [f"{found}; each is an example with its own mask."]
-        omitted = f"{counted(len(dropped), 'example')} of others "
-        omitted += "is left out" if len(dropped) == 1 else "are left out"
-        return [f"{found}. The mask of {' before '.join(self.order)} counts, so {omitted}."]
+        order = " before ".join(self.order)
+        if not dropped:
+            return [f"{found}. The mask of {order} counts, and no split has another one."]
+        verb = "is" if len(dropped) == 1 else "are"
+        omitted = f"{counted(len(dropped), 'example')} of others {verb} left out"
+        return [f"{found}. The mask of {order} counts, so {omitted}."]
 
 
 def check_preference(
@@ -109,6 +121,7 @@ def _list_undecided(shared: Sequence[SharedImage], config: VocSegConfig) -> list
     order = parse_preference(config.prefer)
     if order:
         return [image for image in shared if image.id_by_export.keys().isdisjoint(order)]
+    # An image that counts twice changes the ratios, even if its masks are equal.
     are_divided = len(config.ratios) > 1 or config.folds is not None
     return [image for image in shared if image.has_other_masks or are_divided]
 

@@ -3,13 +3,19 @@
 Two images are one if their files have the same bytes, whatever they are called. They are one, too,
 if they have the same id below their export and show the same picture: a tool may have saved it
 again. The same id alone says nothing, because each export may number its images from 1.
+
+Both signs count together: if anna's and ben's files are equal, and cleo's is that picture saved
+again, all three are one image.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
+import functools
 import hashlib
 import math
 from typing import Any
+
+from etils import epath
 
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.core.file import File
@@ -68,8 +74,7 @@ def find_shared_images(tree: VocTree, exports: Sequence[Export]) -> list[SharedI
         return []
     groups = _group_same_files(tree)
     if len(exports) <= _MAX_ANNOTATORS:
-        grouped_ids = {image_id for group in groups for image_id in group}
-        groups += _group_same_pictures(tree, grouped_ids)
+        groups = _join_groups([*groups, *_group_same_pictures(tree, groups)])
     return [_as_shared_image(tree, sorted(group)) for group in sorted(map(sorted, groups))]
 
 
@@ -126,60 +131,114 @@ def _is_blank(thumbnail: Thumbnail | None) -> bool:
     return thumbnail is not None and not thumbnail.any()
 
 
-def _group_same_pictures(tree: VocTree, grouped_ids: Collection[str]) -> list[list[str]]:
+def _group_same_pictures(tree: VocTree, same_files: Iterable[Sequence[str]]) -> list[list[str]]:
     """Returns groups of ids that are the same below their exports and show the same picture.
 
     Args:
       tree: the set.
-      grouped_ids: the ids whose images are known to be shared.
+      same_files: groups of ids whose files are the same. One id of each is compared.
     """
-    groups: list[list[str]] = []
-    for group in _group_by_name(tree):
-        ids = [image_id for image_id in group if image_id not in grouped_ids]
-        if len(ids) > 1:
-            groups.append(ids)
-    every_nth = math.ceil(len(groups) / _PROBED_NAMES) or 1
-    probed = _keep_same_pictures(tree, groups[::every_nth])
-    if every_nth == 1 or not probed:
-        return probed
-    return _keep_same_pictures(tree, groups)
+    first_id_by_id = {image_id: group[0] for group in same_files for image_id in group}
+    groups_by_name: list[list[str]] = []
+    for ids in _group_by_name(tree):
+        id_by_file: dict[str, str] = {}
+        for image_id in ids:
+            id_by_file.setdefault(first_id_by_id.get(image_id, image_id), image_id)
+        if len(id_by_file) > 1:
+            groups_by_name.append([*id_by_file.values()])
+    every_nth = math.ceil(len(groups_by_name) / _PROBED_NAMES) or 1
+    probe = groups_by_name[::every_nth]
+    same_pictures = _compare_pictures(tree, probe)
+    if not same_pictures:
+        return []
+    del groups_by_name[::every_nth]
+    return same_pictures + _compare_pictures(tree, groups_by_name)
 
 
-def _keep_same_pictures(tree: VocTree, groups: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Returns of each group the ids whose picture is that of the first one."""
-    kept: list[list[str]] = []
-    for _, same in ordered_map(lambda group: _keep_same_as_first(tree, group), groups):
-        if len(same) > 1:
-            kept.append(same)
-    return kept
+def _compare_pictures(tree: VocTree, groups: Iterable[Sequence[str]]) -> list[list[str]]:
+    """Returns the ids of each group that show the same picture, if they are several."""
+    same_pictures: list[list[str]] = []
+    for _, clusters in ordered_map(lambda ids: _cluster_same_pictures(tree, ids), groups):
+        same_pictures += [ids for ids in clusters if len(ids) > 1]
+    return same_pictures
 
 
-def _keep_same_as_first(tree: VocTree, ids: Sequence[str]) -> list[str]:
-    first, *others = ids
-    return [first, *(other for other in others if _is_same_picture(tree, first, other))]
+@dataclasses.dataclass(frozen=True)
+class _Picture:
+    """An image file that is compared.
+
+    Attributes:
+      path: the file.
+      size: its height and width.
+    """
+
+    path: epath.Path
+    size: tuple[int, int]
+
+    @functools.cached_property
+    def thumbnail(self) -> Thumbnail | None:
+        """Its thumbnail; None if it cannot be read."""
+        return read_thumbnail(self.path)
 
 
-def _is_same_picture(tree: VocTree, image_id: str, other_id: str) -> bool:
-    """Says whether two images have the same size and look the same."""
-    paths = [tree.image_file(image_id), tree.image_file(other_id)]
+def _cluster_same_pictures(tree: VocTree, ids: Iterable[str]) -> list[list[str]]:
+    """Returns clusters of ids; each id is in the first one whose first id shows its picture."""
+    ids_by_picture: dict[_Picture, list[str]] = {}
+    for image_id in ids:
+        picture = _read_picture(tree, image_id)
+        if picture is None:
+            continue
+        same_pictures = (first for first in ids_by_picture if _is_same_picture(first, picture))
+        ids_by_picture.setdefault(next(same_pictures, picture), []).append(image_id)
+    return [*ids_by_picture.values()]
+
+
+def _read_picture(tree: VocTree, image_id: str) -> _Picture | None:
+    """Returns the picture of an id; None if it cannot be read."""
+    path = tree.image_file(image_id)
     try:
-        sizes = [pillow.read_size(File.read(path, ImageError), ImageError) for path in paths]
+        return _Picture(path, pillow.read_size(File.read(path, ImageError), ImageError))
     except VocSegError:
+        return None
+
+
+def _is_same_picture(picture: _Picture, other: _Picture) -> bool:
+    """Says whether two images have the same size and look the same."""
+    if picture.size != other.size:
         return False
-    if sizes[0] != sizes[1]:
+    if picture.thumbnail is None or other.thumbnail is None or _is_blank(picture.thumbnail):
         return False
-    thumbnail, other_thumbnail = map(read_thumbnail, paths)
-    if thumbnail is None or other_thumbnail is None or _is_blank(thumbnail):
-        return False
-    return difference_upright(thumbnail, other_thumbnail) < MAX_DIFFERENCE_OF_COPIES
+    return difference_upright(picture.thumbnail, other.thumbnail) < MAX_DIFFERENCE_OF_COPIES
+
+
+def _join_groups(groups: Iterable[Sequence[str]]) -> list[list[str]]:
+    """Returns groups, each id in one: groups that share an id are joined.
+
+    An id of an export that a group already has stays out of it. Example: `anna/1 ben/7` and
+    `anna/1 ben/1 cleo/1` become `anna/1 ben/7 cleo/1`.
+    """
+    group_by_id: dict[str, list[str]] = {}
+    for ids in groups:
+        joined: list[str] = []
+        for image_id in ids:
+            group = group_by_id.get(image_id, [image_id])
+            if not joined or _are_one_of_each_export([*joined, *group]):
+                joined = [*joined, *group]
+        group_by_id.update(dict.fromkeys(joined, joined))
+    return [ids for first_id, ids in group_by_id.items() if first_id == ids[0] and len(ids) > 1]
 
 
 def _group_by_name(tree: VocTree) -> list[list[str]]:
     """Returns the groups of ids that are the same below their exports."""
     ids_by_name: dict[str, list[str]] = {}
     for image_id in tree.labeled_ids:
-        ids_by_name.setdefault(image_id.partition("/")[2], []).append(image_id)
+        ids_by_name.setdefault(_name_below_export(image_id), []).append(image_id)
     return [ids for ids in ids_by_name.values() if len(ids) > 1]
+
+
+def _name_below_export(image_id: str) -> str:
+    """Returns an id without its export, which `first_folder` returns."""
+    return image_id.partition("/")[2]
 
 
 def _are_of_several_exports(ids: Iterable[str]) -> bool:
