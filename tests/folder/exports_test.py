@@ -491,6 +491,24 @@ def test_a_photo_under_another_name_and_one_that_was_saved_again_are_one_image(t
     refused(tmp_path, "6 images that several exports have, such as anna/a and ben/z and cara/g")
 
 
+def test_frames_of_a_camera_that_stands_still_are_no_photo_that_two_drew(tmp_path):
+    exports.put(tmp_path, "labels.txt", "background\ncar\n")
+    street = np.kron(np.arange(48).reshape(6, 8) * 5 % 251, np.ones((40, 40))).astype(np.uint8)
+    for number, day in enumerate(["monday", "tuesday"]):
+        for frame in range(3):
+            columns = slice(40 * (2 * frame + number), 40 * (2 * frame + number) + 40)
+            picture, mask = street.copy(), np.zeros_like(street)
+            picture[100:140, columns] = 255
+            mask[100:140, columns] = 1
+            path = tmp_path / f"images/{day}/{frame}.jpg"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(picture).convert("RGB").save(path)
+            exports.put_mask(tmp_path, f"masks/{day}/{frame}.png", mask)
+    plan = plan_to_build(tmp_path, name="x")
+    assert len(plan.splits["train"]) == 6
+    assert not plan.division.evidence.shared_images
+
+
 def test_images_of_one_color_are_no_photo_that_two_drew(tmp_path):
     put_shared(tmp_path)
     for path in tmp_path.glob("*/JPEGImages/*"):

@@ -16,6 +16,7 @@ import math
 from typing import Any
 
 from etils import epath
+import numpy as np
 
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.core.file import File
@@ -31,7 +32,7 @@ from voc_seg_tfrecord.folder.splits.alike import (
 from voc_seg_tfrecord.folder.splits.folders import first_folder
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats import images, pillow
 
 _MAX_IMAGES_OF_ANY_NAME = 50_000
 """Labeled images at most, of which those of different names are compared, too."""
@@ -43,6 +44,15 @@ _PROBED_NAMES = 64
 """Names that several exports have, of which the pictures are compared first.
 
 If none is the same picture, each export has names of its own, and the other names are not compared.
+"""
+
+_GRAYS_SIDE_PX = 64
+
+_MAX_GRAY_DIFFERENCE = 32
+"""Largest difference of the 64 x 64 grays of a picture that was saved again.
+
+Measured on 116 photos: JPEGs of quality 95 to 40 differ by 1 to 4 levels in the median, by 12 in 99
+of 100, and by 41 at most.
 """
 
 
@@ -180,6 +190,17 @@ class _Picture:
         """Its thumbnail; None if it cannot be read."""
         return read_thumbnail(self.path)
 
+    @functools.cached_property
+    def grays(self) -> np.ndarray | None:
+        """Its brightness, int64 `[64, 64]` from 0 to 255; None if it cannot be read."""
+        try:
+            file = File.read(self.path, ImageError)
+            with images.large_in_turn(file):
+                still = images.decode(file, side=4 * _GRAYS_SIDE_PX)
+                return still.gray(_GRAYS_SIDE_PX, _GRAYS_SIDE_PX).astype(np.int64)
+        except VocSegError:
+            return None
+
 
 def _cluster_same_pictures(tree: VocTree, ids: Iterable[str]) -> list[list[str]]:
     """Returns clusters of ids; each id is in the first one whose first id shows its picture."""
@@ -203,12 +224,19 @@ def _read_picture(tree: VocTree, image_id: str) -> _Picture | None:
 
 
 def _is_same_picture(picture: _Picture, other: _Picture) -> bool:
-    """Says whether two images have the same size and look the same."""
+    """Says whether two images have the same size and look the same everywhere.
+
+    Two frames of a camera that stands still look alike, but not where something moved.
+    """
     if picture.size != other.size:
         return False
     if picture.thumbnail is None or other.thumbnail is None or _is_blank(picture.thumbnail):
         return False
-    return difference_upright(picture.thumbnail, other.thumbnail) < MAX_DIFFERENCE_OF_COPIES
+    if difference_upright(picture.thumbnail, other.thumbnail) >= MAX_DIFFERENCE_OF_COPIES:
+        return False
+    if picture.grays is None or other.grays is None:
+        return False
+    return int(np.abs(picture.grays - other.grays).max()) <= _MAX_GRAY_DIFFERENCE
 
 
 def _join_groups(groups: Iterable[Sequence[str]]) -> list[list[str]]:
