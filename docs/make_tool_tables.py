@@ -14,7 +14,7 @@ from voc_seg_tfrecord.tools.registry import TOOLS
 
 GUIDES = pathlib.Path(__file__).parent / "guides"
 FOLDERS_HEAD = ("written by", "images", "masks", "class names from", "splits from")
-SHAPES_HEAD = ("tool", "files", "pixels", "which shape lies above", "classes")
+SHAPES_HEAD = ("tool", "files", "drawn by", "where shapes overlap, the winner is", "classes")
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

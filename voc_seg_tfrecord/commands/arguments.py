@@ -308,9 +308,9 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     folders.add_argument(
         "--prefer",
         metavar="FOLDERS",
-        help="whose mask counts of an image that several exports in ROOT have, such as anna, or in "
-        "order anna,ben; or none: each mask is an example, and those of an image are in one "
-        "split; default: the build asks",
+        help="which export's mask to use if several exports in ROOT have the same image, such as "
+        "anna, or in order anna,ben; or none: each mask is an example, and those of an image are "
+        "in one split; default: the build asks",
     )
     folders.add_argument(
         "--lists",

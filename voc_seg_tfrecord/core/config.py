@@ -59,11 +59,11 @@ class VocSegConfig(tfds.core.BuilderConfig):
       version: the dataset's version, such as `1.1.0`, by default `1.0.0`. Each version has a folder
         of its own, and `tfds.load` takes the newest one unless a version is named.
       release: name of the official release, such as `2007` or `2012_aug`; empty for own data.
-      strict: whether the id lists must be the official lists of the release, which is the default
-        for a release. `False` builds a part of a release.
+      strict: whether the id lists must be the release's official lists; for a release, yes by
+        default. `False` builds a part of a release.
       class_names: the classes of the values 0, 1, 2, background among them. Defaults to those of
         the release, and to VOC's 21 for own data. A name such as `void` or `ignore` is not a class
-        of the dataset: its pixels are 255, and the next classes move up by one.
+        of the dataset: its pixels are 255, and the numbers of later classes are one lower.
       classes: pairs of a key and a class, which replace what `class_names` gives for these keys:
         `[[255, "crack"], ["#ff0000", "weed"], ["car", "vehicle"], ["*", "void"]]`. A key is a
         value, a color, a name of `class_names`, or `*` for all others. Without `class_names`, these
@@ -75,14 +75,14 @@ class VocSegConfig(tfds.core.BuilderConfig):
         for all of them (`{"train": 0.8, "validation": 0.2}`). By default the folder's lists and
         folders decide; `val` becomes `validation`.
       instance_mask: whether to add the feature `instance_mask`, from SegmentationObject. By default
-        only if the release has it; not for own data.
+        only if the release has it; not for own data. The option is `--instance_masks`.
       objects: whether to add the feature `objects`, from Annotations. By default only if the
         release has it; not for own data.
       layout: names of folders, and patterns of file names, that differ from VOC's: `images`,
         `masks`, `lists`, `image_name`, `mask_name`.
-      prefer: whose mask counts of an image that several exports in one folder have: `anna`, or
-        folders in order, such as `anna,ben`. With `none`, each mask is an example, and those of an
-        image are in one split. By default the build asks.
+      prefer: which export's mask to use if several exports in one folder have the same image:
+        `anna`, or folders in order, such as `anna,ben`. With `none`, each mask is an example, and
+        those of an image are in one split. By default the build asks.
       missing_mask: what to do about a listed image without a mask: `error`; `skip` leaves it
         out; `background` gives it a mask of background alone, and needs a background class.
       missing_image: what to do about a listed id without an image: `error`, or `skip` leaves it
@@ -105,10 +105,11 @@ class VocSegConfig(tfds.core.BuilderConfig):
         place of a mask; or `images` for records with neither, where `class_names` has to be empty.
       trust_images: whether to skip decoding each image as a test, because `check` has done it. The
         dataset's bytes stay the same.
-      overlap: whether an id may be in several splits.
+      overlap: whether an id may be in several splits. The option is `--allow_overlap`.
       tile: height and width, in pixels, of the tiles that images and masks are cut into. By default
         they are not cut. Only for own data with masks and without `objects`.
-      tile_overlap: number of pixels that neighboring tiles share.
+      tile_overlap: number of pixels that neighboring tiles share. The option is
+        `--tile_overlap`, or `--overlap` for short.
       tile_format: `png` stores the pixels of tiles without loss; `jpeg` encodes them again with
         quality 95.
       split_by: how ids are assigned to splits by ratio: by a `hash` of the id, or `stratified`, so
@@ -119,7 +120,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
       group_by: which ids stay in the same split if splits come from ratios or folds: those with the
         same folder (`folder`), the same text before the first `_` (`prefix:_`), or the same match
         of a regular expression (`regex:PATTERN`). With `none`, ids are independent, and the build
-        does not ask. Without ratios and folds, lists name these groups in place of images.
+        does not ask. Without ratios and folds, lists must name groups instead of images.
       seed: seed for assigning ids to splits by ratio, and to folds.
       citation: how to cite the dataset, in BibTeX. Only a release has one by default.
       homepage: address of the dataset's page. Only a release has one by default.

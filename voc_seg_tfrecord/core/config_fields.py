@@ -38,8 +38,8 @@ MAX_NAME_BYTES = 200
 """Bytes of a config's name: a folder has it, and file systems take 255."""
 
 NAME = (
-    "letters, digits, _, - and ., not first a dot, - or `incomplete.`, no version such as 1.0.0, "
-    f"no device of Windows such as CON, and at most {MAX_NAME_BYTES} bytes"
+    f"letters, digits, _, - and ., at most {MAX_NAME_BYTES} bytes; not a leading dot, - or "
+    "`incomplete.`, not a version such as 1.0.0, and not a device of Windows such as CON"
 )
 """What a config's name may be, in words."""
 

@@ -87,7 +87,7 @@ DATUMARO = Tool(
         written_by="datumaro",
         images="`JPEGImages` and its sub-folders",
         masks="`SegmentationClass`, RGB, or grayscale with the class's line number",
-        classes="`labelmap.txt` (a missing color is VOC's) or `dataset_meta.json`",
+        classes="`labelmap.txt` (a label without a color has VOC's) or `dataset_meta.json`",
         splits="`ImageSets/Segmentation/*.txt`",
     ),
 )

@@ -145,8 +145,8 @@ LABELME = Tool(
     example=ShapeExample(images="{id}.jpg", has_splits=False, write=write_example),
     shapes_row=ShapesRow(
         tool="labelme",
-        files="a JSON beside each image, or in its own folder (`imagePath`), or with the image in "
-        "it (`imageData`)",
+        files="one JSON per image: beside it, in another folder (`imagePath`), or with the image "
+        "inside (`imageData`)",
         pixels="Pillow, as `shapes_to_label` of labelme 7.1.0",
         above="the later one in the file",
         classes="`labels.txt`, which must have every label; without it, by name",

@@ -20,7 +20,8 @@ LABELME2VOC = Tool(
     folder_row=FolderRow(
         written_by="labelme2voc",
         images="`JPEGImages`",
-        masks="`SegmentationClass`, or `SegmentationClassPNG` or `.npy` before 2023-09",
+        masks="`SegmentationClass`; before 2023-09, `SegmentationClassPNG`, or `.npy` in "
+        "`SegmentationClass`",
         classes="`class_names.txt`",
         splits="none; all images are `train`",
     ),

@@ -14,10 +14,10 @@ PLAIN_FOLDERS = Tool(
     folder_row=FolderRow(
         written_by="plain folders",
         images="`images`, `img`, `Original`, `img_dir`, or the top folder",
-        masks="`masks`, `labels`, `annotations`, `gt`, `segmentation`, `manual`, `ann_dir`, with "
-        "the names of the images",
+        masks="`masks`, `labels`, `annotations`, `gt`, `segmentation`, `manual`, `ann_dir`; a "
+        "mask has the name of its image",
         classes="a class file or `--class_names`",
-        splits="lists, or folders: `train/images` and `train/masks`, `images/train` and "
-        "`masks/train`, or `train` and `val` with one `masks`",
+        splits="lists, or folders: `train/images` with `train/masks`, `images/train` with "
+        "`masks/train`, or images in `train` and `val` with one folder `masks`",
     ),
 )

@@ -384,7 +384,8 @@ VIA = Tool(
         files="`via_region_data.json` or `.csv`, or a project; one or several",
         pixels="pycocotools, as VIA's export to COCO; rotated ellipses too",
         above="the smaller one",
-        classes="the only attribute, or the one named class, label or category; numbered as for "
-        "labelme. Without attributes, one class, `region`",
+        classes="the values of the attribute named class, label or category, or of the only "
+        "attribute; numbered as for labelme. Without attributes, all shapes are of one class, "
+        "`region`",
     ),
 )

@@ -241,7 +241,7 @@ YOLO = Tool(
         files="`images`, `labels` and `data.yaml`, as from Ultralytics or Roboflow",
         pixels="Pillow, with coordinates truncated to whole pixels",
         above="the smaller one",
-        classes="`names` of `data.yaml`, or `classes.txt`. Its `train`, `val` and `test` are the "
-        "splits, unless folders are",
+        classes="`names` of `data.yaml`, or `classes.txt`. The splits are the folders, or else "
+        "`train`, `val` and `test` of `data.yaml`",
     ),
 )

@@ -29,7 +29,7 @@ class ClassFileEvidence:
 def names_are_in_another_order(
     candidate: ClassFileCandidate, other: ClassFileCandidate, evidence: ClassFileEvidence
 ) -> str | None:
-    """Of two class files that contradict, the one with your names in your order wins.
+    """If two class files contradict each other, one that equals your `--class_names` wins.
 
     Example: `class_names.txt` has background, a, b, `_classes.csv` has background, b, a, and you
     say `--class_names background,b,a`.

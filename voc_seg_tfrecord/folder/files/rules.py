@@ -34,7 +34,7 @@ def cross_splits(
 def are_a_part(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """A set loses to one that has all of its image and mask folders, and more.
+    """A set loses to a set that has all of its image and mask folders, and others.
 
     Example: `s1/images` with `s2/masks` loses to `s1/images` with `s1/masks`, `s2/images` with
     `s2/masks`, and so on. Other rules would find that too, one pair of a thousand folders after
@@ -104,7 +104,7 @@ def lie_among_masks(
 def have_fewer_masks(
     candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> str | None:
-    """Images for some of the masks lose to images for all of them and more.
+    """Images for fewer masks lose to images for all of these masks and others.
 
     Example: `shown` with images of 3 masks loses to `photos` with images of all 100.
     """
@@ -140,7 +140,7 @@ def share_fewer_words(
 def are_copied_images(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """Copies of the images lose. Split folders win, then names like those of the masks.
+    """Among copies of images, those in split folders win, then those named like the masks.
 
     Example: `all_images` loses to `train` and `val`, which have the same files.
     """
@@ -269,7 +269,7 @@ def are_masks_of_masks(
 def are_examples(
     candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> str | None:
-    """A few pairs among other images lose to a larger set in a folder below.
+    """A few pairs among other images lose to a larger set in a subfolder.
 
     Example: `figure.png` and `figure_mask.png` beside a README lose to `data/images`.
     """

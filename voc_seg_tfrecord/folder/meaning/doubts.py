@@ -38,10 +38,10 @@ DoubtRule = Callable[[MeaningCandidate, Survey], Doubt | None]
 
 
 def voc_colors_are_in_another_order(candidate: MeaningCandidate, survey: Survey) -> Doubt | None:
-    """Palettes of VOC's colors alone, in another order than VOC's, contradict the values.
+    """Palettes with only VOC's colors, in another order than VOC's, contradict the values.
 
-    Example: value 1 has VOC's color of a person. It matters only if a class file has other colors;
-    without one, VOC's colors are a candidate.
+    Example: value 1 has VOC's color of a person. This is checked only if a class file has other
+    colors; without one, VOC's colors are a reading of their own.
     """
     if not candidate.naming.has_colors:
         return None  # VOC's colors are a candidate then
@@ -121,10 +121,10 @@ def most_masks_hold_0_and_255_alone(candidate: MeaningCandidate, survey: Survey)
 def gray_values_contradict_black_or_white(
     candidate: MeaningCandidate, survey: Survey
 ) -> Doubt | None:
-    """White in grayscale masks, or 0 in black and white ones, contradicts the class file's colors.
+    """In grayscale masks, white or black is one class by its value and another by its color.
 
-    Example: labelmap.txt has defect as 255,255,255 in its first line and background as 0,0,0. Some
-    masks have 1 bit, where 0 is black, and would be defect by its line.
+    Example: labelmap.txt has defect as 255,255,255 in line 1 and background as 0,0,0 in line 2. In
+    a mask of 1 bit, 0 is defect by its value and background by its color.
     """
     naming = candidate.naming
     if not naming.has_colors:

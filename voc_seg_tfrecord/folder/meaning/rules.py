@@ -26,7 +26,7 @@ def two_values_have_one_color(
 def palettes_were_packed(
     candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
 ) -> str | None:
-    """Values lose to colors if each mask's palette was made of the colors that it uses.
+    """Values lose to colors if every mask has a palette of only the colors that it uses.
 
     Example: value 1 is VOC's color of a person in one mask, and that of a car in the next one.
     """
@@ -40,7 +40,7 @@ def palettes_were_packed(
 def masks_use_the_colors_of_the_class_file(
     candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
 ) -> str | None:
-    """If masks use a color of a class file, other readings lose to those by the file's colors.
+    """If masks use a color of the class file, readings by the file's colors win.
 
     Example: labelmap.txt has crack as 255,0,0, and red is value 0 of the masks' palettes.
     """
@@ -53,7 +53,7 @@ def masks_use_the_colors_of_the_class_file(
 def reads_fewer_masks(
     candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
 ) -> str | None:
-    """A candidate loses to one that has a class for each pixel of more masks, or for more values.
+    """A reading loses to one that has a class for every pixel of more masks, or for more values.
 
     Example: the names are background and person, and a mask has the values 0 and 15, which is
     VOC's number of person. By value, 15 is not a class.
@@ -78,7 +78,7 @@ def _count_known(classes: Sequence[str | None]) -> int:
 def a_class_would_never_occur(
     candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
 ) -> str | None:
-    """A reading loses if no mask has one of its classes, and another reading uses all classes.
+    """A reading with a class that occurs in no mask loses to one that uses all its classes.
 
     Example: `classes.txt` has cat and dog, and masks have the values 0 and 1. With background as 0,
     no mask would have a dog.
@@ -105,7 +105,7 @@ def its_tool_numbers_otherwise(
 def means_the_same(
     candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
 ) -> str | None:
-    """If two candidates give each pixel the same class, the one with more classes loses.
+    """If two readings give each pixel the same class, the one with more classes loses.
 
     If they have equally many, the one listed later loses. Example: `colors.txt` has no background,
     and no mask has black. Then no class is added for it.

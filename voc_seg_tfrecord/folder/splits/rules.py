@@ -113,7 +113,7 @@ def are_folders_with_lists(
 def are_part_of_others(
     candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
 ) -> str | None:
-    """Splits that repeat another reading, or a part of it, lose.
+    """A reading of splits that repeats another one, or a part of it, loses.
 
     But plain names, such as `train.txt`, stay beside longer ones that have more images, such as
     `train_all.txt`: which are meant is a question.
