@@ -1,12 +1,12 @@
 """Finds the classes of a folder whose user gave no names: in a class file, or in a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import copy
 import dataclasses
 from typing import Any
 
 from voc_seg_tfrecord.core.class_files import ClassFile
-from voc_seg_tfrecord.core.class_rows import Rows, are_whole
+from voc_seg_tfrecord.core.class_rows import Key, Rows, are_whole
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
@@ -138,20 +138,30 @@ def _check_spelling(tree: VocTree, names: Sequence[str], rows: Rows) -> None:
     groups = group_by_case(ClassTable(tuple(names), rows, "").class_names)
     if not groups:
         return
-    merged = dict(rows)
-    for first, *others in groups:
-        merged.update(dict.fromkeys(others, first))
+    as_one_class = [
+        Alternative(f"as one class, {groups[0][number]}", {"classes": _merge(groups, rows, number)})
+        for number in range(len(groups[0]))
+    ]
     raise QuestionError(
         tree.given,
-        [
-            Alternative("as one class", {"classes": merged}),
-            Alternative("as two classes", {"class_names": list(names)}),
-        ],
+        [*as_one_class, Alternative("as several classes", {"class_names": list(names)})],
         task=f"read the classes {' and '.join(groups[0])} of several exports, which differ in "
         "spelling alone",
         expected="one spelling of each class",
         kind="spelling of classes",
     )
+
+
+def _merge(groups: Iterable[Sequence[str]], rows: Rows, number: int) -> dict[Key, str]:
+    """Returns rows that give the spellings in each group one name: that of a number, or the last.
+
+    A spelling that keeps its name keeps its number, too, so the user may choose which one does.
+    """
+    merged = dict(rows)
+    for spellings in groups:
+        kept = spellings[min(number, len(spellings) - 1)]
+        merged.update({spelling: kept for spelling in spellings if spelling != kept})
+    return merged
 
 
 def _background_of(file: ClassFile, names: Sequence[str]) -> str:
