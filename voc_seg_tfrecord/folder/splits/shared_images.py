@@ -174,7 +174,7 @@ def _compare_pictures(tree: VocTree, groups: Iterable[Sequence[str]]) -> list[li
 
 
 @dataclasses.dataclass(frozen=True)
-class _Picture:
+class _ComparedImage:
     """An image file that is compared.
 
     Attributes:
@@ -204,7 +204,7 @@ class _Picture:
 
 def _cluster_same_pictures(tree: VocTree, ids: Iterable[str]) -> list[list[str]]:
     """Returns clusters of ids; each id is in the first one whose first id shows its picture."""
-    ids_by_picture: dict[_Picture, list[str]] = {}
+    ids_by_picture: dict[_ComparedImage, list[str]] = {}
     for image_id in ids:
         picture = _read_picture(tree, image_id)
         if picture is None:
@@ -214,16 +214,16 @@ def _cluster_same_pictures(tree: VocTree, ids: Iterable[str]) -> list[list[str]]
     return [*ids_by_picture.values()]
 
 
-def _read_picture(tree: VocTree, image_id: str) -> _Picture | None:
+def _read_picture(tree: VocTree, image_id: str) -> _ComparedImage | None:
     """Returns the picture of an id; None if it cannot be read."""
     path = tree.image_file(image_id)
     try:
-        return _Picture(path, pillow.read_size(File.read(path, ImageError), ImageError))
+        return _ComparedImage(path, pillow.read_size(File.read(path, ImageError), ImageError))
     except VocSegError:
         return None
 
 
-def _is_same_picture(picture: _Picture, other: _Picture) -> bool:
+def _is_same_picture(picture: _ComparedImage, other: _ComparedImage) -> bool:
     """Says whether two images have the same size and look the same everywhere.
 
     Two frames of a camera that stands still look alike, but not where something moved.
