@@ -103,7 +103,7 @@ def _list_versions(parts: bool) -> dict[str, str]:
 
 def _distinct_sides(sides: Sequence[Side]) -> list[Side]:
     """Returns the sides without those that come a second time."""
-    side_by_identity = {(side.name, side.source): side for side in sides}
+    side_by_identity = {side.identity: side for side in sides}
     return list(side_by_identity.values())
 
 

@@ -97,6 +97,11 @@ class Side:
     image_id_by_tile: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False)
 
     @property
+    def identity(self) -> tuple[str, str]:
+        """Its name and source, which no other side has both."""
+        return self.name, self.source
+
+    @property
     def signs(self) -> np.ndarray:
         """The perceptual hashes in the order of `signs_by_id`, uint8 `[N, 32]`."""
         signs = np.array([*self.signs_by_id.values()], np.uint8)
@@ -520,7 +525,7 @@ def compare(firsts: Iterable[Side], seconds: Iterable[Side]) -> list[Overlap]:
     """
     overlaps: dict[frozenset[tuple[str, str]], Overlap] = {}
     for first, second in itertools.product(firsts, seconds):
-        pair = frozenset({(first.name, first.source), (second.name, second.source)})
+        pair = frozenset({first.identity, second.identity})
         is_same_side = len(pair) == 1
         if not is_same_side and pair not in overlaps:
             overlaps[pair] = find_overlap(first, second)

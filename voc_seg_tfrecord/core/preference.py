@@ -1,5 +1,7 @@
 """The option `prefer`: whose mask counts of an image that several annotators drew."""
 
+from collections.abc import Collection, Sequence
+
 NO_PREFERENCE = "none"
 """Said in place of a folder: all masks are kept."""
 
@@ -15,3 +17,26 @@ def parse_preference(prefer: str) -> list[str]:
     if prefer in ("", NO_PREFERENCE):
         return []
     return [name.strip().rstrip("/") for name in prefer.split(",")]
+
+
+def list_preferences(
+    annotators_of_images: Sequence[Collection[str]], order: Sequence[str]
+) -> dict[str, str]:
+    """Returns values of the option that decide about all images, by the annotator who comes first.
+
+    Example: with `anna, ben` on one image and `ben, cara` on another, these are `anna,ben`, `ben`
+    and `cara,anna`.
+
+    Args:
+      annotators_of_images: who drew each image that is undecided.
+      order: whom the user prefers already; they stay in front.
+    """
+    annotators = {name for names in annotators_of_images for name in names}
+    preferences: dict[str, str] = {}
+    for first in sorted(annotators):
+        completed = [first]
+        for names in annotators_of_images:
+            if set(names).isdisjoint(completed):
+                completed.append(min(names))
+        preferences[first] = ",".join([*order, *completed])
+    return preferences

@@ -113,11 +113,11 @@ def find_nearest(first: np.ndarray, second: np.ndarray) -> PictureMatches:
       first: the signs of the images of one side, uint8 `[N, 32]`.
       second: the signs of those of the other side, uint8 `[M, 32]`.
     """
-    max_kept = 4 * (len(first) + len(second)) + _MAX_CANDIDATES_AT_ONCE
+    max_pairs_in_memory = 4 * (len(first) + len(second)) + _MAX_CANDIDATES_AT_ONCE
     parts: list[PictureMatches] = []
     for matches in find_matches(first, second):
         parts.append(matches)
-        if sum(map(len, parts)) > max_kept:
+        if sum(map(len, parts)) > max_pairs_in_memory:
             parts = [_keep_nearest(join_matches(parts))]
     return _keep_nearest(join_matches(parts))
 

@@ -75,11 +75,11 @@ def propose_pairs(
         first.
       progress: whether to show a progress bar.
     """
-    max_kept = 4 * MAX_CANDIDATES_PER_IMAGE * (len(first.signs) + len(second.signs))
+    max_pairs_in_memory = 4 * MAX_CANDIDATES_PER_IMAGE * (len(first.signs) + len(second.signs))
     parts: list[CandidatePairs] = []
     for pairs in _compare_blocks(first, second, is_one_set=is_one_set, progress=progress):
         parts.append(pairs)
-        if sum(map(len, parts)) > max_kept:
+        if sum(map(len, parts)) > max_pairs_in_memory:
             parts = [_keep_most_voted(_join(parts), is_one_set=is_one_set)]
     kept = _keep_most_voted(_join(parts), is_one_set=is_one_set)
     return kept.take(np.lexsort((kept.second, kept.first)))

@@ -144,8 +144,8 @@ def _read_thumbnails(pairs: Sequence[LeakPair], side_px: int) -> dict[_ImageKey,
     ids_by_side: dict[tuple[str, str], set[str]] = collections.defaultdict(set)
     for pair in pairs:
         for side, image_id in _images_to_read(pair):
-            sides[side.name, side.source] = side
-            ids_by_side[side.name, side.source].add(image_id)
+            sides[side.identity] = side
+            ids_by_side[side.identity].add(image_id)
     thumbnails = {}
     for (name, source), ids in ids_by_side.items():
         for image_id, thumbnail in _thumbnails_of_side(sides[name, source], ids, side_px):
@@ -201,7 +201,7 @@ def _show(side: Side, image_id: str, thumbnails: Mapping[_ImageKey, _Thumbnail])
     image = ShownImage(image_id, side.name, split)
     if side.read_files is None:
         return dataclasses.replace(image, reason=_NO_IMAGE_IN_INDEX)
-    thumbnail = thumbnails.get((side.name, side.source, image_id), _Thumbnail())
+    thumbnail = thumbnails.get((*side.identity, image_id), _Thumbnail())
     if not thumbnail.url:
         return dataclasses.replace(image, reason=_NOT_DECODED)
     return dataclasses.replace(image, url=thumbnail.url, size=thumbnail.size)

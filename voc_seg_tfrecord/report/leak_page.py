@@ -83,7 +83,7 @@ def _distinct_sides(overlaps: Iterable[Overlap]) -> list[Side]:
     """Returns the splits that were compared, each once, those of the first dataset first."""
     firsts = [overlap.first for overlap in overlaps]
     seconds = [overlap.second for overlap in overlaps]
-    side_by_identity = {(side.name, side.source): side for side in [*firsts, *seconds]}
+    side_by_identity = {side.identity: side for side in [*firsts, *seconds]}
     return list(side_by_identity.values())
 
 

@@ -8,6 +8,7 @@ differently, as those of CVAT do: then only the colors of the united file count.
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 import dataclasses
 import posixpath
+from typing import cast
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void
 from voc_seg_tfrecord.core.class_files import ClassFile, read_class_files
@@ -19,14 +20,20 @@ from voc_seg_tfrecord.core.spelling import visible_form
 from voc_seg_tfrecord.folder.files.exports import Export, list_exports
 from voc_seg_tfrecord.folder.files.folder_names import is_split
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.paths import path_below_given
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.tools.registry import CLASS_FILES
+from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, CLASS_FILES
 
 CONTRADICT = "class files that contradict"
 """The kind of the question which of several class files is right."""
 
 _SIGNS_OF_PAIRS = frozenset(',="')
 """Signs that the option `classes` takes apart."""
+
+
+_LOWER_CASE_NAMES = frozenset(name.lower() for name in CLASS_FILE_NAMES)
+"""The names of class files. Some systems do not distinguish lower and upper case."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,6 +94,8 @@ def _read_files(tree: VocTree, export: Export) -> list[ClassFile]:
     for folders in _list_folders(tree, export):
         files: list[ClassFile] = []
         for folder in folders:
+            if not _may_have_class_file(tree, folder):
+                continue
             in_folder = read_class_files(tree.root / folder, CLASS_FILES, read=tree.texts.read)
             for file in in_folder.files:
                 path = posixpath.normpath(posixpath.join(folder, file.source))
@@ -94,6 +103,16 @@ def _read_files(tree: VocTree, export: Export) -> list[ClassFile]:
         if files:
             return files
     return []
+
+
+def _may_have_class_file(tree: VocTree, folder: str) -> bool:
+    """Says whether a folder, below the root of the set, lists a file called as a class file.
+
+    Of a thousand scenes, few have one, and to look for each name in each folder takes time.
+    """
+    path = path_below_given(tree, folder)
+    names = cast(Listing, tree.listing).files_by_folder.get("" if path == "." else path, ())
+    return any(name.lower() in _LOWER_CASE_NAMES for name in names)
 
 
 def _list_folders(tree: VocTree, export: Export) -> list[list[str]]:

@@ -4,12 +4,12 @@ Annotators export their work into folders such as `anna` and `ben`. The ids of a
 exports begin with the names of these folders: `anna/0001`.
 """
 
+from collections.abc import Sequence
 import dataclasses
 import posixpath
 
 from voc_seg_tfrecord.core.split_names import parse_split_name
 from voc_seg_tfrecord.folder.files.paths import common_folder
-from voc_seg_tfrecord.folder.tree.listing import is_at_or_below
 from voc_seg_tfrecord.folder.tree.paths import path_below_given
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
@@ -42,16 +42,27 @@ def list_exports(tree: VocTree) -> list[Export]:
         names.add(name)
     if len(names) < 2 or any(parse_split_name(name).split for name in names):
         return []
-    return [Export(name, _find_folder(tree, name)) for name in sorted(names)]
+    folders_by_name: dict[str, list[str]] = {}
+    for part in tree.layout.parts:
+        first_name = part.name.partition("/")[0]
+        folders_by_name.setdefault(first_name, []).extend([part.images, part.masks])
+    exports: list[Export] = []
+    for name in sorted(names):
+        folders_of_parts = folders_by_name.get(name, [])
+        exports.append(Export(name, _find_folder(tree, name, folders_of_parts)))
+    return exports
 
 
-def _find_folder(tree: VocTree, name: str) -> str:
-    """Returns the folder of an export below the given one; empty if it has none."""
+def _find_folder(tree: VocTree, name: str, folders_of_parts: Sequence[str]) -> str:
+    """Returns the folder of an export below the given one; empty if it has none.
+
+    Args:
+      tree: the set.
+      name: the name of the export.
+      folders_of_parts: the folders of the parts that are named after the export, if there are any.
+    """
     layout = tree.layout
-    folders: list[str] = []
-    for part in layout.parts:
-        if is_at_or_below(part.name, name):
-            folders += [part.images, part.masks]
+    folders = [*folders_of_parts]
     if not folders:
         folders.append(posixpath.join(layout.images, name))
         if not tree.labels.tool:

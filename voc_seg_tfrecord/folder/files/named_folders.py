@@ -13,7 +13,7 @@ from voc_seg_tfrecord.core.layout import Part
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half
 from voc_seg_tfrecord.folder.files.layouts import ArrangedSet, arrange
 from voc_seg_tfrecord.folder.files.pairings import Pairing
-from voc_seg_tfrecord.folder.files.paths import deepest_above, paths_below
+from voc_seg_tfrecord.folder.files.paths import deepest_above
 from voc_seg_tfrecord.folder.tree.listing import is_at_or_below
 
 
@@ -70,7 +70,7 @@ def _keep_part_to_named(given: GivenLayout, root: str, part: Part) -> list[Part]
 def _has_unnamed_files(given: GivenLayout, half: Half, folder: str) -> bool:
     """Says whether files of a half lie at or below a folder, outside of those the user named."""
     endings = given.endings.images if half == "images" else given.endings.masks
-    for path in paths_below(given.listing.files_by_folder, folder):
+    for path in given.listing.folders_at_or_below(folder):
         names = given.listing.files_by_folder[path]
         has_files = any(name.lower().endswith(tuple(endings)) for name in names)
         if has_files and not given.is_named(half, path):

@@ -4,12 +4,17 @@ Example: `anna/0001.json` and `ben/0001.json` have different shapes of `images/0
 is one file, so the dataset can have one mask of it. The option `prefer` says whose.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from etils import epath
 
 from voc_seg_tfrecord.core.errors import ConfigError, counted
-from voc_seg_tfrecord.core.preference import NO_PREFERENCE, SHARED_IMAGES, parse_preference
+from voc_seg_tfrecord.core.preference import (
+    NO_PREFERENCE,
+    SHARED_IMAGES,
+    list_preferences,
+    parse_preference,
+)
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.shape_matches import DrawingsByAnnotator, MatchedShapes
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
@@ -62,14 +67,13 @@ def _ask_which(
     where: epath.Path, undecided: Mapping[str, DrawingsByAnnotator], order: Sequence[str]
 ) -> QuestionError:
     """Returns the question whose shapes count, beside those that the user prefers."""
-    names = sorted({name for drawings in undecided.values() for name in drawings})
-    alternatives: list[Alternative] = []
-    for name in names:
-        complete_order = [*order, *_complete(name, undecided.values())]
-        options = {"prefer": ",".join(complete_order)}
-        alternatives.append(Alternative(f"the shapes of {name}", options))
+    preferences = list_preferences([*undecided.values()], order)
+    alternatives = [
+        Alternative(f"the shapes of {name}", {"prefer": prefer})
+        for name, prefer in preferences.items()
+    ]
     first_path = min(undecided)
-    check = command("voc-seg-tfrecord", "check", where, prefer=names[0])
+    check = command("voc-seg-tfrecord", "check", where, prefer=min(preferences))
     return QuestionError(
         where,
         alternatives,
@@ -79,12 +83,3 @@ def _ask_which(
         "worst first",
         kind=SHARED_IMAGES,
     )
-
-
-def _complete(first: str, undecided: Iterable[DrawingsByAnnotator]) -> list[str]:
-    """Returns an order of annotators that begins with one and decides about all images."""
-    order = [first]
-    for drawings in undecided:
-        if drawings.keys().isdisjoint(order):
-            order.append(min(drawings))
-    return order

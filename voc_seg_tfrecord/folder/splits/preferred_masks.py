@@ -11,7 +11,12 @@ from etils import epath
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, counted, did_you_mean, several
-from voc_seg_tfrecord.core.preference import NO_PREFERENCE, SHARED_IMAGES, parse_preference
+from voc_seg_tfrecord.core.preference import (
+    NO_PREFERENCE,
+    SHARED_IMAGES,
+    list_preferences,
+    parse_preference,
+)
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.shared_images import SharedImage
@@ -149,13 +154,11 @@ def _ask_which(
     where: epath.Path, undecided: Sequence[SharedImage], order: Sequence[str]
 ) -> QuestionError:
     """Returns the question which mask counts of some images, beside the user's order of exports."""
-    names = {name for image in undecided for name in image.id_by_export}
-    alternatives: list[Alternative] = []
-    for name in sorted(names):
-        complete_order = [*order, *_complete(name, undecided)]
-        alternatives.append(
-            Alternative(f"the masks of {name}", {"prefer": ",".join(complete_order)})
-        )
+    preferences = list_preferences([image.id_by_export for image in undecided], order)
+    alternatives = [
+        Alternative(f"the masks of {name}", {"prefer": prefer})
+        for name, prefer in preferences.items()
+    ]
     if not order:
         alternatives.append(
             Alternative("all masks, those of an image in one split", {"prefer": NO_PREFERENCE})
@@ -170,15 +173,6 @@ def _ask_which(
         "how far the masks agree, the worst first",
         kind=SHARED_IMAGES,
     )
-
-
-def _complete(first: str, undecided: Iterable[SharedImage]) -> list[str]:
-    """Returns an order of exports that begins with one and decides about all images."""
-    order = [first]
-    for image in undecided:
-        if image.id_by_export.keys().isdisjoint(order):
-            order.append(min(image.id_by_export))
-    return order
 
 
 def check_in_one_split(

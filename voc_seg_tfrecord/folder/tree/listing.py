@@ -105,9 +105,8 @@ class Listing:
         All paths stay those below the root.
         """
         kept: dict[str, Sequence[str]] = {"": ()}
-        for path, names in self.files_by_folder.items():
-            if is_at_or_below(path, folder):
-                kept[path] = names
+        for path in self.folders_at_or_below(folder):
+            kept[path] = self.files_by_folder[path]
         return dataclasses.replace(self, files_by_folder=kept)
 
     def below(self, folder: str = "", *, deep: bool = True) -> Iterator[str]:
@@ -131,6 +130,11 @@ class Listing:
                 yield path_below
             for name in files:
                 yield f"{path_below}/{name}"
+
+    def folders_at_or_below(self, folder: str) -> list[str]:
+        """Returns the paths of a folder, which is empty for the root, and of all below it."""
+        own = [folder] if folder in self.files_by_folder else []
+        return [*own, *self._folders_below(folder)]
 
     def _folders_below(self, top: str) -> Iterator[str]:
         """Yields the paths of all folders below a folder, which is empty for the root."""
