@@ -56,6 +56,7 @@ def test_the_first_of_the_rounds_does_not_count(monkeypatch):
     assert second.rounds == [{"s": 4}, {"s": 6}]
 
 
+@pytest.mark.slow
 def test_the_memory_of_a_command_is_not_that_of_who_starts_it():
     large = b"x" * (400 << 20)
     assert 5 < measuring.run_command("-c", "")["MiB"] < len(large) >> 22
@@ -144,6 +145,7 @@ def test_ids_of_a_large_tree_share_files(tmp_path):
     assert sorted(ids) == sorted(image.stem for image in images)
 
 
+@pytest.mark.slow
 def test_planted_copies_are_found_by_kind(tmp_path, capsys):
     for seed in range(3):
         pixels = pictures.draw_photo(seed)
@@ -156,6 +158,7 @@ def test_planted_copies_are_found_by_kind(tmp_path, capsys):
     assert lines[-1] == "0 of 30 pairs of two kinds are found"
 
 
+@pytest.mark.slow
 def test_planted_crops_are_found_by_kind(tmp_path, capsys):
     pytest.importorskip("cv2", reason="keypoints need OpenCV, of the extra leaks")
     for seed in range(3):

@@ -41,6 +41,48 @@ def pytest_xdist_make_scheduler(config, log):
     return WorkStealingScheduling(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items) -> None:
+    """Makes all cases of a test with the marker `slow_but_first` slow, except the first one."""
+    started = set()
+    for item in items:
+        if item.get_closest_marker("slow_but_first"):
+            test = item.nodeid.partition("[")[0]
+            if test in started:
+                item.add_marker("slow")
+            started.add(test)
+
+
+MAX_CPU_SECONDS = 1
+"""What a test that is not slow may take where `VOC_SEG_TIME_TESTS` is set, as `.ci/run` does."""
+
+
+def cpu_seconds() -> float:
+    """Returns the CPU time of this process and of the processes that it waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Fails a test that takes long and is not marked as slow.
+
+    A test that imports a library pays for all tests of its process that come after it, so it is
+    not judged.
+    """
+    if "VOC_SEG_TIME_TESTS" not in os.environ or pyfuncitem.get_closest_marker("slow"):
+        return (yield)
+    modules, start = len(sys.modules), cpu_seconds()
+    result = yield
+    seconds = cpu_seconds() - start
+    if seconds > MAX_CPU_SECONDS and len(sys.modules) < modules + 10:
+        pytest.fail(
+            f"{pyfuncitem.nodeid} takes {seconds:.1f} s of CPU time, more than {MAX_CPU_SECONDS}: "
+            "do less of the same in it, share a dataset, or mark it as slow"
+        )
+    return result
+
+
 def pytest_collection_finish() -> None:
     """Spares the garbage collector what is imported, such as TensorFlow: it never goes."""
     gc.collect()

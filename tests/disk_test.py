@@ -55,7 +55,10 @@ def small_files(size=20_000):
     return limit(resource.RLIMIT_FSIZE, size)
 
 
-@pytest.mark.parametrize("words", [(), ("--workers=2", "--trust_images")])
+TWO_WORKERS = pytest.param(("--workers=2", "--trust_images"), marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("words", [(), TWO_WORKERS])
 def test_a_build_that_cannot_write_its_shard_says_so_and_leaves_nothing(build, words, tmp_path):
     with small_files():
         status, error = build(tmp_path, *words)
@@ -88,6 +91,7 @@ def test_an_example_and_a_card_are_written_as_a_whole_or_not_at_all(sample, tmp_
         assert list(tmp_path.rglob("*")) == ([out] if there else [])
 
 
+@pytest.mark.slow
 def test_a_matrix_that_cannot_be_written_leaves_the_old_one(sample, tmp_path):
     predictions = write_predictions(sample, tmp_path / "predictions")
     drawn = tmp_path / "matrix.png"

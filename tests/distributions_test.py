@@ -51,6 +51,7 @@ def test_each_dependency_has_its_reason():
         assert reason, packages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("installed", ["voc_seg_tfrecord", "voc_seg_tfrecord_lite"])
 def test_the_version_names_the_distribution_that_is_installed(installed):
     printed = printed_version([installed])
@@ -58,6 +59,7 @@ def test_the_version_names_the_distribution_that_is_installed(installed):
     assert not any(line.startswith("note:") for line in printed)
 
 
+@pytest.mark.slow
 def test_with_both_installed_the_version_says_so_and_what_to_do():
     printed = printed_version(["voc_seg_tfrecord", "voc_seg_tfrecord_lite"])
     assert printed[:2] == ["voc_seg_tfrecord 5.4", "voc_seg_tfrecord_lite 5.4"]

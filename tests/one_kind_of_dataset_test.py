@@ -53,6 +53,7 @@ CALLS = {
 }
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("call", CALLS)
 def test_a_dataset_is_its_builder_its_name_or_its_folder(call, sample, tmp_path):
     read = CALLS[call]

@@ -9,6 +9,7 @@ import voc_seg_tfrecord
 HEAVY = ("tensorflow", "torch", "apache_beam", "scipy", "keras", "requests", "matplotlib", "jinja2")
 
 
+@pytest.mark.slow
 def test_importing_registers_the_dataset_and_loads_nothing_heavy_nor_does_listing_the_names():
     code = (
         "import sys\n"
@@ -26,6 +27,7 @@ def test_every_public_name_is_there_and_listed():
     assert names <= set(dir(voc_seg_tfrecord))
 
 
+@pytest.mark.slow
 def test_without_pytorch_the_error_of_its_module_says_how_to_install_it():
     code = "import sys; sys.modules['torch'] = None\nfrom voc_seg_tfrecord import torch"
     program = f"try:\n    exec({code!r})\nexcept ImportError as error:\n    print(error)"

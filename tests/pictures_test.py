@@ -25,6 +25,7 @@ def drawn(sample):
     return dict(script["pictures"](sample))
 
 
+@pytest.mark.slow
 def test_every_picture_of_the_docs_comes_out_of_a_script_and_is_shown(drawn):
     committed = {path.name for path in IMAGES.iterdir()}
     assert committed == {*drawn, SCREENSHOT}

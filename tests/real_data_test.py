@@ -14,6 +14,7 @@ from voc_seg_tfrecord import VocSegConfig
 DIGEST_2007_000032 = "a0b4cc2b7164f52051981b1eec0579e1f3e1419ee628e10824e6da9e6e2aea74"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("year", "fields", "counts"),
     [

@@ -79,6 +79,7 @@ def test_the_tables_of_options_have_every_command_and_option():
         assert f"`{option}`" in text
 
 
+@pytest.mark.slow
 def test_the_table_of_errors_has_the_first_words_and_the_advice_of_an_error(tmp_path):
     with pytest.raises(ConfigError) as caught:
         find.find_dataset("nowhere", tmp_path)

@@ -19,6 +19,7 @@ def names(dataset):
     return [example["image/filename"].decode().removesuffix(".jpg") for example in found]
 
 
+@pytest.mark.slow
 def test_only_the_listed_examples_of_a_dataset_or_a_data_source_are_kept(sample, source):
     dataset = sample.as_dataset(split="train")
     assert names(splits.only(dataset, WANTED)) == list(WANTED)
@@ -31,6 +32,7 @@ def test_only_the_listed_examples_of_a_dataset_or_a_data_source_are_kept(sample,
     ]
 
 
+@pytest.mark.slow
 def test_a_list_that_the_data_does_not_hold_is_refused_with_how_much_of_it_is_missing(
     sample, source
 ):
@@ -47,6 +49,7 @@ def test_a_list_that_the_data_does_not_hold_is_refused_with_how_much_of_it_is_mi
             call()
 
 
+@pytest.mark.slow
 def test_a_part_of_a_list_is_taken_if_that_is_asked_for(sample, source):
     wanted = ["2007_000001", "2012_000006"]
     dataset = sample.as_dataset(split="train")
@@ -59,6 +62,7 @@ def test_a_part_of_a_list_is_taken_if_that_is_asked_for(sample, source):
         assert names(part) == ["2007_000001"]
 
 
+@pytest.mark.slow
 def test_the_unlabeled_part_is_the_rest_and_shows_no_label(sample, source):
     for dataset in (sample.as_dataset(split="train"), source):
         labeled, unlabeled = splits.labeled_unlabeled(dataset, WANTED)
@@ -69,6 +73,7 @@ def test_the_unlabeled_part_is_the_rest_and_shows_no_label(sample, source):
         assert set(next(iter(unlabeled))) == image
 
 
+@pytest.mark.slow
 def test_loading_a_list_decodes_the_same_examples(sample):
     found = splits.load(sample, "train", WANTED)
     everything = examples(sample, "train")
@@ -82,6 +87,7 @@ def test_loading_a_list_decodes_the_same_examples(sample):
     assert shapes == {"image": [None, None, 3]}
 
 
+@pytest.mark.slow
 def test_what_cannot_be_filtered_and_what_is_no_list_is_refused(sample):
     dataset = sample.as_dataset(split="train")
     pairs = sample.as_dataset(split="train", as_supervised=True)

@@ -41,6 +41,7 @@ def builder(request, sample, tmp_path):
     return request.param(tmp_path) if request.param else sample
 
 
+@pytest.mark.slow_but_first
 def test_show_examples_and_a_table_show_the_images_of_every_kind_of_dataset(builder):
     split = next(iter(builder.info.splits))
     dataset = builder.as_dataset(split=split)
@@ -55,6 +56,7 @@ def test_show_examples_and_a_table_show_the_images_of_every_kind_of_dataset(buil
     assert html.count("<img") >= len(images) * len(table)
 
 
+@pytest.mark.slow
 def test_show_examples_shows_masks_and_without_a_name_says_what_to_pass(sample):
     mpl.use("template")
     dataset = sample.as_dataset(split="train")

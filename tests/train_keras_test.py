@@ -12,6 +12,7 @@ from voc_seg_tfrecord import VOC_CLASSES, evaluation
 EXAMPLE = REPOSITORY / "docs" / "tutorials" / "train_keras.py"
 
 
+@pytest.mark.slow
 def test_validation_is_on_whole_images_and_counted_as_the_command_counts(sample):
     example = types.SimpleNamespace(**runpy.run_path(str(EXAMPLE)))
     _, validation = example.batches(sample, 32, 2)

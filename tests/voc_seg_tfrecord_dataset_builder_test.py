@@ -40,6 +40,7 @@ class SampleTest(tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 3, "validation": 2, "test": 1}  # noqa: RUF012
 
 
+@pytest.mark.slow
 class OwnTreeTest(tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = voc_seg_tfrecord.Builder
     EXAMPLE_DIR = DUMMY_DATA
@@ -165,6 +166,7 @@ def shard_hashes(folder):
     }
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_same_bytes(sample, tmp_path):
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"  # not that of this process
     words = ("voc_seg_tfrecord", "build", "--release=sample", f"--data_dir={tmp_path}")

@@ -3,6 +3,7 @@
 import json
 import os
 
+import pytest
 from support.paths import DUMMY_DATA, REPOSITORY
 from support.python import run_python
 from support.scoring import write_predictions
@@ -39,6 +40,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 def test_commands_that_read_a_built_dataset_do_not_need_it(sample, tmp_path, subtests):
     names = {"folder": sample.data_dir, "out": tmp_path, "source": DUMMY_DATA}
     names["predictions"] = write_predictions(sample, tmp_path / "predictions")
@@ -53,6 +55,7 @@ def test_commands_that_read_a_built_dataset_do_not_need_it(sample, tmp_path, sub
             assert "tensorflow" not in error.lower()
 
 
+@pytest.mark.slow
 def test_arrays_and_their_builds_evaluation_and_data_sources_do_not_need_it(sample, tmp_path):
     code = """
 import importlib.util, sys

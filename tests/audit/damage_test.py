@@ -57,6 +57,7 @@ def command_lines(folder, predictions, out):
     return {name: [str(word) for word in line] for name, line in lines.items()}
 
 
+@pytest.mark.slow
 def test_every_command_notices_a_flipped_byte_in_any_file(folder, commands, capsys):
     rng = random.Random(0)
     for name in FILES:

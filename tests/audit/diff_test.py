@@ -207,6 +207,7 @@ def test_a_label_in_place_of_a_mask_is_compared_too(tmp_path):
     assert change.mask == MaskChange(None, (("cat", "dog", 0),))
 
 
+@pytest.mark.slow
 def test_tiles_are_compared_with_the_images_that_they_would_be_cut_from(tree):
     before = build(tree, tile=128)
     assert diff.compare(before, tree).changes == []
@@ -215,6 +216,7 @@ def test_tiles_are_compared_with_the_images_that_they_would_be_cut_from(tree):
     assert changed == {"a"}
 
 
+@pytest.mark.slow
 def test_the_command_says_what_changed_and_exits_with_1_if_a_test_split_did(tree, capsys):
     before = build(tree)
     assert cli.main(["diff", str(before.data_path), str(tree)]) == 0
@@ -236,6 +238,7 @@ def test_the_command_says_what_changed_and_exits_with_1_if_a_test_split_did(tree
     assert [c["id"] for c in document["changes"]] == list("bcgde")
 
 
+@pytest.mark.slow
 def test_classes_that_swapped_numbers_are_no_unchanged_dataset(tree, capsys):
     before = build(tree)
     swap = np.array([0, 2, 1, 3], np.uint8)

@@ -33,6 +33,7 @@ def certificate(built, tmp_path_factory):
     return file
 
 
+@pytest.mark.slow
 def test_a_certificate_states_sides_pairs_and_the_self_test(certificate):
     stated = json.loads(certificate.read_text())
     assert stated["result"] == "pairs found: 1 same bytes, 1 same picture"
@@ -52,6 +53,7 @@ def test_a_certificate_states_sides_pairs_and_the_self_test(certificate):
     assert found == dict.fromkeys(leak_self_test.CHANGES, (7, 7, 0))
 
 
+@pytest.mark.slow
 def test_what_is_not_found_is_said_with_the_recall_and_what_is_not_claimed(built, tmp_path, capsys):
     file = tmp_path / "clean.json"
     assert cli.main(["leaks", built["ours"], built["clean"], "--certificate", str(file)]) == 0
@@ -61,6 +63,7 @@ def test_what_is_not_found_is_said_with_the_recall_and_what_is_not_claimed(built
     assert "no contamination" in " ".join(json.loads(file.read_text())["not_claimed"])
 
 
+@pytest.mark.slow
 def test_a_certificate_is_repeated_from_the_same_data_and_from_its_index(
     built, certificate, tmp_path, capsys
 ):
@@ -73,6 +76,7 @@ def test_a_certificate_is_repeated_from_the_same_data_and_from_its_index(
     assert cli.main(call) == 0
 
 
+@pytest.mark.slow
 def test_other_data_contradict_a_certificate(built, certificate, capsys):
     call = ["leaks", built["ours"], built["clean"], "--verify_certificate", str(certificate)]
     assert cli.main([*call, "--json"]) == 1
@@ -115,6 +119,7 @@ def test_another_file_is_no_certificate(built, tmp_path, text, capsys):
     assert "expected: a file that leaks --certificate wrote" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_at_most_200_images_are_changed_and_the_same_ones_each_time(built, monkeypatch):
     monkeypatch.setattr(leak_self_test, "MAX_IMAGES", 2)
     sides = leaks.read_splits(open_built(built["ours"]), ["train", "validation"])
@@ -135,6 +140,7 @@ def test_indexes_alone_have_no_self_test(built, tmp_path, capsys):
     assert json.loads(certificate.read_text())["self_test"]["changes"] == []
 
 
+@pytest.mark.slow
 def test_a_changed_side_is_named_though_the_other_side_has_its_name(tmp_path, capsys):
     old = shared_pictures.build(tmp_path / "a", "one", shared_pictures.draw(1, 2), {})
     other = shared_pictures.build(tmp_path / "b", "one", shared_pictures.draw(3), {})

@@ -52,6 +52,7 @@ def find_pairs(first, second):
     ]
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("name", CHANGES)
 def test_pixels_confirm_changed_copies(name):
     photos = {str(seed): pictures.draw_photo(seed) for seed in range(3)}
@@ -96,6 +97,7 @@ def built(tmp_path_factory):
     return str(ours.data_dir), str(theirs.data_dir)
 
 
+@pytest.mark.slow
 def test_the_command_says_what_pixels_confirm(built, capsys):
     cli.main(["leaks", *built])
     assert "    photo_1 ~ mirrored, mirrored, confirmed by pixels\n" in capsys.readouterr().out
@@ -121,6 +123,7 @@ def test_an_index_confirms_nothing(place, built, tmp_path, capsys):
     assert confirmations == [None]
 
 
+@pytest.mark.slow
 def test_a_certificate_states_it_and_another_value_is_a_note(built, tmp_path, capsys):
     file = tmp_path / "certificate.json"
     cli.main(["leaks", *built, "--certificate", str(file)])
@@ -136,6 +139,7 @@ def test_a_certificate_states_it_and_another_value_is_a_note(built, tmp_path, ca
     assert "not as stated" not in out
 
 
+@pytest.mark.slow
 def test_a_certificate_without_it_is_repeated(built, tmp_path, capsys):
     file = tmp_path / "certificate.json"
     cli.main(["leaks", *built, "--certificate", str(file)])

@@ -48,6 +48,7 @@ def shared(capsys, *args):
     return status, compared
 
 
+@pytest.mark.slow
 def test_an_index_finds_what_the_dataset_finds(built, index, capsys):
     ours, theirs = built
     status, found = shared(capsys, ours, theirs)

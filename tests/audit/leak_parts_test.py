@@ -49,6 +49,7 @@ def find(capsys, *args):
     ]
 
 
+@pytest.mark.slow
 def test_crops_are_found_and_confirmed_and_whole_pictures_are_not_repeated(built, capsys):
     found = find(capsys, *built)
     assert sorted(found) == [
@@ -98,6 +99,7 @@ def certificate(built, tmp_path_factory):
     return file
 
 
+@pytest.mark.slow
 def test_a_certificate_states_parts_and_how_many_crops_are_found(certificate):
     stated = json.loads(certificate.read_text())
     assert stated["parts"] is True
@@ -117,11 +119,13 @@ def test_a_certificate_states_parts_and_how_many_crops_are_found(certificate):
     assert min(found.values()) >= stated["self_test"]["images"] - 2
 
 
+@pytest.mark.slow
 def test_a_certificate_with_parts_is_repeated_without_saying_so_again(built, certificate, capsys):
     assert cli.main(["leaks", *built, "--verify_certificate", str(certificate)]) == 0
     assert f"{certificate}: repeated" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_parts_are_not_sought_for_a_certificate_without_them(built, tmp_path, capsys):
     file = str(tmp_path / "leaks.json")
     cli.main(["leaks", *built, "--certificate", file])
@@ -172,6 +176,7 @@ def test_an_index_of_an_index_without_keypoints_is_refused(built, tmp_path, caps
     assert f"no keypoints of the images in {index}" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_of_a_film_the_best_pairs_of_each_frame_are_listed_and_the_others_counted(tmp_path, capsys):
     scene = draw_scene(40)
     frames = {f"frame_{n}": scene[:, 12 * n : 12 * n + 260] for n in range(16)}
@@ -193,6 +198,7 @@ def test_of_a_film_the_best_pairs_of_each_frame_are_listed_and_the_others_counte
     assert f"beside the best 3 of each image, at least {count} more pair" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_pixels_of_the_best_pairs_are_compared(built, monkeypatch, capsys):
     monkeypatch.setattr(leak_parts, "MAX_CONFIRMED_PAIRS", 1)
     assert {confirmed for *_, confirmed in find(capsys, *built)} == {None, True}

@@ -73,6 +73,7 @@ def built(request, tmp_path_factory):
     return root, builder, count, dtype, feature
 
 
+@pytest.mark.slow_but_first
 def test_every_value_comes_back_through_every_reader(built):
     _, builder, count, dtype, feature = built
     image = builder.info.features["image"]
@@ -158,6 +159,7 @@ def test_statistics_of_bands_leave_void_out(tmp_path):
     np.testing.assert_allclose(found.band_deviations(), [np.std([100, 101, 102])] * 5)
 
 
+@pytest.mark.slow
 @with_repeated_kinds_slow
 def test_batches_crop_flip_and_scale_all_bands_together(built):
     _, builder, count, dtype, _ = built
@@ -178,6 +180,7 @@ def test_batches_crop_flip_and_scale_all_bands_together(built):
     assert (scaled["image"].shape, scaled["image"].dtype) == ((20, 20, count), np.dtype(dtype))
 
 
+@pytest.mark.slow_but_first
 @with_repeated_kinds_slow
 def test_pages_and_tables_are_made_and_other_layouts_refused(built, tmp_path, capsys):
     root, builder, count, dtype, _ = built

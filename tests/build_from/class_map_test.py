@@ -103,6 +103,7 @@ def test_verify_says_how_the_classes_were_mapped(person, capsys):
     assert "; person from person\n" in printed
 
 
+@pytest.mark.slow
 def test_the_command_maps_colors_and_prints_a_config_that_builds_the_same(cvat, tmp_path, capsys):
     words = ["--classes", "apple=plant,tree=plant,*=background", "--missing_mask", "background"]
     data = tmp_path / "data"

@@ -113,6 +113,7 @@ def test_an_image_with_masked_or_without_pixels_is_refused_by_its_name(tmp_path)
             from_arrays([wrong], [mask], name="a", class_names=["a", "b"], data_dir=tmp_path)
 
 
+@pytest.mark.slow
 def test_a_thousand_images_with_labels_from_an_iterator(tmp_path):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 10, 1000)

@@ -173,6 +173,7 @@ def lists(tree, **ids):
 SAID = {"class_names": list(planted.NAMES)}
 
 
+@pytest.mark.slow
 def test_ids_in_another_split_than_before_are_counted_in_a_note(tree, tmp_path):
     ids = sorted(path.stem for path in (tree / "JPEGImages").iterdir())
     lists(tree, train=ids[:4], val=ids[4:])

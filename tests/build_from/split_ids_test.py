@@ -46,7 +46,10 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way",
+    [pytest.param(way, marks=pytest.mark.slow if way == "workers" else []) for way in WAYS],
+)
 def test_each_way_to_build_notes_the_digest_of_the_sorted_ids(way, tree, tmp_path):
     built = WAYS[way](tree, tmp_path / "data")
     assert ids_sha256(open_built(built.data_path)) == {"train": DIGEST}

@@ -22,6 +22,7 @@ def shards(builder):
     return {p.name: p.read_bytes() for p in builder.data_path.iterdir() if ".tfrecord" in p.name}
 
 
+@pytest.mark.slow
 def test_tiles_that_tfds_reads_are_the_images_masks_and_instances(tree, tmp_path):
     builder = builder_from_tree(
         tree,
@@ -45,6 +46,7 @@ def test_tiles_that_tfds_reads_are_the_images_masks_and_instances(tree, tmp_path
     assert all((count > 0).all() for count in seen.values())
 
 
+@pytest.mark.slow
 def test_tiles_of_one_image_are_in_one_split(tree, tmp_path):
     builder = builder_from_tree(
         tree,

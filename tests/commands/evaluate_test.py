@@ -38,6 +38,7 @@ def test_the_table_names_absent_classes_and_the_mean_and_json_has_its_numbers(
     assert result["classes"]["bicycle"]["iou"] is None
 
 
+@pytest.mark.slow
 def test_the_matrix_is_drawn_with_the_names_of_classes_as_they_are(sample, predictions, tmp_path):
     path = tmp_path / "matrix.png"
     assert evaluate(sample, predictions, "--confusion", str(path)) == 0
@@ -47,6 +48,7 @@ def test_the_matrix_is_drawn_with_the_names_of_classes_as_they_are(sample, predi
     assert r"1 $x$" in path.read_text()
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("ending", ["png", "pdf", "svg"])
 def test_a_drawn_matrix_is_the_same_each_time_and_replaces_links(tmp_path, ending):
     result = Result(("a", "b"), np.eye(2, dtype=np.int64))

@@ -85,6 +85,7 @@ def in_a_process(program, data_dir, standard_input=""):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", LOADING)
 def test_a_command_shows_no_line_of_a_library(places, tmp_path, words):
     made = [word.format(**places, out=tmp_path) for word in words.split()]
@@ -151,6 +152,7 @@ def in_a_terminal(folder):
     return found.decode()
 
 
+@pytest.mark.slow
 def test_a_build_shows_one_bar_at_a_time_no_unfinished_folder_and_no_line_of_a_library(tmp_path):
     shown = in_a_terminal(tmp_path)
     assert "Generating splits" not in shown

@@ -38,6 +38,7 @@ def check(folder, capsys, *words):
     }
 
 
+@pytest.mark.slow
 def test_parts_are_named_only_if_they_are_asked_for_and_stop_no_build(folder, capsys):
     same_picture = {
         "same picture in two splits": [
@@ -57,6 +58,7 @@ def test_parts_are_named_only_if_they_are_asked_for_and_stop_no_build(folder, ca
     )
 
 
+@pytest.mark.slow
 def test_of_a_film_the_best_pairs_are_named_and_a_note_counts_the_others(tmp_path, capsys):
     scene = draw_scene(40)
     frames = {f"{n}_frame": scene[:, 15 * n : 15 * n + 240] for n in range(16)}
@@ -98,6 +100,7 @@ def test_a_build_names_pictures_and_parts_that_its_splits_share(folder, tmp_path
     assert not any("left" in line for line in shared)  # it is in one split with its scene
 
 
+@pytest.mark.slow
 def test_a_build_names_no_parts_unless_they_are_asked_for(folder, tmp_path, capsys):
     assert build(folder, tmp_path) == 0
     assert "images that the splits share" not in capsys.readouterr().out

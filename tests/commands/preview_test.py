@@ -72,6 +72,7 @@ def test_real_images_are_drawn_with_every_class_in_its_color(real_data, tmp_path
         assert (codes == color.astype(int) @ (1 << 16, 1 << 8, 1)).sum() > 500
 
 
+@pytest.mark.slow
 def test_classes_without_an_example_are_named(sample, tmp_path, capsys):
     assert preview(sample, tmp_path / "a.png", "--by_class") == 0
     said = capsys.readouterr().out
@@ -82,6 +83,7 @@ def test_classes_without_an_example_are_named(sample, tmp_path, capsys):
     assert "background" not in absent
 
 
+@pytest.mark.slow
 def test_a_datasets_own_colors_are_painted(tmp_path):
     exports.cvat(tmp_path / "export")  # whose class file has these colors, not in this order
     own = builder_from_tree(tmp_path / "export", name="own", data_dir=tmp_path / "data")

@@ -65,6 +65,7 @@ def start(tmp_path):
     return starting
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     ("when", "words"),
     [
@@ -79,12 +80,14 @@ def test_ctrl_c_while_the_command_line_starts_is_one_line_and_status_130(start, 
     assert (stopped.returncode, stopped.stderr, stopped.stdout) == (130, SAID, "")
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("how", ["twice", "in __del__"])
 def test_a_second_ctrl_c_or_one_that_python_cannot_raise_ends_a_command_at_once(start, how):
     stopped = start("voc_seg_tfrecord.commands.list_", "-m", "voc_seg_tfrecord", "list", how=how)
     assert (stopped.returncode, stopped.stderr, stopped.stdout) == (130, SAID_AT_ONCE, "")
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_the_command_line_ends_is_one_line_and_status_130(start):
     stopped = start("end", "-m", "voc_seg_tfrecord", "--version")
     assert (stopped.returncode, stopped.stderr) == (130, SAID)
@@ -98,6 +101,7 @@ def test_in_any_other_process_ctrl_c_stays_as_it_is(start, tmp_path, words):
     assert stopped.returncode == -signal.SIGINT
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(("closed", "option"), [(">&-", "--json"), ("2>&-", "")])
 def test_closed_standard_streams_are_no_traceback(tmp_path, closed, option):
     python = shlex.quote(sys.executable)

@@ -39,6 +39,7 @@ def test_a_card_of_some_splits_or_nothing_to_write_is_a_wrong_call(sample, tmp_p
     assert "--no_fit: no --out" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_page_and_the_card_can_be_written_by_one_call_under_a_name_of_its_own(sample, tmp_path):
     assert report(sample, "--out", tmp_path / "a.html", "--card", tmp_path / "card.md") == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "card.md"]

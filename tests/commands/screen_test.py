@@ -104,6 +104,7 @@ def test_with_json_a_document_that_is_json_is_alone_on_standard_output(capsys):
         screen.write_json({"value": float("nan")})
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_a_reader_that_has_gone_away_is_no_error(options):
     ours, theirs = os.pipe()
@@ -134,6 +135,7 @@ def test_a_title_of_a_table_has_no_control_characters_either(monkeypatch):
     assert "\x1b]0" not in shown
 
 
+@pytest.mark.slow
 def test_with_json_the_answer_is_written_though_nobody_reads_the_messages():
     program = (
         "from voc_seg_tfrecord.commands import screen\n"

@@ -29,6 +29,7 @@ def loaded(*words):
     return set(packages), modules & set(cli.COMMANDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["list", "verify", "stats"])
 def test_a_command_loads_its_own_module_and_no_large_package(name, sample, tmp_path):
     data = ["--data_dir", tmp_path] if name == "list" else [sample.data_dir]
@@ -49,6 +50,7 @@ cli.main()
 """
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     ("argv0", "frozen"), [("bin/voc-seg-tfrecord", True), ("-m", True), ("train.py", False)]
 )

@@ -195,6 +195,7 @@ with concurrent.futures.ThreadPoolExecutor(3) as pool:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not pathlib.Path("/proc/self/status").exists(), reason="it needs Linux")
 def test_threads_keep_no_memory_of_the_large_images_that_they_decoded():
     done = subprocess.run([sys.executable, "-c", MEMORY_AFTER], capture_output=True, check=True)

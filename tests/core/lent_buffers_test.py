@@ -37,6 +37,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("make_view", VIEWS.values(), ids=VIEWS)
 def test_a_lent_buffer_is_held_by_a_view_alone(make_view):
     buffers = lent_buffers(1)

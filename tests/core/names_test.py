@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from support.syntax import PACKAGE, read_package
 
 from voc_seg_tfrecord.core import names as base_names
 
@@ -52,34 +51,6 @@ def test_background_is_found_by_its_name(names, index):
 def test_the_background_that_is_named_decides_alone():
     assert base_names.background_index(("background", "road"), "road") == 1
     assert base_names.background_index(("background", "road"), "sky") is None
-
-
-# Names that mean nothing but a feature. `image`, `labels`, `objects` and `label` are words of
-# options, parts and other people's records as well.
-NAMES = {
-    base_names.MASK,
-    base_names.INSTANCES,
-    base_names.FILENAME,
-    base_names.HEIGHT,
-    base_names.WIDTH,
-    base_names.MASK_SOURCE,
-}
-ALLOWED = {
-    "core/names.py": NAMES,
-    # DeepLab's records, whose features happen to be called the same.
-    "sources/records/layouts.py": {base_names.FILENAME, base_names.HEIGHT, base_names.WIDTH},
-    # The option of a config.
-    "core/config_fields.py": {base_names.INSTANCES},
-    "commands/arguments.py": {base_names.INSTANCES},
-    "build_from/tree.py": {base_names.INSTANCES},
-    "_tfds.py": {base_names.INSTANCES},
-}
-
-
-def test_only_the_module_names_types_the_names_of_features():
-    for path, module in read_package().items():
-        name = path.relative_to(PACKAGE).as_posix()
-        assert module.constants & NAMES <= ALLOWED.get(name, set()), name
 
 
 def test_every_image_and_mask_has_a_fill_and_channels():

@@ -2,6 +2,7 @@ from importlib import metadata
 import shutil
 import tomllib
 
+import pytest
 from support.paths import REPOSITORY
 from support.python import run_python
 
@@ -17,6 +18,7 @@ def test_the_version_is_the_project_s():
     assert "__version__" in dir(voc_seg_tfrecord)
 
 
+@pytest.mark.slow
 def test_a_checkout_says_its_own_version_though_another_one_is_installed(tmp_path):
     shutil.copytree(REPOSITORY / "voc_seg_tfrecord", tmp_path / "voc_seg_tfrecord")
     text = (REPOSITORY / "pyproject.toml").read_text()
@@ -44,6 +46,7 @@ def test_what_is_not_installed_is_told_and_nothing_raises(monkeypatch, tmp_path)
     assert found["tensorflow"] == "not installed"
 
 
+@pytest.mark.slow
 def test_the_command_line_prints_versions_without_loading_tensorflow():
     code = (
         "import sys\nfrom voc_seg_tfrecord.commands import cli\n"

@@ -115,6 +115,7 @@ def test_many_items_come_in_their_order_from_two_processes(monkeypatch):
     assert os.getpid() not in pids
 
 
+@pytest.mark.slow
 def test_few_items_are_ahead_of_one_that_takes_long(monkeypatch):
     from support.worker_tasks import take_long_for_0
 
@@ -141,6 +142,7 @@ def test_of_many_items_the_first_that_fails_raises_when_its_turn_comes(monkeypat
     assert found == list(range(50))
 
 
+@pytest.mark.slow
 def test_one_worker_is_in_turn_at_a_time(tmp_path):
     from support.worker_tasks import alone
 

@@ -115,6 +115,7 @@ KILLED_BETWEEN_RENAMES = """
 """
 
 
+@pytest.mark.slow
 def test_a_folder_stays_under_another_name_if_the_process_is_killed_between_two_renames(tmp_path):
     make(tmp_path / "made", "old")
     process, _ = start(
@@ -182,6 +183,7 @@ def test_a_folder_in_which_no_new_file_can_be_opened_is_an_error(tmp_path, monke
     assert names(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_temporary_folder_of_a_killed_process_is_removed_by_the_next(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -220,6 +222,7 @@ def process_and_token(tmp_path):
     return start(f"staged_folder({str(tmp_path / 'made')!r})")
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_left_is_removed_by_the_next_run(tmp_path, process_and_token):
     process, token = process_and_token
     process.kill()
@@ -230,6 +233,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_run(tmp_path, process
     assert names(tmp_path) == ["made"]
 
 
+@pytest.mark.slow
 def test_what_a_running_process_is_making_stays(tmp_path, process_and_token):
     process, token = process_and_token
     make(tmp_path / "other", "new")
@@ -240,6 +244,7 @@ def test_what_a_running_process_is_making_stays(tmp_path, process_and_token):
     assert names(tmp_path) == ["made", "other"]
 
 
+@pytest.mark.slow
 def test_sigterm_ends_a_process_as_ctrl_c_does(tmp_path, process_and_token):
     process, _ = process_and_token
     process.terminate()
@@ -412,6 +417,7 @@ def terminable():
         signal.signal(number, handler)
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.usefixtures("terminable")
 @pytest.mark.parametrize("number", signals.STOPPING_SIGNALS)
 @pytest.mark.parametrize(

@@ -265,6 +265,7 @@ def written(made, tmp_path):
     return pathlib.Path(shutil.copytree(made, tmp_path / "tiles"))
 
 
+@pytest.mark.slow_but_first
 def test_the_score_of_tiles_is_that_of_the_complete_images(whole, tiled, made, tmp_path):
     for number in range(COUNT):
         np.save(tmp_path / f"{number}.npy", one_pixel_network(truth(number)[0]))

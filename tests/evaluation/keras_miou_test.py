@@ -48,6 +48,7 @@ def compiled():
     return model
 
 
+@pytest.mark.slow
 def test_fit_and_evaluate_return_the_number_of_confusion_in_every_epoch():
     images, masks = made(6)
     others = made(3, seed=1)
@@ -73,6 +74,7 @@ def test_each_batch_is_added_and_reset_state_forgets_them():
         assert np.isnan(float(metric.result()))
 
 
+@pytest.mark.slow
 def test_a_count_in_one_batch_may_exceed_what_float32_holds():
     masks = np.zeros((1, 4097, 4097), np.uint8)
     masks[0, 0, :3] = 1
@@ -82,6 +84,7 @@ def test_a_count_in_one_batch_may_exceed_what_float32_holds():
     assert float(metric.result()) == evaluation.Result(("a", "b"), matrix).miou
 
 
+@pytest.mark.slow
 def test_counts_beyond_two_to_the_31_do_not_wrap():
     images, masks = made(6)
     metric = evaluation.keras_metric(CLASSES)

@@ -159,6 +159,7 @@ def test_films_of_one_camera_are_asked_about_by_their_ids(tmp_path):
         plan(root)
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("form", ["frame_{2:04}", "{2:05}", "IMG_{2}"])
 def test_films_in_one_row_of_numbers_are_asked_about_and_photos_are_not(tmp_path, form, seed):

@@ -125,6 +125,7 @@ def test_folders_that_are_called_as_splits_make_splits(tmp_path, train, val):
     assert plan.sources["train"].endswith("/")
 
 
+@pytest.mark.slow
 def test_folders_of_splits_build_alike_with_tfds_and_beam_and_are_verified(tmp_path):
     folders = "abc train/{}.png trainannot/{}_L.png", "de val/{}.png valannot/{}_L.png"
     root = write(tmp_path / "tree", *folders)

@@ -476,6 +476,7 @@ def test_lists_that_divide_photos_that_were_saved_again_stop_the_build(tmp_path,
     refused(tmp_path, "4 images in several splits", ListError, **NO_NAMES, prefer="none")
 
 
+@pytest.mark.slow
 def test_a_photo_under_another_name_and_one_that_was_saved_again_are_one_image(tmp_path):
     put_saved_again(tmp_path, {"anna": ORIGINAL, "ben": 60})
     cvat(tmp_path / "cara", "g", shift=8)
@@ -696,6 +697,7 @@ def without_images(write):
     return write_shapes
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("write", [labelme, cvat_xml])
 def test_shapes_of_two_annotators_on_one_file_are_asked_about(tmp_path, write):
     put_shared(tmp_path, without_images(write), ids="abc")
@@ -752,6 +754,7 @@ def copy_real(real_data, root, **folders):
     return root
 
 
+@pytest.mark.slow
 def test_real_exports_of_cvat_with_other_colors_are_united_by_the_proposed_table(
     real_data, tmp_path
 ):

@@ -168,6 +168,7 @@ def test_fewer_groups_than_folds_and_an_empty_fold_are_refused(tree):
     refused(tree, "split 'fold_.'", ListError, **fields)
 
 
+@pytest.mark.slow
 def test_every_command_reads_the_same_folds(tree, tmp_path):
     put_lists(tree, train=scans(*range(8)), test=scans(8, 9))
     words = [CLASSES, "--folds=4", "--group_by=prefix:_"]

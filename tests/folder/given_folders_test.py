@@ -410,6 +410,7 @@ def test_a_folder_whose_name_has_an_equals_sign_is_named_as_others(tmp_path, opt
     assert images_of(plan) == {"train": ["a", "b"], "validation": ["c", "d"]}
 
 
+@pytest.mark.slow
 def test_folders_of_images_and_masks_are_paired_however_many_lie_beside_each_other(tmp_path):
     for number in range(100):
         write(

@@ -554,6 +554,7 @@ def one_of(values):
     return pixels, np.array(values, np.uint8)[mask]
 
 
+@pytest.mark.slow
 def test_cityscapes_is_asked_which_ids_are_meant_and_read_by_the_answer(tmp_path):
     for city in ("train/aachen", "train/bochum", "val/ulm", "test/bonn"):
         for n in range(3):

@@ -610,6 +610,7 @@ def test_a_list_of_numbers_without_zeros_is_named_when_it_is_asked_for(
     assert "no such list" not in told
 
 
+@pytest.mark.slow
 def test_a_list_of_folds_among_more_texts_than_are_read_makes_its_split(flat):
     numbers = {f"meta/n{number:04}.txt": f"{number} meters" for number in range(520)}
     put(flat, {**numbers, "meta/train_fold0.txt": "a\nb", "meta/val_fold0.txt": "c"})

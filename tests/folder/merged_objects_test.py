@@ -167,6 +167,7 @@ def test_a_folder_of_masks_may_be_called_as_images_are(tmp_path):
     assert sorted(examples_of(plan)) == ["img_1", "img_2"]
 
 
+@pytest.mark.slow
 def test_more_objects_than_an_object_mask_can_number_are_refused(tmp_path):
     put_set(tmp_path, *LAYOUTS["shapes in the names"])
     mask = (tmp_path / "masks/1000_circle_1.png").read_bytes()

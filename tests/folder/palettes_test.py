@@ -181,6 +181,7 @@ def cases(seed):
                             yield (label, kind, names_kind), files, meant, names, listed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "step"), [(0, 7), pytest.param(1, 1, marks=pytest.mark.slow)])
 def test_no_palette_changes_a_label_without_a_word(tmp_path, seed, step):
     safe = {"VOC", "own colors", "gray ramp", "21 entries", "255 entries", "4-bit ramp"}

@@ -100,6 +100,7 @@ def test_a_folder_of_polygons_builds_with_one_call_and_is_verified(street, tmp_p
     assert cli.main(words) == 0
 
 
+@pytest.mark.slow
 def test_the_same_on_beam(street, tmp_path):
     root = street("coco")
     first = from_tree(root)
@@ -458,6 +459,7 @@ def test_splits_by_class_read_the_drawn_masks(street, tool):
         assert [len(with_tree & {*ids}) for ids in plan.splits.values()] == [1, 1]
 
 
+@pytest.mark.slow
 def test_the_page_of_a_check_is_written(street, tmp_path):
     root = street("labelme")
     change(root / "street_1.json", shapes=[])
@@ -840,6 +842,7 @@ def test_lines_of_yolo_are_found_however_they_are_written(tmp_path, text):
     assert "polygons of YOLO" in notes(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_line_of_a_megabyte_takes_memory_in_proportion(tmp_path):
     one_of_yolo(tmp_path, "0" + " 0.250 0.750 0.500 0.125" * 50_000)
     tracemalloc.start()

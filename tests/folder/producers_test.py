@@ -99,7 +99,13 @@ def mask_path(root, folder, filename):
     return next(root / folder / name for name in names if (root / folder / name).exists())
 
 
-@pytest.mark.parametrize("export", EXPORTS)
+LARGE = "cvat_real_kirchner"
+EXPORT_PARAMS = [
+    pytest.param(export, marks=pytest.mark.slow if export == LARGE else []) for export in EXPORTS
+]
+
+
+@pytest.mark.parametrize("export", EXPORT_PARAMS)
 def test_a_real_export_builds_with_one_call(real_data, tmp_path, export):
     said, names, splits, folder, read = EXPORTS[export]
     root = real_data / "producers" / export

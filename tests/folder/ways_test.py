@@ -305,7 +305,10 @@ ROWS = "".join(f"{i}.jpg,{split}\n" for i, split in rows_of())
         {"t.csv": f"image,subset,split\n{ROWS.replace(',', ',v2,').replace('v2,te', 'v1,te')}"},
         of_each("{}.csv", lambda ids: "\n".join(["ImageId", *ids])),
         of_each("{}.txt", lambda ids: "image label\n" + "".join(f"{i}.jpg {i}.png\n" for i in ids)),
-        of_each("crack_{}.txt", lambda ids: "".join(map(FAR.format, ids)) * 200),  # 1 MiB or more
+        pytest.param(  # 1 MiB or more
+            of_each("crack_{}.txt", lambda ids: "".join(map(FAR.format, ids)) * 200),
+            marks=pytest.mark.slow,
+        ),
         of_each("annotations/{}.txt", lambda ids: "\n".join(f"{i} 1 2 3" for i in ids)),
         of_each("{}.txt", ",".join),
         of_each("{}.txt", " ".join),
@@ -597,7 +600,7 @@ def test_a_list_with_a_path_of_no_file_is_one_and_a_file_elsewhere_is_refused(tm
         found(root)
 
 
-@pytest.mark.parametrize("others", [300, 50_000])
+@pytest.mark.parametrize("others", [300, pytest.param(50_000, marks=pytest.mark.slow)])
 def test_a_table_of_a_larger_set_divides_the_images_that_are_here(tmp_path, others):
     put(tmp_path)
     more = [(f"other{n:020}", NAMES["train"]) for n in range(others)]
@@ -627,6 +630,7 @@ def test_lists_in_vocs_place_win_with_a_note_over_others_that_agree(tmp_path):
     assert unused_of(plan)["ImageSets/Main", "4 ids of images"] == ["train.txt"]
 
 
+@pytest.mark.slow
 def test_folds_seeds_and_texts_that_contradict_are_questions_with_a_line_for_each(tmp_path):
     put(tmp_path)
     ways = [{"train": IDS[:n] + IDS[n + 4 :], "validation": IDS[n : n + 4]} for n in range(5)]

@@ -70,6 +70,7 @@ def built(root, image, mask, refused=None, **said):
     return example
 
 
+@pytest.mark.slow
 def test_every_odd_mask_is_read_right_or_refused(real_data, tmp_path, subtests):
     odd = real_data / "odd"
     image = odd / "images" / "i01_rgb.jpg"

@@ -1,4 +1,3 @@
-import ast
 import io
 import struct
 import zlib
@@ -8,7 +7,6 @@ from PIL import Image, ImageFile
 import pytest
 from support.encoding import encoded
 from support.frames import two_frames
-from support.paths import REPOSITORY
 from support.png_writer import png_around, write_png
 
 from voc_seg_tfrecord import voc_palette
@@ -28,20 +26,6 @@ def saved(pixels, kind="PNG", mode=None):
 
 def decode(data, error=ImageError):
     return pillow.decode(data if isinstance(data, File) else File(data, "a.png"), error)
-
-
-def test_no_other_module_imports_pillow_but_those_that_draw():
-    package = REPOSITORY / "voc_seg_tfrecord"
-    drawing = [*package.glob("report/*.py")]
-    drawing += [package / "commands" / "example.py", package / "tools" / "shape_pixels.py"]
-    formats = package / "formats"
-    names = ("pillow", "stills", "value_counts")
-    doors = {*(formats / f"{name}.py" for name in names), *formats.glob("pillow_*.py"), *drawing}
-    for path in set(package.rglob("*.py")) - doors:
-        for node in ast.walk(ast.parse(path.read_text())):
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not [name for name in names if name.split(".")[0] == "PIL"], path
 
 
 @pytest.mark.parametrize("pixels", [GRAY, RGB], ids=["gray", "rgb"])

@@ -17,6 +17,7 @@ def moved(layers, count=8):
     return list(examples.map(lambda e: pipeline.augment(e, layers)).as_numpy_iterator())
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     "interpolation", ["bilinear", pytest.param("nearest", marks=pytest.mark.slow)]
 )
@@ -60,6 +61,7 @@ def filled_with_black():
     return example
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("fill_value", [6.0, 117.0])
 def test_the_mask_is_void_outside_whatever_the_image_is_filled_with(fill_value, filled_with_black):
     gray = keras.layers.RandomRotation((0.1, 0.1), fill_value=fill_value, **FILLED)

@@ -44,6 +44,7 @@ def names(decoded):
     return [example["image/filename"] for example in decoded]
 
 
+@pytest.mark.slow
 def test_another_seed_gives_other_batches(small, two_epochs):
     others = batches(small, seed=TRAINING["seed"] + 1, epochs=1)
     assert not any(
@@ -52,12 +53,14 @@ def test_another_seed_gives_other_batches(small, two_epochs):
     )
 
 
+@pytest.mark.slow
 def test_a_run_that_starts_anew_at_an_epoch_goes_on_as_if_it_had_not_stopped(small, two_epochs):
     rest = batches(small, epochs=1, first_epoch=1)
     for one, other in zip(two_epochs[3:], rest, strict=True):
         assert_same(one, other)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_a_saved_iterator(small, tmp_path):
     assert_goes_on(pipeline.training_batches(small, **TRAINING), tmp_path)
 
@@ -71,6 +74,7 @@ def by_name_and_epoch(batches, examples_per_epoch):
     }
 
 
+@pytest.mark.slow
 def test_an_example_is_moved_the_same_way_whatever_comes_before_it(small, two_epochs):
     shuffled = by_name_and_epoch(two_epochs, 12)  # two of 14 do not fill a batch
     in_order = by_name_and_epoch(batches(small, batch_size=1, shuffle=0), COUNT)
@@ -88,6 +92,7 @@ def test_batches_are_full_and_keep_to_their_epoch(two_epochs):
         assert len(set(names)) == 12
 
 
+@pytest.mark.slow
 def test_training_never_ends_unless_told(small):
     endless = pipeline.training_batches(small, size=24, batch_size=4)
     assert endless.cardinality() == tf.data.INFINITE_CARDINALITY
@@ -95,6 +100,7 @@ def test_training_never_ends_unless_told(small):
     assert pipeline.training_batches(small, **TRAINING).cardinality() == 6
 
 
+@pytest.mark.slow
 def test_of_a_split_smaller_than_a_batch_batches_reach_over_epochs(small):
     (batch,) = pipeline.training_batches(small, size=24, batch_size=20, epochs=2)
     assert batch["image"].shape == (20, 24, 24, 3)
@@ -116,6 +122,7 @@ def test_an_empty_split_is_an_error_and_not_an_endless_loop(small, call):
         call(small)
 
 
+@pytest.mark.slow
 def test_parts_and_sums_of_splits_are_those_of_tfds(sample):
     only = tfds.decode.PartialDecoding({"image/filename": True})
     for split in ("train+validation+test", "train[1:]+validation[:50%]"):
@@ -158,6 +165,7 @@ def test_a_size_that_is_none_is_refused(small, size):
         pipeline.evaluation_batches(small, "train", batch_size=1, size=size)
 
 
+@pytest.mark.slow
 def test_evaluation_of_a_size_needs_no_sizes_among_the_features(small):
     features = ["image", "segmentation_mask"]
     found = pipeline.evaluation_batches(small, "train", batch_size=14, size=24, features=features)
@@ -175,6 +183,7 @@ def test_labels_of_a_crop_are_refused_and_those_of_complete_images_are_not(small
     assert "labels" in next(iter(pipeline.evaluation_batches(small, "train", **arguments)))
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("multiple", [32, 1])  # sides that a network can halve, and any
 def test_evaluation_in_native_size_keeps_all_pixels_and_pads_with_void(small, decoded, multiple):
     rest = iter(decoded)

@@ -69,6 +69,7 @@ def test_the_pixel_lies_anywhere_in_the_crop():
         assert len(set(places)) > 10
 
 
+@pytest.mark.slow
 def test_each_class_of_an_image_is_drawn_and_rare_ones_by_their_weight():
     mask = np.zeros((200, 200), np.uint8)
     mask[:50, :50], mask[150:, 150:] = 1, 2
@@ -79,6 +80,7 @@ def test_each_class_of_an_image_is_drawn_and_rare_ones_by_their_weight():
     assert np.mean([(crop == 2).any() for crop in weighted]) > 0.9
 
 
+@pytest.mark.slow
 def test_a_class_of_weight_0_is_never_chosen():
     mask = np.zeros((200, 200), np.uint8)
     mask[:50, :50], mask[150:, 150:] = 1, 2
@@ -100,6 +102,7 @@ def test_weights_that_are_no_proportions_are_refused_with_their_class(weight):
         )
 
 
+@pytest.mark.slow
 def test_every_pixel_of_a_class_is_drawn_equally_often():
     mask = np.zeros((1, 4), np.uint8)
     mask[0, [1, 3]] = 3
@@ -115,6 +118,7 @@ def test_an_image_without_classes_or_smaller_than_the_crop_is_cropped_as_without
         assert np.array_equal(plain, placed)
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("arguments", [{"class_crop": 1}, {"cat_max_ratio": 0.5}])
 def test_image_and_masks_stay_together_wherever_the_crop_is_placed(arguments):
     given = {name: tf.constant(value) for name, value in painted(112, 174).items()}
@@ -128,6 +132,7 @@ def too_much(share, found):
     return sum(np.bincount(crop.ravel()).max() >= share * crop.size for crop in found)
 
 
+@pytest.mark.slow
 def test_no_class_has_more_of_a_crop_than_allowed_if_a_place_can_be_found():
     mask = np.zeros((64, 64), np.uint8)
     mask[:, 20:40] = 1
@@ -136,6 +141,7 @@ def test_no_class_has_more_of_a_crop_than_allowed_if_a_place_can_be_found():
     assert too_much(0.75, limited) <= 3  # by chance, each of the places may have too much
 
 
+@pytest.mark.slow
 def test_void_is_not_counted_and_a_crop_of_void_alone_is_avoided():
     mask = np.full((64, 64), 255, np.uint8)
     mask[:, :20:2], mask[:, 1:20:2] = 1, 2
@@ -156,6 +162,7 @@ def test_a_place_that_has_no_class_too_often_is_the_one_without_the_limit():
         assert np.array_equal(plain, limited)
 
 
+@pytest.mark.slow
 def test_the_share_in_a_large_crop_is_found_from_some_of_its_pixels():
     mask = np.zeros((700, 900), np.uint8)
     mask[:, 450:] = 1

@@ -46,6 +46,7 @@ def moved(function, sizes, seeds=SEEDS):
     return tf.data.Dataset.zip((examples, all_seeds)).map(function).as_numpy_iterator()
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("move", MOVES)
 def test_image_and_masks_stay_together_to_the_pixel(move):
     examples = list(moved(MOVES[move], SIZES))
@@ -54,6 +55,7 @@ def test_image_and_masks_stay_together_to_the_pixel(move):
         assert_together(example)
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("resize", RESIZES)
 def test_image_and_masks_stay_together_when_they_are_resized(resize):
     sizes = [size for size in SIZES if max(size) <= 250]
@@ -63,6 +65,7 @@ def test_image_and_masks_stay_together_when_they_are_resized(resize):
         assert_together(example, tolerance=1)
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     ("function", "wanted"),
     [
@@ -108,6 +111,7 @@ def test_nothing_of_a_smaller_image_is_lost_by_padding():
         assert np.array_equal(rows.reshape(20, 30), painted(20, 30)["segmentation_mask"][..., 0])
 
 
+@pytest.mark.slow
 def test_random_places_reach_every_border():
     examples = moved(
         lambda example, seed: pipeline.random_crop_or_pad(example, 4, seed=seed),
@@ -118,6 +122,7 @@ def test_random_places_reach_every_border():
     assert places == {(row, side) for row in (0, 1) for side in ("left", "right")}
 
 
+@pytest.mark.slow
 def test_every_scale_of_the_steps_occurs_and_no_other():
     seeds = [(n, 0) for n in range(100)]
     examples = moved(RESIZES["random_scale"], [(40, 80)], seeds)
@@ -135,6 +140,7 @@ def test_a_scaled_crop_shows_the_image_at_its_scale():
         assert not padding(example).any()
 
 
+@pytest.mark.slow
 def test_half_of_all_flips_flip():
     seeds = [(n, 0) for n in range(200)]
     examples = moved(MOVES["random_flip"], [(1, 2)], seeds)
@@ -142,6 +148,7 @@ def test_half_of_all_flips_flip():
     assert 70 < flipped < 130
 
 
+@pytest.mark.slow
 def test_flips_do_not_go_with_places():
     seeds = [(n, 0) for n in range(60)]
     flips = moved(MOVES["random_flip"], [(2, 2)], seeds)

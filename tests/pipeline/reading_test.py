@@ -26,6 +26,7 @@ def test_every_record_has_the_number_of_its_epoch_up_to_the_last_full_batch(samp
     assert len(stream.draws) == len(expected)
 
 
+@pytest.mark.slow
 def test_examples_read_decoded_are_those_that_are_decoded_afterwards(sample):
     afterwards = read(sample, "train", seed=3).map(decode)
     at_once = read(sample, "train", seed=3, decoded=True)
@@ -73,6 +74,7 @@ def test_a_class_on_1_percent_of_the_images_is_seen_far_more_often(rare):
     assert counts == {"plain": 4, "balance": 12, "all": 35}
 
 
+@pytest.mark.slow
 def test_epochs_keep_their_length_and_common_classes_stay_common(rare):
     found = crops(rare, balance="classes", epochs=2)
     assert len(found) == 2 * COUNT
@@ -81,6 +83,7 @@ def test_epochs_keep_their_length_and_common_classes_stay_common(rare):
                                      ).cardinality() == 2 * (COUNT // 7)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_copies_of_an_image_in_an_epoch_are_cropped_in_different_places(rare):
     found = crops(rare, balance="classes", epochs=1, scales=(0.5, 2), step=0)
     most, times = collections.Counter(name for name, _ in found).most_common(1)[0]
@@ -89,6 +92,7 @@ def test_the_copies_of_an_image_in_an_epoch_are_cropped_in_different_places(rare
     assert len(masks) == times
 
 
+@pytest.mark.slow
 def test_the_first_copy_of_an_image_is_the_one_of_the_plain_recipe(rare):
     plain, balanced_ = (crops(rare, epochs=1, shuffle=s, **a)
                         for s, a in ((0, {}), (0, {"balance": "classes"})))  # fmt: skip
@@ -149,6 +153,7 @@ def test_the_factors_are_those_of_repeat_factor_sampling():
     assert class_factors(present, 0.04).tolist() == [1, 1, 2, 1]
 
 
+@pytest.mark.slow
 def test_parts_of_a_split_and_ids_are_balanced_by_their_own_images(rare):
     names = [e["image/filename"].decode() for e in pipeline.read(rare, "train").as_numpy_iterator()]
     ids = [name.removesuffix(".png") for name in names[:40]]
@@ -157,6 +162,7 @@ def test_parts_of_a_split_and_ids_are_balanced_by_their_own_images(rare):
         assert len(found) == count
 
 
+@pytest.mark.slow
 def test_an_own_recipe_reads_balanced_examples_each_copy_with_its_seed(rare):
     found = list(pipeline.read(rare, "train", balance="classes", features=["labels"]))
     assert len({tuple(example["seed"].numpy()) for example in found}) == COUNT

@@ -33,6 +33,7 @@ def filenames(dataset):
     return [example["image/filename"].decode() for example in dataset.as_numpy_iterator()]
 
 
+@pytest.mark.slow
 def test_a_list_is_read_in_the_records_order_wherever_its_ids_lie(sample):
     everything = filenames(sample.as_dataset(split="test+train+validation"))
     expected = [name for name in everything if name.removesuffix(".jpg") in WANTED]
@@ -40,6 +41,7 @@ def test_a_list_is_read_in_the_records_order_wherever_its_ids_lie(sample):
     assert filenames(pipeline.read(sample, WANTED)) == expected
 
 
+@pytest.mark.slow
 def test_a_named_list_is_read_by_its_name(sample, monkeypatch):
     monkeypatch.setattr(wanted_ids, "list_ids", {"semi_92": WANTED}.__getitem__)
     assert len(filenames(pipeline.read(sample, "semi_92"))) == 3
@@ -54,6 +56,7 @@ def test_the_name_of_a_split_comes_before_the_name_of_a_list(tmp_path):
     assert len(filenames(pipeline.read(own, "trainaug"))) == 3
 
 
+@pytest.mark.slow
 def test_crops_of_a_list_are_those_of_its_split(small):
     arguments = {"size": 24, "batch_size": 1, "seed": 3, "epochs": 2, "shuffle": 0}
     ids = ("003", "007", "011")
@@ -76,6 +79,7 @@ def bucket(monkeypatch):
     monkeypatch.setattr(records, "is_bucket", lambda _: True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bucket")
 @pytest.mark.parametrize("call", ["training_batches", "evaluation_batches"])
 def test_batches_of_a_list_are_the_same_from_memory_and_from_files(small, call, monkeypatch):
@@ -93,6 +97,7 @@ def test_batches_of_a_list_are_the_same_from_memory_and_from_files(small, call, 
         assert_same(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bucket")
 def test_a_run_over_a_list_goes_on_from_a_saved_iterator(small, tmp_path, monkeypatch):
     monkeypatch.setattr(selection, "MAX_BYTES_IN_MEMORY", 0)
@@ -101,6 +106,7 @@ def test_a_run_over_a_list_goes_on_from_a_saved_iterator(small, tmp_path, monkey
     assert_goes_on(dataset, tmp_path)
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     "call",
     [

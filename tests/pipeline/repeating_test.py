@@ -43,6 +43,7 @@ def chi_square(counts, expected):
     return ((counts - expected) ** 2 / expected).sum() / (counts.size - 1)
 
 
+@pytest.mark.slow
 def test_every_epoch_is_a_permutation_in_which_each_example_may_be_anywhere(many):
     epochs, features = 60, ["image/filename"]
     read = pipeline.read(many, "train", features=features, shuffle=True, epochs=epochs)
@@ -58,6 +59,7 @@ def test_every_epoch_is_a_permutation_in_which_each_example_may_be_anywhere(many
     assert abs(np.mean(ranks)) < 0.05
 
 
+@pytest.mark.slow
 def test_what_does_not_fill_a_batch_is_left_out_in_every_epoch_another(many):
     epochs, batch_size = 40, 32  # a third of all is left out
     dataset = batches(many, batch_size=batch_size, epochs=epochs)
@@ -66,6 +68,7 @@ def test_what_does_not_fill_a_batch_is_left_out_in_every_epoch_another(many):
     assert chi_square(seen, epochs * batch_size / COUNT) < 1.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_ranks_draw_each_example_once_per_epoch_and_have_as_many_batches(many, count):
     epochs, batch_size = 6, 3
@@ -78,6 +81,7 @@ def test_ranks_draw_each_example_once_per_epoch_and_have_as_many_batches(many, c
         assert len(set(drawn)) == len(drawn) == per_epoch * count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("batch_size", "ranks", "epochs", "expected"),
     [(2, 2, 3, 2), pytest.param(2, 2, 2, 1, marks=pytest.mark.slow), (1, 4, 4, 3)],
@@ -96,12 +100,14 @@ def test_ranks_have_as_many_batches_of_a_split_that_is_smaller_than_their_batche
     assert len(found) == expected * batch_size * ranks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", [pytest.param(0, marks=pytest.mark.slow), 3])
 def test_a_run_without_end_has_batches_for_more_ranks_than_examples(many, rank):
     dataset = pipeline.training_batches(many, "train[:3]", batch_size=1, shard=(rank, 4), **PLAIN)
     assert len(list(dataset.take(2))) == 2
 
 
+@pytest.mark.slow
 def test_what_ends_goes_on_with_the_next_epoch_when_it_is_iterated_again(many):
     again = batches(many, batch_size=16, epochs=1)
     passes = [ids(again) for _ in range(3)]
@@ -113,6 +119,7 @@ def test_what_ends_goes_on_with_the_next_epoch_when_it_is_iterated_again(many):
     assert {epoch for _, epoch in second} == {1}
 
 
+@pytest.mark.slow
 def test_an_epoch_of_keras_is_an_epoch(many):
     import keras
 
@@ -142,6 +149,7 @@ def test_an_epoch_of_keras_is_an_epoch(many):
     assert len({tuple(epoch) for epoch in epochs.tolist()}) == 3
 
 
+@pytest.mark.slow
 def test_a_buffer_is_what_a_number_asks_for_and_a_small_one_is_noted(many):
     with pytest.warns(UserWarning, match=r"shuffle=4 of 48 examples.*shuffle=True"):
         found = ids(pipeline.read(many, "train", shuffle=4, seed=1))
@@ -181,6 +189,7 @@ def speck(rare):
     return {**pictures, "labels": tf.constant([2], tf.int64)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scale", "size", "cat_max_ratio"),
     [
@@ -211,6 +220,7 @@ def of_each_number(function, count, dtype):
     return tf.function(tf.map_fn)(function, numbers, fn_output_signature=dtype).numpy()
 
 
+@pytest.mark.slow
 def test_the_stated_probabilities_hold():
     mask = np.zeros((60, 60, 1), np.uint8)
     mask[2, 3] = 1  # in one of 49 x 49 places of a crop
@@ -230,6 +240,7 @@ def test_the_stated_probabilities_hold():
     assert chi_square([seen, count - seen], np.array([expected, count - expected])) < 4
 
 
+@pytest.mark.slow
 def test_no_batch_has_an_image_twice_where_there_are_enough(rare):
     numbers = ids(batches(rare, batch_size=8, epochs=12, balance="classes"))
     in_batches = np.array(numbers).reshape(12 * 5, 8)
@@ -238,6 +249,7 @@ def test_no_batch_has_an_image_twice_where_there_are_enough(rare):
     assert copies[10] > 2 * copies[11]  # and yet they are drawn more often
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     ("scales", "found"),
     [
@@ -316,6 +328,7 @@ def test_arguments_that_mean_nothing_are_refused(many, arguments, message):
         batches(many, **arguments)
 
 
+@pytest.mark.slow
 def test_only_the_features_that_are_asked_for_are_in_a_batch(many):
     chosen = batches(many, features=["image", "segmentation_mask"])
     assert set(next(iter(chosen))) == {"image", "segmentation_mask"}
@@ -336,6 +349,7 @@ def test_a_file_cut_at_a_records_end_is_noticed_before_the_first_batch(copy):
         batches(builder)
 
 
+@pytest.mark.slow
 def test_a_damaged_record_is_named_by_file_place_and_id(copy):
     builder, path = copy
     data = bytearray(path.read_bytes())

@@ -139,6 +139,7 @@ def test_a_run_without_end_never_gives_a_record_of_the_new_dataset(replaced, shu
         check_pairs(itertools.islice(replaced.endless[shuffle], 10 * COUNT))
 
 
+@pytest.mark.slow
 def test_without_sha256sums_the_descriptions_are_compared(build):
     builder = build(MASKS, NAMES)
     (builder.data_path / dataset_files.SUMS).unlink()
@@ -167,6 +168,7 @@ def test_what_reads_all_records_stops_where_a_build_replaces_them(build):
         list(serialized)
 
 
+@pytest.mark.slow
 def test_the_same_dataset_built_again_is_read(build):
     builder = build(MASKS, NAMES)
     opened = {name: reader(builder) for name, reader in READERS.items()}
@@ -196,7 +198,7 @@ def test_a_source_is_refused_if_the_dataset_is_replaced_before_its_shards_are_re
         data_source("voc_seg_tfrecord/x", "train", data_dir=tmp_path)
 
 
-@pytest.mark.parametrize("masks", [MASKS, SWAPPED])
+@pytest.mark.parametrize("masks", [MASKS, pytest.param(SWAPPED, marks=pytest.mark.slow)])
 def test_a_pickled_source_is_refused_if_records_or_only_names_are_others(build, masks):
     source = data_source(build(MASKS, NAMES), "train")
     pickled = pickle.dumps(source)

@@ -29,6 +29,7 @@ def three_epochs(run):
     return list(run)
 
 
+@pytest.mark.slow
 def test_labeled_and_unlabeled_examples_come_side_by_side_at_the_ratio(three_epochs):
     found = three_epochs[:3]  # of the first epoch
     assert [(len(a["image"]), len(b["image"])) for a, b in found] == [(2, 3)] * 3
@@ -54,6 +55,7 @@ def assert_same_pairs(pairs, others):
             assert_same(one, two)
 
 
+@pytest.mark.slow
 def test_a_run_that_starts_anew_at_an_epoch_goes_on_with_both_parts(small, three_epochs):
     assert_same_pairs(three_epochs[3:], pairs(small, epochs=2, first_epoch=1))
 
@@ -65,6 +67,7 @@ def test_a_run_that_starts_anew_goes_on_with_batches_larger_than_the_labeled_par
     assert_same_pairs(whole[len(whole) // 3 :], resumed)
 
 
+@pytest.mark.slow
 def test_a_dataset_that_is_iterated_again_goes_on_with_both_parts(small):
     arguments = {**ARGUMENTS, "batch_size": 1, "ratio": 4}
     again = pipeline.labeled_unlabeled_batches(small, epochs=1, **arguments)
@@ -80,6 +83,7 @@ def test_the_number_of_pairs_is_known_before_they_are_read(run, three_epochs):
     assert run.cardinality() == len(three_epochs) == 9
 
 
+@pytest.mark.slow
 def test_without_a_number_of_epochs_the_pairs_have_no_end(small):
     found = pipeline.labeled_unlabeled_batches(small, **ARGUMENTS)
     assert found.cardinality() == tf.data.INFINITE_CARDINALITY

@@ -50,6 +50,7 @@ def test_scores_of_a_network_that_sees_one_pixel_are_those_of_the_image(tiled, o
         assert np.array_equal(found[str(number)], expected)
 
 
+@pytest.mark.slow
 def test_a_list_means_a_tile_by_its_own_id_and_by_that_of_its_image(tiled, examples):
     tile_ids = pipeline.tiles_of(tiled, {"0": truth(0)[1].shape})
     by_tile = pipeline.read(tiled, tile_ids, features=["tile/image_id"])
@@ -62,6 +63,7 @@ def test_a_list_means_a_tile_by_its_own_id_and_by_that_of_its_image(tiled, examp
     assert sorted(names[0]) == sorted(expected)
 
 
+@pytest.mark.slow
 def test_the_tiles_of_labeled_images_are_the_labeled_part(tiled):
     pairs = pipeline.labeled_unlabeled_batches(
         tiled, labeled=["0"], size=16, batch_size=1, epochs=1, features=["image", "tile/image_id"]
@@ -185,6 +187,7 @@ def test_complete_images_are_not_stitched_and_have_no_places(tree, tmp_path):
         pipeline.tiles_of(whole, {})
 
 
+@pytest.mark.slow
 def test_random_crops_of_tiles_are_those_of_the_tile(tiled):
     reopened = tfds.builder_from_directory(tiled.data_dir)
     batch = next(iter(pipeline.training_batches(reopened, "train", size=12, batch_size=4)))

@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+import pytest
 from support import learnable
 
 from voc_seg_tfrecord import from_arrays, pipeline
@@ -9,6 +10,7 @@ from voc_seg_tfrecord import from_arrays, pipeline
 STEPS_PER_EPOCH = 2
 
 
+@pytest.mark.slow
 def test_the_loss_of_a_training_falls(tmp_path):
     images, masks = learnable.images_and_masks(8)
     builder = from_arrays(

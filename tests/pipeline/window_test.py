@@ -87,6 +87,7 @@ def test_images_that_are_decoded_stay_as_they_are(sample):
         )
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_gives_the_same_of_encoded_images_as_of_decoded_ones(sample, name):
     for decoded, later in decoded_and_encoded(sample):

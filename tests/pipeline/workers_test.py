@@ -29,6 +29,7 @@ DATASETS = {
 }
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("call", DATASETS)
 def test_two_workers_have_each_example_once(small, call):
     """As MultiWorkerMirroredStrategy divides a dataset by its default policy, AUTO."""

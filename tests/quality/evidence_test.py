@@ -27,6 +27,7 @@ def drawn(rng, kind):
     return mask
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("kind", ["noise", "boxes"])
 @pytest.mark.parametrize("kept", [1, 1000])
 def test_regions_that_are_looked_for_in_bands_are_those_of_the_whole_mask(kind, kept, monkeypatch):

@@ -32,6 +32,7 @@ def named(findings):
     return {(finding["ids"][-1], finding["kind"]) for finding in findings if finding["ids"]}
 
 
+@pytest.mark.slow
 def test_a_check_names_all_planted_mistakes_and_no_good_image(world):
     _, expected, status, printed, _ = world
     found = named(json.loads(printed)["label_errors"])
@@ -82,6 +83,7 @@ def test_an_option_of_a_folder_is_refused_for_a_built_dataset(sample, options):
         voc_seg_tfrecord.find_label_errors(sample, **options)
 
 
+@pytest.mark.slow
 def test_the_report_of_the_built_dataset_shows_the_suspicious_labels(world, tmp_path):
     root = world[0]
     with pytest.warns(SameImageInTwoSplits):

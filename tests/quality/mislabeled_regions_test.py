@@ -70,6 +70,7 @@ def close(box, other):
     return all(abs(a - b) <= 3 for a, b in zip(box, other, strict=True))
 
 
+@pytest.mark.slow
 def test_objects_of_a_wrong_class_are_named_with_their_class_and_the_right_one(
     world, found_in_world
 ):
@@ -85,6 +86,7 @@ def test_objects_of_a_wrong_class_are_named_with_their_class_and_the_right_one(
     assert {f.ids[0] for f in found[: len(wrong)]} == wrong.keys()
 
 
+@pytest.mark.slow
 def test_nothing_is_named_where_nothing_is_wrong(drawn, tmp_path):
     planted.write(tmp_path, drawn)
     assert len(strangers(tmp_path)) <= 1
@@ -173,6 +175,7 @@ def test_a_small_set_has_no_note_that_nobody_can_act_on(drawn, tmp_path, capsys)
     assert "wrong class" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_without_scikit_learn_a_note_says_so_and_all_else_is_found(
     world, found_in_world, monkeypatch, capsys
 ):
@@ -299,6 +302,7 @@ def test_names_that_belong_together_leave_nothing_to_compare():
     assert compare_regions(regions, names, [range(80)]).is_one_group
 
 
+@pytest.mark.slow
 def test_classes_that_look_half_alike_are_not_told_apart():
     """A seventh of each looks as the other does: so many cannot be wrong."""
     rng = np.random.default_rng(1)

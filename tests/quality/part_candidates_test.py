@@ -52,6 +52,7 @@ def test_planted_copies_are_found_and_nothing_else_whatever_the_size_of_the_bloc
     assert pairs_of(shared_parts.find_between(first, second)) == expected
 
 
+@pytest.mark.slow
 def test_a_keypoint_that_all_images_have_hides_no_copy():
     """Round dark spots have nearly equal signs in any image."""
     rng = np.random.default_rng(0)

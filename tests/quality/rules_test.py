@@ -179,6 +179,7 @@ def test_a_speck_is_found_where_void_surrounds_all_that_is_meant(pixels):
     assert found(usual) == []
 
 
+@pytest.mark.slow
 def test_few_masks_of_one_class_everywhere_are_named_and_many_are_not():
     drawn = [square(50, label=n % 2 + 1) for n in range(30)]
     usual = [seen(n, mask) for n, mask in enumerate(drawn)]

@@ -90,6 +90,7 @@ EVERY_FEATURE = {
 }
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("make", EVERY_FEATURE.values(), ids=EVERY_FEATURE)
 def test_examples_are_those_of_tfds_load_in_the_order_of_the_files(make, tmp_path):
     builder = make(tmp_path)
@@ -183,6 +184,7 @@ def test_the_functions_of_splits_take_a_source(small):
     assert not {*splits.LABELS} & unlabeled[0].keys()
 
 
+@pytest.mark.slow
 @settings(max_examples=16)
 @given(count=st.integers(1, 20), data=st.data())
 def test_the_parts_of_all_ranks_have_each_example_once(small, count, data):
@@ -224,6 +226,7 @@ def test_threads_read_what_one_thread_reads(small):
         assert list(found) == [expected[number] for number in numbers]
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     "start", ["fork", "forkserver", pytest.param("spawn", marks=pytest.mark.slow)]
 )
@@ -323,6 +326,7 @@ def sums_of_small(small):
     return sums(opened(small))
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.data())
 def test_no_changed_byte_of_a_shard_goes_unnoticed(small, sums_of_small, tmp_path_factory, data):
@@ -401,6 +405,7 @@ print((count_page_faults() - before) // len(source))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it alone gives memory back")
 def test_examples_are_read_into_the_memory_that_others_have_left(tmp_path):
     """In a process of its own, as this one has seen larger arrays."""

@@ -148,6 +148,7 @@ def test_class_names_are_in_mask_order(tmp_path):
     assert class_names(Builder(data_dir=tmp_path, config=config)) == tuple(names)
 
 
+@pytest.mark.slow
 def test_large_images_are_given_to_one_thread_at_a_time(sample, monkeypatch):
     alone = threading.Lock()
     monkeypatch.setattr(images, "LARGE", 10)

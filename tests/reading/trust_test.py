@@ -156,6 +156,7 @@ def test_no_command_and_no_function_imports_what_a_dataset_names(
     assert not evil.exists()
 
 
+@pytest.mark.slow
 def test_a_module_in_the_current_folder_is_not_run(folder, tmp_path):
     """As a user meets it: `python -m` puts the current folder before all others."""
     FORMS["the image"](folder)

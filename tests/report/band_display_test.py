@@ -81,6 +81,7 @@ def test_the_option_is_refused_where_it_would_do_nothing(sample, tmp_path, capsy
     assert "three numbers, such as 3,2,1" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_pages_of_many_bands_are_written(tmp_path):
     builder = build_scenes(tmp_path / "scenes")
     for command, name in (("preview", "a.png"), ("report", "a.html")):

@@ -15,6 +15,7 @@ from voc_seg_tfrecord.report.preview import MAX_EXAMPLES
 from voc_seg_tfrecord.report.sheet_example import ExampleGroup, make_sheet_example
 
 
+@pytest.mark.slow
 def test_a_builder_a_name_and_a_folder_give_the_same_figure(sample):
     data_dir = str(sample.data_path.parents[2])
     figures = [
@@ -30,6 +31,7 @@ def shown(figure):
     return np.asarray(Image.open(io.BytesIO(figure._repr_png_())).convert("RGB"))
 
 
+@pytest.mark.slow
 def test_a_saved_figure_has_the_pixels_that_a_notebook_shows(sample, tmp_path):
     for options in ({}, {"num": 4}, {"num": 1}):
         figure = voc_seg_tfrecord.preview(sample, **options)
@@ -38,6 +40,7 @@ def test_a_saved_figure_has_the_pixels_that_a_notebook_shows(sample, tmp_path):
         assert np.array_equal(saved, shown(figure))
 
 
+@pytest.mark.slow
 def test_a_figure_is_drawn_larger_at_more_dots_per_inch(sample, tmp_path):
     figure = voc_seg_tfrecord.preview(sample, 1)
     figure.savefig(tmp_path / "a.png", dpi=200)
@@ -59,6 +62,7 @@ def test_a_notebook_shows_it_without_pyplot(sample):
     assert Image.open(io.BytesIO(data[kind])).width > 900
 
 
+@pytest.mark.slow
 def test_pyplot_does_not_know_of_it(sample):
     code = """
 import sys
@@ -73,6 +77,7 @@ print(plt.get_fignums())
     assert run_python("-c", code, sample.data_path) == "[]\n"
 
 
+@pytest.mark.slow
 def test_nobodys_settings_of_matplotlib_are_changed_and_none_change_the_sheet(sample):
     plain = shown(voc_seg_tfrecord.preview(sample))
     settings = {
@@ -98,6 +103,7 @@ def test_nobodys_settings_of_matplotlib_are_changed_and_none_change_the_sheet(sa
         assert np.array_equal(shown(figure), plain)
 
 
+@pytest.mark.slow
 def test_what_matplotlib_would_take_for_a_formula_is_written_as_it_is():
     for title in ("$x^{$", r"$\nothing$", "50% & _a {b}"):  # wrong formulas raise an error
         style = ClassStyle((title, title), class_colors(0), 0)

@@ -51,6 +51,7 @@ def ids_of(dataset):
     return {image_id for side in sides for image_id in side.sha256_by_id}
 
 
+@pytest.mark.slow
 def test_each_pair_says_how_it_was_changed_and_whether_pixels_confirm_it(page):
     assert {image_id for card in read_cards(page) for image_id in card.ids} == {*COPIES}
     same_file = card_of(page, "photo_1")
@@ -75,6 +76,7 @@ def test_the_page_says_first_that_training_data_meets_evaluation_data(page):
     assert kinds == ["same bytes", "same picture", "same picture", "same picture"]
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("seed", range(3))
 def test_exactly_the_decided_images_are_removed(seed, datasets, page, tmp_path, capsys):
     cards = read_cards(page)
@@ -113,6 +115,7 @@ def test_the_decided_images_are_copied_and_selected_as_those_of_other_pages(
     assert part.ids == {"photo_2"}
 
 
+@pytest.mark.slow
 def test_pairs_that_were_called_right_are_left_out_of_the_next_page(datasets, page, tmp_path):
     right = [(card_of(page, "photo_2"), "right"), (card_of(page, "photo_3"), "not sure")]
     decisions = save_decisions(tmp_path / "d.json", right)
@@ -173,6 +176,7 @@ def test_what_cannot_be_done_together_is_refused_with_the_reason(datasets, tmp_p
     assert not (tmp_path / "page.html").exists()
 
 
+@pytest.mark.slow
 def test_with_json_the_page_is_written_too_and_the_document_is_the_same(datasets, tmp_path, capsys):
     both = [datasets.our_dataset, datasets.their_dataset, "--json"]
     cli.main(["leaks", *both])
@@ -182,6 +186,7 @@ def test_with_json_the_page_is_written_too_and_the_document_is_the_same(datasets
     assert read_cards(tmp_path / "page.html")
 
 
+@pytest.mark.slow
 def test_the_first_pairs_have_images_until_the_page_is_full_and_it_says_so(
     datasets, page, tmp_path, monkeypatch
 ):
@@ -196,6 +201,7 @@ def test_the_first_pairs_have_images_until_the_page_is_full_and_it_says_so(
     assert "1 pair more is not on this page" in path.read_text()
 
 
+@pytest.mark.slow
 def test_ids_that_try_to_become_code_do_not(tmp_path):
     attack = "\"><img src=x onerror=alert(1)>'"
     ours = shared_pictures.build(

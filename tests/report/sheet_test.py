@@ -34,6 +34,7 @@ def stripes(*values):
     return np.repeat(np.array(values, np.uint8)[None], 30, 0).repeat(30 // len(values), 1)
 
 
+@pytest.mark.slow
 def test_masks_and_legend_have_the_exact_colors_of_the_classes():
     rng = np.random.default_rng(0)
     for _ in range(3):
@@ -63,12 +64,14 @@ def test_void_is_in_the_legend_only_where_there_is_void():
     assert count(drawn(stripes(1, 255)), voc_palette()[255]) > PANEL_SIDE_PX * PANEL_SIDE_PX // 4
 
 
+@pytest.mark.slow
 def test_more_than_three_examples_stand_side_by_side():
     shapes = {count: drawn(*[stripes(1)] * count).shape for count in (1, 2, 3, 4, 5)}
     assert shapes[1][1] == shapes[3][1] < shapes[4][1] == shapes[5][1]
     assert shapes[1][0] < shapes[2][0] == shapes[4][0] < shapes[3][0] == shapes[5][0]
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("size", [(1, 1), (3, 2000), (2000, 3), (1, 5)])
 def test_an_odd_size_makes_a_sheet_of_the_usual_width(size):
     pixels = drawn(np.ones(size, np.uint8))
@@ -89,6 +92,7 @@ def test_254_classes_and_names_in_any_script_are_drawn():
         assert count(pixels, class_colors(None)[value]) > 2 * CHIP_SIDE_PX**2
 
 
+@pytest.mark.slow
 def test_an_object_of_one_pixel_in_a_large_image_is_seen():
     mask = np.zeros((1500, 2000), np.uint8)
     mask[700, 901] = 1
@@ -108,6 +112,7 @@ def test_images_without_masks_are_one_panel_wide_and_may_have_a_class():
     assert labeled.shape[0] > only.shape[0]
 
 
+@pytest.mark.slow
 def test_groups_stand_under_their_names_and_single_examples_share_a_row():
     def of(sizes):
         groups = [ExampleGroup(v, [example(stripes(v))] * n) for v, n in sizes.items()]

@@ -69,6 +69,7 @@ def test_its_ids_are_pinned_and_it_needs_only_its_own_archive():
     assert list(RELEASES["2012"].list_by_split) == ["train", "validation"]
 
 
+@pytest.mark.slow
 def test_whole_images_come_in_batches_with_their_ids(built):
     (batch,) = pipeline.evaluation_batches(built, "test", batch_size=4, multiple=32)
     assert set(batch) == {"id", "image", "image/filename", "image/height", "image/width"}

@@ -203,6 +203,7 @@ def test_the_tree_can_stand_for_its_base(root, parts):
         assert pair.read() == base.read()
 
 
+@pytest.mark.slow
 def test_classes_are_mapped_whoever_drew_the_mask(of_sbd, tmp_path):
     rows = {"person": "person", "*": "background"}
     config = VocSegConfig(name="person", release="2012_aug", strict=False, classes=rows)

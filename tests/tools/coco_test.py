@@ -217,6 +217,7 @@ def test_a_file_of_millions_of_empty_objects_is_refused_before_it_is_parsed(monk
         shapes.load_json(File(data, "a.json"), "images")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compress", [True, False], ids=["text", "numbers"])
 def test_runs_take_memory_in_proportion_to_the_file(compress):
     blots = np.asfortranarray(np.random.default_rng(4).random((600, 700)) > 0.5).astype(np.uint8)

@@ -338,6 +338,7 @@ READERS = {
 RULES = {"labelme": labelme_rule, "coco": coco_rule, "yolo": yolo_rule, "cvat": cvat_rule}
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("count", [200, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("tool", READERS)
 def test_a_file_is_an_error_or_has_the_pixels_of_its_tool(tool, count):

@@ -64,6 +64,7 @@ BAD_TREES = {
 }
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("kind", BAD_TREES)
 def test_a_bad_file_on_a_worker_ends_the_build_with_the_generators_error(
     kind, devkit, root, tmp_path

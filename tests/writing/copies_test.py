@@ -82,6 +82,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("way", WAYS)
 def test_their_number_and_the_first_of_them_are_said_after_the_build(way, shared, tmp_path):
     config, options = WAYS[way]
@@ -94,7 +95,7 @@ def test_their_number_and_the_first_of_them_are_said_after_the_build(way, shared
     assert builder.copies == FOUND
 
 
-SHORT = ("here", "tiles", "Beam")
+SHORT = ("here", "tiles")
 LONG = [pytest.param(way, marks=pytest.mark.slow) for way in WAYS if way not in SHORT]
 
 
@@ -120,7 +121,7 @@ def test_arrays_in_memory_that_are_equal_are_named(tmp_path):
     assert built.copies == SharedImages()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_records_with_equal_images_are_named(workers, tmp_path):
     image, mask = handwritten.pairs()[0]
     files = [

@@ -70,6 +70,7 @@ def test_every_config_gives_the_bytes_of_tfds_in_order_of_the_names(config, numb
     assert pickle.loads(pickle.dumps(StableSerializer(specs))).serialize_example(encoded) == found
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(
         st.text(min_size=1).filter(lambda name: "/" not in name),

@@ -55,11 +55,13 @@ def kind(request, tmp_path):
     return config, manual_dir, options, expected
 
 
+@pytest.mark.slow_but_first
 def test_every_file_is_that_of_tfds_own_shuffle(kind, tmp_path):
     config, manual_dir, options, expected = kind
     assert files(build(tmp_path / "ours", config, manual_dir, **options)) == expected
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("kind", SHORT + LONG, indirect=True)
 def test_every_file_is_the_same_under_beam(kind, tmp_path):
     config, manual_dir, options, expected = kind
@@ -97,6 +99,7 @@ def made(monkeypatch):
     return found
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     ("factor", "engine"),
     [(0.1, "here"), (1, "here"), (4, "here"), (0.5, "Beam")]
@@ -112,6 +115,7 @@ def test_shards_are_cut_anew_where_their_number_was_not_the_estimated_one(
     assert len(made) == 60
 
 
+@pytest.mark.slow
 def test_chunks_of_few_items_become_the_same_shards(tree, expected, tmp_path, monkeypatch):
     monkeypatch.setattr(shards, "MAX_CHUNK_ITEMS", 3)
     assert files(build(tmp_path / "ours", ALONE, tree)) == expected
@@ -121,6 +125,7 @@ def test_chunks_of_few_items_become_the_same_shards(tree, expected, tmp_path, mo
 TRUSTED = {"name": "alone", "splits": {"train": "train"}, "trust_images": True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "config",
     [
@@ -140,6 +145,7 @@ def error_of(*args, **options):
     return str(caught.value)
 
 
+@pytest.mark.slow
 def test_problems_are_told_in_the_order_of_the_list_wherever_they_are_found(tree, tmp_path):
     bad = pathlib.Path(shutil.copytree(tree, tmp_path / "bad"))
     for number in (7, 50, 11):
@@ -153,6 +159,7 @@ def test_problems_are_told_in_the_order_of_the_list_wherever_they_are_found(tree
         assert version_folders(tmp_path / "data") == []
 
 
+@pytest.mark.slow
 def test_workers_import_tensorflow_only_to_decode(tree, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(REPOSITORY))
     monkeypatch.syspath_prepend(str(REPOSITORY / "tests"))
@@ -213,6 +220,7 @@ def test_more_shards_than_examples_are_refused_before_any_file_is_read(tree, tmp
     assert not made
 
 
+@pytest.mark.slow
 def test_records_that_are_imported_are_those_that_tfds_shuffles(tmp_path):
     records = [handwritten.raw(*pair) for pair in handwritten.pairs()]
     path = handwritten.write(tmp_path / "train.tfrecords", records)

@@ -48,6 +48,7 @@ def cut_all(source, example, tiling):
     return [(tile.key, tile.features) for tile in cut]
 
 
+@pytest.mark.slow
 @settings(max_examples=24)
 @given(st.data())
 def test_the_tiles_together_are_the_image_and_its_masks(data):

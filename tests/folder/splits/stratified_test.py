@@ -99,6 +99,7 @@ def test_the_order_of_ids_and_of_their_classes_changes_nothing():
     assert stratify(classes, RATIOS, 0) == stratify(turned, RATIOS, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hash_seed", ["0", "1"])
 def test_an_assignment_is_the_same_in_every_process_and_pinned(hash_seed):
     code = (

@@ -113,6 +113,7 @@ def test_names_of_links_to_nowhere_are_listed_too(tmp_path):
 NAMINGS = (ANY, Naming(suffix="_mask"), Naming.parse("gt_{id}.png"), Naming.parse("a/b_{id}_c"))
 
 
+@pytest.mark.slow
 @given(st.from_regex(r"[ab_/c]{0,9}[ab_c]", fullmatch=True), st.sampled_from(NAMINGS))
 def test_a_name_is_its_id_in_place_of_the_one_in_the_pattern(stem, naming):
     image_id = naming.id_of(f"{stem}.png")
