@@ -3,9 +3,9 @@
 `LAYOUTS["Carvana"](folder)` draws the set into an empty folder and returns its `Truth`.
 """
 
-from outcomes.layouts import driving, kaggle, medical, tools
+from outcomes.layouts import driving, everyday, field, kaggle, medical, satellite, tools
 from outcomes.layouts.drawing import LAYOUTS, Truth
 
-FIELDS = (kaggle, medical, driving, tools)
+FIELDS = (kaggle, medical, driving, satellite, field, everyday, tools)
 
 __all__ = ["FIELDS", "LAYOUTS", "Truth"]

@@ -285,3 +285,37 @@ def draw_a2d2(painter: Painter) -> Truth:
     painter.json("cams_lidars.json", {"cameras": {}, "lidars": {}, "vehicle": {}})
     painter.text("LICENSE.txt", "CC BY-ND 4.0")
     return Truth({"train": pairs})
+
+
+CARLA_CLASSES = (
+    "none",
+    "building",
+    "fence",
+    "other",
+    "pedestrian",
+    "pole",
+    "road line",
+    "road",
+    "sidewalk",
+    "vegetation",
+    "car",
+    "wall",
+    "traffic sign",
+)
+
+
+@layout("Lyft Udacity")
+def draw_lyft(painter: Painter) -> Truth:
+    """Lyft Udacity Challenge (Kaggle): CARLA's class numbers in the red channel of the masks."""
+    pairs = {}
+    for part in "ABC":
+        root = f"data{part}/data{part}"
+        for number in range(5):
+            name = f"F{number}-{ord(part) - 65}.png"
+            scene = painter.scene(some(range(len(CARLA_CLASSES)), 7, number))
+            image = painter.photo(f"{root}/CameraRGB/{name}", scene)
+            red = np.zeros((*scene.shape, 3), np.uint8)
+            red[..., 0] = scene
+            pairs[image] = painter.save(f"{root}/CameraSeg/{name}", red)
+    classes = {hex_color((number, 0, 0)): name for number, name in enumerate(CARLA_CLASSES)}
+    return Truth({"train": pairs}, options={"classes": classes})
