@@ -78,8 +78,8 @@ class Painter:
         polygons = []
         for number, value in enumerate(values):
             top, bottom = number * band + 1, (number + 1) * band - 2
-            left, right = (int(edge) for edge in self.random.integers((2, 22), (18, 38)))
-            slope = int(self.random.integers(0, 3))
+            left, right = (int(edge) for edge in self.random.integers((2, 24), (14, 38)))
+            slope = int(self.random.integers(1, 4))
             points = [(left, top), (right - slope, top), (right, bottom), (left + slope, bottom)]
             ImageDraw.Draw(drawing).polygon(points, fill=value)
             polygons.append((value, points))

@@ -128,7 +128,7 @@ def draw_kitti_road(painter: Painter) -> Truth:
                 painter.photo(f"{root}/testing/image_2/{kind}_{name}.png")
                 painter.text(f"{root}/testing/calib/{kind}_{name}.txt", matrix)
     classes = {"#ff0000": "background", "#ff00ff": "road", "#000000": "void"}
-    options = {"classes": classes, "layout": {"mask_name": "{a}_road_{b}.png"}}
+    options = {"classes": classes, "mask_name": "{a}_road_{b}.png"}
     return Truth({"train": pairs}, options=options)
 
 
@@ -195,7 +195,9 @@ def draw_bdd(painter: Painter) -> Truth:
             painter.color_mask(f"{labels}/colormaps/{part}/{left}-{right}.png", scene, colors)
             splits["validation" if part == "val" else part][image] = mask
     for part, split in (("train", "train"), ("val", "validation")):
-        frames = [{"name": image.rpartition("/")[2], "labels": []} for image in splits[split]]
+        vertices = {"vertices": [[0, 0], [39, 0], [39, 31]], "types": "LLL", "closed": True}
+        labels = [{"id": "1", "category": "road", "poly2d": [vertices]}]
+        frames = [{"name": image.rpartition("/")[2], "labels": labels} for image in splits[split]]
         painter.json(f"bdd100k/labels/sem_seg/polygons/sem_seg_{part}.json", frames)
     return Truth(splits)
 

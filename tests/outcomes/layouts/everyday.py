@@ -72,7 +72,7 @@ def draw_ade20k(painter: Painter) -> Truth:
         for n, name in enumerate(ADE20K, 1)
     ]
     painter.text(f"{root}/objectInfo150.txt", "Idx\tRatio\tTrain\tVal\tStuff\tName", *rows)
-    return Truth(splits)
+    return Truth(splits, options={"classes": {0: "void"}})
 
 
 SUIM = {

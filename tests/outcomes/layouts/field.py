@@ -38,7 +38,7 @@ def draw_cwfid(painter: Painter) -> Truth:
         splits,
         (vegetation,),
         {
-            "layout": {"masks": "annotations"},
+            "masks": "annotations",
             "classes": {"#000000": "background", "#ff0000": "weed", "#00ff00": "crop"},
         },
     )
@@ -79,8 +79,7 @@ def draw_cvppp(painter: Painter) -> Truth:
             centers = np.zeros((32, 40), int)
             centers[painter.random.integers(2, 30, 5), painter.random.integers(2, 38, 5)] = 255
             painter.mask(f"{name}_centers.png", centers)
-    rows = [f"plant{number:03},{number + 4}" for number in range(1, 7)]
-    painter.text("CVPPP2017_LSC_training/training/A1/A1.csv", *rows)
+    painter.text("CVPPP2017_LSC_training/readme.txt", "Leaf Segmentation Challenge, CVPPP 2017")
     return Truth({"train": pairs}, must_ask=True)
 
 

@@ -47,10 +47,10 @@ def draw_dsb(painter: Painter) -> Truth:
     painter.text("stage1_train_labels.csv", *rows)
     painter.text("stage1_sample_submission.csv", "ImageId,EncodedPixels", f"{name},1 1")
     options = {
-        "layout": {
-            "image_name": "{id}/images/{id}.png",
-            "mask_name": "nucleus={id}/masks/*.png",
-        }
+        "images": "stage1_train",
+        "masks": "stage1_train",
+        "image_name": "{id}/images/{id}.png",
+        "mask_name": "nucleus={id}/masks/*.png",
     }
     return Truth({"train": pairs}, options=options)
 

@@ -94,7 +94,7 @@ def draw_chase(painter: Painter) -> Truth:
             image = painter.photo(f"{name}.jpg", scene)
             first[image] = painter.mask(f"{name}_1stHO.png", scene)
             second[image] = painter.mask(f"{name}_2ndHO.png", np.roll(scene, 1, axis=1))
-    options = {"layout": {"mask_name": "{id}_1stHO.png"}}
+    options = {"mask_name": "{id}_1stHO.png"}
     return Truth({"train": first}, options=options)
 
 

@@ -85,18 +85,15 @@ def draw_potsdam(painter: Painter) -> Truth:
         pairs[image] = mask
         of_infrared[infrared] = mask
         without_borders[image] = inner
-    layout_options = {
+    options = {
         "images": "2_Ortho_RGB",
         "masks": "5_Labels_all",
         "image_name": "{id}_RGB",
         "mask_name": "{id}_label.tif",
+        "classes": {hex_color(color): name for name, color in ISPRS.items()},
     }
-    classes = {hex_color(color): name for name, color in ISPRS.items()}
-    return Truth(
-        {"train": pairs},
-        ({"train": of_infrared}, {"train": without_borders}),
-        {"layout": layout_options, "classes": classes},
-    )
+    others = ({"train": of_infrared}, {"train": without_borders})
+    return Truth({"train": pairs}, others, options)
 
 
 @layout("LoveDA")

@@ -94,7 +94,7 @@ def draw_roboflow(painter: Painter) -> Truth:
         pairs = {}
         for number in range(count):
             (digest,) = painter.names(1, string.hexdigits[:16], 32)
-            name = f"{part}/IMG_{2300 + number}_jpg.rf.{digest}"
+            name = f"{part}/IMG_{2300 + 20 * len(splits) + number}_jpg.rf.{digest}"
             pairs |= painter.pair(f"{name}.jpg", f"{name}_mask.png", (0, 1, 2))
         classes = ("Pixel Value, Class", "0, background", "1, leaf", "2, stem")
         painter.text(f"{part}/_classes.csv", *classes)
