@@ -1,0 +1,1 @@
+"""Tiny copies of the folder layouts of known public segmentation sets, by field."""
