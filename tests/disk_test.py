@@ -10,8 +10,8 @@ import tempfile
 import pytest
 from support.building import version_folders
 from support.command_line import run_command
+from support.drawing import write_small_tree
 from support.scoring import write_predictions
-from support.small_tree import write_small_tree
 
 from voc_seg_tfrecord.build_from import tree as build_from
 from voc_seg_tfrecord.core.errors import SplitError

@@ -6,9 +6,10 @@ import os
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports
+from support import drawing, exports
 from support.building import examples, from_tree
-from support.folders import NAMES, write
+from support.drawing import write
+from support.folders import NAMES
 from support.png_writer import write_png
 
 from voc_seg_tfrecord.audit import check as check_module
@@ -38,7 +39,7 @@ def folders(cvat):
 
 
 def put_list(root, name, text):
-    exports.put(root, f"ImageSets/Segmentation/{name}.txt", text)
+    drawing.put(root, f"ImageSets/Segmentation/{name}.txt", text)
 
 
 def test_a_good_tree_passes_and_its_classes_are_counted(cvat, capsys):
@@ -55,7 +56,7 @@ def test_a_good_tree_passes_and_its_classes_are_counted(cvat, capsys):
 
 def test_of_json_files_those_with_the_name_of_an_image_are_said_not_to_be_used(cvat, capsys):
     for name in ("photo.v1.2.json", "sub dir/img 2.JSON", "sub dir/img 3.json"):
-        exports.put(cvat, f"JPEGImages/{name}", "{}")
+        drawing.put(cvat, f"JPEGImages/{name}", "{}")
     _, report = check(cvat, capsys)
     kind = "JSON with the name of an image"
     found = {of["folder"]: of["files"] for of in report["not_used"] if of["kind"] == kind}
@@ -68,8 +69,8 @@ def test_every_problem_is_found_in_one_go(cvat, folders, capsys):
     images, masks = folders
     Image.new("RGB", (5, 5)).save(masks / "000032.png")
     cut(images / "photo.v1.2.jpeg")
-    (masks / "extra.png").write_bytes(write_png(exports.truth("a"), color=0))
-    exports.put_image(cvat, "JPEGImages/unlisted.jpg")
+    (masks / "extra.png").write_bytes(write_png(drawing.truth("a"), color=0))
+    drawing.put_image(cvat, "JPEGImages/unlisted.jpg")
     put_list(cvat, "train", "gone\nunlisted\n")
     status, report = check(cvat, capsys)
     assert status == 1
@@ -121,11 +122,11 @@ def test_images_of_wrong_lists_are_not_said_to_be_in_train(cvat, capsys):
 def test_an_error_about_the_meaning_of_masks_hides_no_damaged_file(cvat, folders, capsys):
     images, masks = folders
     (cvat / "labelmap.txt").unlink()
-    exports.put(cvat, "class_names.txt", "apple\nbackground\ntree\n")
+    drawing.put(cvat, "class_names.txt", "apple\nbackground\ntree\n")
     cut(images / "photo.v1.2.jpeg")
     cut(masks / "000032.png", 20)
     Image.new("RGB", (5, 5), (1, 2, 3)).save(masks / "extra.png")
-    exports.put_image(cvat, "JPEGImages/extra.jpg")
+    drawing.put_image(cvat, "JPEGImages/extra.jpg")
     put_list(cvat, "train", "extra\n")
     status, report = check(cvat, capsys)
     assert status == 1
@@ -211,17 +212,17 @@ def test_questions_about_splits_and_class_files_hide_no_damaged_file(tmp_path, c
     pairs = write(tmp_path, "abcdef images/{}.png masks/{}.png")
     names = [*NAMES]
     (pairs / "images" / "d.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    exports.put(pairs, "class_names.txt", "\n".join(names))
+    drawing.put(pairs, "class_names.txt", "\n".join(names))
     lines = (f"{name}:{value},0,0::\n" for value, name in enumerate(names[::-1]))
-    exports.put(pairs, "labelmap.txt", "".join(lines))
+    drawing.put(pairs, "labelmap.txt", "".join(lines))
     for said in ([], ["--class_names", ",".join(names[1:] + names[:1])]):
         status, report = check(pairs, capsys, *said)
         assert (status, report["examined"]) == (1, 6)
         assert kinds(report)["damaged file"] == kinds(report)["class files that contradict"] == 1
     (pairs / "labelmap.txt").unlink()
     for fold in range(2):
-        exports.put(pairs, f"fold{fold}/train.txt", "b\nc\nd\n")
-        exports.put(pairs, f"fold{fold}/val.txt", "ef"[fold])
+        drawing.put(pairs, f"fold{fold}/train.txt", "b\nc\nd\n")
+        drawing.put(pairs, f"fold{fold}/val.txt", "ef"[fold])
     status, report = check(pairs, capsys)
     assert (status, report["examined"], report["splits"]) == (1, 6, {})
     assert kinds(report)["several ways to divide"] == kinds(report)["damaged file"] == 1
@@ -247,7 +248,7 @@ def test_check_calls_images_as_the_dataset_does_and_lists_read_these_ids(tmp_pat
     ids = {plan.tree.paths.record_id(i) for of_split in plan.splits.values() for i in of_split}
     assert ids == built
     assert {report.ids.tree_id(i) for i in ids} == {*itertools.chain(*plan.splits.values())}
-    exports.put(root, "mine.txt", "\n".join(sorted(built)))
+    drawing.put(root, "mine.txt", "\n".join(sorted(built)))
     splits = {"train": "mine.txt"}
     again = FolderPlanner(root, name="mine", class_names=NAMES, splits=splits).plan()
     assert {again.tree.paths.record_id(i) for i in again.splits["train"]} == built
@@ -256,7 +257,7 @@ def test_check_calls_images_as_the_dataset_does_and_lists_read_these_ids(tmp_pat
 def test_findings_and_the_csv_have_the_ids_of_the_dataset(tmp_path, capsys):
     root = write(tmp_path / "tree", "abc train/images/{}.jpg train/masks/{}.png")
     write(root, "de val/images/{}.jpg val/masks/{}.png")
-    exports.put_mask(root, "val/masks/d.png", np.full(exports.SIZE, 9, np.uint8))
+    drawing.put_mask(root, "val/masks/d.png", np.full(drawing.SIZE, 9, np.uint8))
     out = tmp_path / "fixes.csv"
     words = ["check", str(root), "--class_names", ",".join(NAMES), "--csv", str(out)]
     assert cli.main(words) == 1

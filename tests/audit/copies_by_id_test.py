@@ -2,7 +2,7 @@ import json
 
 import numpy as np
 import pytest
-from support import exports
+from support import drawing
 
 from voc_seg_tfrecord.commands import cli
 
@@ -13,11 +13,11 @@ def write_splits(root, **ids_by_split):
     for split, ids in ids_by_split.items():
         for image_id in ids:
             noise = rng.integers(0, 255, (16, 16), np.uint8)
-            exports.put_mask(root, f"JPEGImages/{image_id}.png", noise)
+            drawing.put_mask(root, f"JPEGImages/{image_id}.png", noise)
             mask = rng.integers(0, 2, (16, 16), np.uint8)
-            exports.put_mask(root, f"SegmentationClass/{image_id}.png", mask)
+            drawing.put_mask(root, f"SegmentationClass/{image_id}.png", mask)
         text = "".join(f"{image_id}\n" for image_id in ids)
-        exports.put(root, f"ImageSets/Segmentation/{split}.txt", text)
+        drawing.put(root, f"ImageSets/Segmentation/{split}.txt", text)
 
 
 def copies_in(root, capsys):

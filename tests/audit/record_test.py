@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 from PIL import Image
 import pytest
-from support import doctoring, exports
+from support import doctoring, drawing, exports
 from support.building import records as stored
 from support.encoding import encoded
 from support.tiled import tree_options, write_tree
@@ -229,14 +229,14 @@ def test_a_mask_that_cannot_be_decoded_is_compared_with_the_source_in_one_short_
 def test_an_image_that_is_called_like_a_tile_is_not_told_the_fault_of_another_image(tmp_path):
     root = tmp_path / "tree"
     for image_id in ("a", "a_r0_c0"):
-        exports.put_pair(root, image_id)
-    exports.put(root, "ImageSets/Segmentation/train.txt", "a\na_r0_c0\n")
+        drawing.put_pair(root, image_id)
+    drawing.put(root, "ImageSets/Segmentation/train.txt", "a\na_r0_c0\n")
     names = [*exports.COLORS]
     built = builder_from_tree(root, name="x", class_names=names, data_dir=tmp_path / "data")
-    exports.put_mask(root, "SegmentationClass/a.png", np.zeros((5, 5), np.uint8))
-    mask = exports.truth("a_r0_c0")
+    drawing.put_mask(root, "SegmentationClass/a.png", np.zeros((5, 5), np.uint8))
+    mask = drawing.truth("a_r0_c0")
     mask[0, 0] ^= 1
-    exports.put_mask(root, "SegmentationClass/a_r0_c0.png", mask)
+    drawing.put_mask(root, "SegmentationClass/a_r0_c0.png", mask)
     faults = "\n".join(found(built, root))
     assert "train a: its source cannot be used" in faults
     assert "train a_r0_c0: segmentation_mask: 1 pixel differs from the source" in faults

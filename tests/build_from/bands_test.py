@@ -7,7 +7,7 @@ import imagecodecs
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports
+from support import drawing
 import tensorflow_datasets as tfds
 import tifffile
 
@@ -23,7 +23,7 @@ IDS = ["a", "b", "c"]
 
 def pixels(image_id, count, dtype):
     rng = np.random.default_rng(sum(image_id.encode()))
-    shape = (*exports.SIZE, count)
+    shape = (*drawing.SIZE, count)
     if dtype == "float32":
         return rng.normal(0, 3, shape).astype(dtype)
     return rng.integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)
@@ -67,7 +67,7 @@ def built(request, tmp_path_factory):
     root = tmp_path_factory.mktemp(request.param)
     for image_id in IDS:
         save(root / "images" / f"{image_id}{ending}", pixels(image_id, count, dtype))
-        exports.put_mask(root, f"masks/{image_id}.png", exports.truth(image_id))
+        drawing.put_mask(root, f"masks/{image_id}.png", drawing.truth(image_id))
     options = {"class_names": NAMES, "bands": "all", "dtype": dtype, "verbose": False}
     builder = builder_from_tree(root, name=request.param, data_dir=root / "d", **options)
     return root, builder, count, dtype, feature
@@ -94,7 +94,7 @@ def test_every_value_comes_back_through_every_reader(built):
             assert example["image"].dtype == dtype
             np.testing.assert_array_equal(example["image"], pixels(image_id, count, dtype))
             np.testing.assert_array_equal(
-                example["segmentation_mask"][..., 0], exports.truth(image_id)
+                example["segmentation_mask"][..., 0], drawing.truth(image_id)
             )
 
 
@@ -210,7 +210,7 @@ def test_pages_and_tables_are_made_and_other_layouts_refused(built, tmp_path, ca
 def test_tiles_have_the_values_of_their_places(tmp_path):
     array = pixels("a", 6, "uint16")
     save(tmp_path / "t" / "images" / "a.tif", array)
-    exports.put_mask(tmp_path / "t", "masks/a.png", exports.truth("a"))
+    drawing.put_mask(tmp_path / "t", "masks/a.png", drawing.truth("a"))
     options = {"bands": [5, 0], "dtype": "uint16", "tile": 8, "verbose": False}
     builder = builder_from_tree(
         tmp_path / "t", name="tiles", data_dir=tmp_path / "d", class_names=NAMES, **options
@@ -228,7 +228,7 @@ def test_nnunets_channels_are_stacked_in_their_order(tmp_path):
         for channel in range(2):
             path = tmp_path / "n" / "imagesTr" / f"{image_id}_{channel:04}.png"
             save(path, np.ascontiguousarray(pixels(image_id, 2, "uint16")[..., channel]))
-        exports.put_mask(tmp_path / "n", f"labelsTr/{image_id}.png", exports.truth(image_id))
+        drawing.put_mask(tmp_path / "n", f"labelsTr/{image_id}.png", drawing.truth(image_id))
     with pytest.raises(LayoutError, match="--bands all --dtype uint16"):
         plan_to_build(tmp_path / "n", name="n", class_names=NAMES)
     builder = builder_from_tree(
@@ -249,7 +249,7 @@ def test_nnunets_channels_are_stacked_in_their_order(tmp_path):
 def deep(tmp_path):
     for image_id in IDS:
         save(tmp_path / "images" / f"{image_id}.png", pixels(image_id, 3, "uint16"))
-        exports.put_mask(tmp_path, f"masks/{image_id}.png", exports.truth(image_id))
+        drawing.put_mask(tmp_path, f"masks/{image_id}.png", drawing.truth(image_id))
     return tmp_path
 
 
@@ -323,15 +323,15 @@ def test_the_command_prints_the_config_that_tfds_builds_the_same_from(deep, caps
 
 
 def test_an_image_that_viewers_rotate_is_refused(tmp_path):
-    image = exports.picture("a")
+    image = drawing.picture("a")
     exif = image.getexif()
     exif[0x0112] = 3
     (tmp_path / "images").mkdir()
     image.save(tmp_path / "images" / "a.jpg", exif=exif)
-    exports.put_mask(tmp_path, "masks/a.png", exports.truth("a"))
+    drawing.put_mask(tmp_path, "masks/a.png", drawing.truth("a"))
     options = {"name": "n", "data_dir": tmp_path / "d", "class_names": NAMES, "bands": [0]}
     with pytest.raises(Exception, match="--exif ignore"):
         builder_from_tree(tmp_path, **options, verbose=False)
     builder = builder_from_tree(tmp_path, **options, exif="ignore", verbose=False)
     (example,) = data_source(str(builder.data_path), split="train")
-    assert example["image"].shape == (*exports.SIZE, 1)
+    assert example["image"].shape == (*drawing.SIZE, 1)

@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from support import doctoring, exports
+from support import doctoring, drawing
 from support.building import build, examples, from_tree
 from support.paths import DUMMY_DATA
 from support.tfds_build import tfds_build
@@ -115,7 +115,7 @@ def test_the_command_maps_colors_and_prints_a_config_that_builds_the_same(cvat, 
     builder = open_built("voc_seg_tfrecord/m", data)
     found = examples(builder, "train")
     for name in ("photo.v1.2.jpeg", "000032.JPG"):
-        expected = exports.truth(name.rpartition(".")[0]) > 0
+        expected = drawing.truth(name.rpartition(".")[0]) > 0
         assert (found[name]["segmentation_mask"][..., 0] == expected).all()
     assert not found["unannotated.jpg"]["segmentation_mask"].any()
     assert verify.verify(builder, verify.find_originals(builder, cvat)).faults == []
@@ -144,7 +144,7 @@ def test_an_unknown_class_is_a_wrong_call(cvat, capsys):
 
 def test_a_background_of_another_name_stays_background(tmp_path):
     root = tmp_path / "tree"
-    exports.put_pair(root, "a")
+    drawing.put_pair(root, "a")
     builder = from_tree(
         root,
         class_names=["floor", "apple", "tree"],

@@ -8,8 +8,8 @@ import shlex
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports
-from support.own_tree import read_as
+from support import drawing
+from support.folders import read_as
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, voc_palette
@@ -67,7 +67,7 @@ def write(tmp_path):
         else:
             Image.fromarray(content).save(path)
         for name, text in files.items():
-            exports.put(tmp_path, name, text)
+            drawing.put(tmp_path, name, text)
         return tmp_path
 
     return of
@@ -290,7 +290,7 @@ def test_a_table_of_classes_in_the_folder_is_used_and_one_with_question_marks_is
     check(root, "--classes 1=b,*=floor", "floor b floor void")
     check(root, "--classes 3=b,*=floor", "floor floor floor b")
     check(root, f"--classes {root}/classes.csv", "floor a a void")
-    exports.put(root, "classes.csv", "value,class\n0,floor\n1,?\n")
+    drawing.put(root, "classes.csv", "value,class\n0,floor\n1,?\n")
     check(root, N, B)
     assert any("rows without a class" in note for note in plan_of(root, N)[1].notes)
     with pytest.raises(ConfigError, match="no class for 1"):

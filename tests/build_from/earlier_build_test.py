@@ -5,7 +5,7 @@ import pathlib
 import shutil
 
 import pytest
-from support import exports
+from support import drawing
 from support.building import from_tree
 
 from voc_seg_tfrecord.commands import cli
@@ -18,10 +18,10 @@ def root(tmp_path):
     """Returns a folder of six pairs, two more masks by another person, and a list of four."""
     root = tmp_path / "set"
     for image_id in "abcdef":
-        exports.put_image(root, f"images/{image_id}.jpg")
-        exports.put_mask(root, f"masks/{image_id}.png", exports.truth(image_id))
-        exports.put_mask(root, f"other/{image_id}.png", exports.truth(image_id) // 2 * 2)
-    exports.put(root, "chosen.txt", "a\nb\nc\nd\n")
+        drawing.put_image(root, f"images/{image_id}.jpg")
+        drawing.put_mask(root, f"masks/{image_id}.png", drawing.truth(image_id))
+        drawing.put_mask(root, f"other/{image_id}.png", drawing.truth(image_id) // 2 * 2)
+    drawing.put(root, "chosen.txt", "a\nb\nc\nd\n")
     return root
 
 
@@ -53,8 +53,8 @@ def test_the_same_folder_is_built_to_the_same_bytes(root, case, capsys):
     if case == "two classes":
         for folder in ("masks", "other"):
             for image_id in "abcdef":
-                mask = exports.truth(image_id) == (1 if folder == "masks" else 2)
-                exports.put_mask(root, f"{folder}/{image_id}.png", mask.astype("uint8") * 255)
+                mask = drawing.truth(image_id) == (1 if folder == "masks" else 2)
+                drawing.put_mask(root, f"{folder}/{image_id}.png", mask.astype("uint8") * 255)
     assert build(root, "--name", "mine", *OPTIONS[case]) == 0
     capsys.readouterr()
     assert build(root, "--like", "mine", "--version", "1.1.0") == 0
@@ -82,9 +82,9 @@ OVERLAP = ["--class_names", NAMES, *MASKS, "--splits", "train=chosen,val=others"
 
 
 def test_a_flag_of_last_time_is_switched_off(root, capsys):
-    exports.put(root, "others.txt", "d\ne\nf\n")
+    drawing.put(root, "others.txt", "d\ne\nf\n")
     for image_id in "abcdef":
-        exports.put_mask(root, f"SegmentationObject/{image_id}.png", exports.truth(image_id))
+        drawing.put_mask(root, f"SegmentationObject/{image_id}.png", drawing.truth(image_id))
     flags = ["--allow_overlap", "--instance_masks"]
     assert build(root, "--name", "mine", *OVERLAP, *flags) == 0
     like = ["--like", "mine", "--version", "1.1.0", "--json"]
@@ -127,7 +127,7 @@ def test_the_newest_version_is_proposed_if_nothing_is_said(root, capsys):
 
 
 def test_it_is_proposed_too_if_the_folder_is_read_in_another_way(root, capsys):
-    exports.put(root, "class_names.txt", NAMES.replace(",", "\n"))
+    drawing.put(root, "class_names.txt", NAMES.replace(",", "\n"))
     shutil.rmtree(root / "other")
     assert build(root, "--name", "mine", "--splits", "train=chosen,val=rest") == 0
     capsys.readouterr()

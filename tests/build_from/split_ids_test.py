@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support import handwritten
 from support.building import build, from_tree
-from support.small_tree import write_small_tree
+from support.drawing import write_small_tree
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig

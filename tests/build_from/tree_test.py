@@ -7,8 +7,9 @@ import shlex
 import shutil
 
 import numpy as np
+from PIL import Image
 import pytest
-from support import exports
+from support import drawing, exports
 from support.building import examples
 from support.tfds_build import tfds_build
 
@@ -49,8 +50,8 @@ def export(tmp_path):
 def test_train_at_the_top_and_val_in_a_folder_below_build(tmp_path):
     root = tmp_path / "folder"
     for name in ("a", "b", "c", "d", "val/e", "val/f"):
-        exports.put_image(root, f"{name}.jpg")
-        exports.put_mask(root, f"{name}_mask.png", exports.truth(name[-1]))
+        drawing.put_image(root, f"{name}.jpg")
+        drawing.put_mask(root, f"{name}_mask.png", drawing.truth(name[-1]))
     names = ["background", "apple", "tree"]
     builder = builder_from_tree(root, name="mine", class_names=names, data_dir=tmp_path / "data")
     stored = {split: sorted(examples(builder, split)) for split in builder.info.splits}
@@ -71,11 +72,11 @@ def test_a_tools_export_builds_with_one_call(export, tmp_path, tool):
     for split in splits:
         for name, example in examples(builder, split).items():
             stem = pathlib.Path(name).stem.removesuffix("_img")
-            expected = np.array(order, np.uint8)[exports.truth(stem)]
+            expected = np.array(order, np.uint8)[drawing.truth(stem)]
             if void:
                 expected[0] = VOID
             assert (example["segmentation_mask"][..., 0] == expected).all()
-            assert example["image"].shape == (*exports.SIZE, 3)
+            assert example["image"].shape == (*drawing.SIZE, 3)
 
 
 def test_tfds_build_with_the_printed_config_gives_the_same_bytes(export, tmp_path, capsys):
@@ -135,8 +136,8 @@ def test_a_listed_image_without_a_mask_may_be_background(export, tmp_path):
 
 def test_a_foreground_of_255_beside_a_third_class_is_refused_until_it_is_said(tmp_path):
     root = tmp_path / "tree"
-    mask = np.where(exports.truth("a") > 0, 255, 0)
-    exports.put_pair(root, "a", mask)
+    mask = np.where(drawing.truth("a") > 0, 255, 0)
+    drawing.put_pair(root, "a", mask)
     said = {"class_names": ["background", "crack", "dust"], "data_dir": tmp_path / "data"}
     with pytest.raises(VocSegError, match="255 may be void or a class"):
         builder_from_tree(root, name="crack", **said)
@@ -148,9 +149,9 @@ def test_a_foreground_of_255_beside_a_third_class_is_refused_until_it_is_said(tm
 def test_an_unknown_color_is_an_error_with_file_color_and_count(export, tmp_path):
     root = export("cvat")
     path = root / "SegmentationClass" / "000032.png"
-    values = np.array(exports.Image.open(path))
+    values = np.array(Image.open(path))
     values[0, :3] = (250, 50, 84)
-    exports.Image.fromarray(values).save(path)
+    drawing.put(root, "SegmentationClass/000032.png", values)
     with pytest.raises(VocSegError, match=r"000032\.png: colors without a class: #fa3254 on 3 "):
         builder_from_tree(root, name="mine", data_dir=tmp_path / "data")
 
@@ -158,11 +159,11 @@ def test_an_unknown_color_is_an_error_with_file_color_and_count(export, tmp_path
 def test_ratios_share_out_what_no_list_does(tmp_path):
     root = tmp_path / "tree"
     for n in range(40):
-        exports.put_pair(root, str(n))
+        drawing.put_pair(root, str(n))
     splits = {"train": 0.6, "validation": 0.2, "test": 0.2}
     plan = plan_to_build(root, name="mine", class_names=["a", "b", "c"], splits=splits)
     assert sum(map(len, plan.splits.values())) == 40
-    exports.put_pair(root, "new")
+    drawing.put_pair(root, "new")
     grown = plan_to_build(root, name="mine", class_names=["a", "b", "c"], splits=splits)
     for split in splits:
         assert set(plan.splits[split]) <= set(grown.splits[split])
@@ -170,7 +171,7 @@ def test_ratios_share_out_what_no_list_does(tmp_path):
 
 def test_overlapping_lists_are_named_unless_allowed(export):
     root = export("cvat")
-    exports.put(root, "ImageSets/Segmentation/other.txt", "photo.v1.2\n000032\n")
+    drawing.put(root, "ImageSets/Segmentation/other.txt", "photo.v1.2\n000032\n")
     with pytest.raises(VocSegError, match=r"(?s)ids in both, such as .*000032.*allow_overlap"):
         plan_to_build(root, name="mine")
     plan = plan_to_build(root, name="mine", overlap=True)
@@ -179,7 +180,7 @@ def test_overlapping_lists_are_named_unless_allowed(export):
 
 def test_a_list_whose_name_tfds_does_not_take_is_named(export):
     root = export("cvat")
-    exports.put(root, "ImageSets/Segmentation/my list.txt", "000032\n")
+    drawing.put(root, "ImageSets/Segmentation/my list.txt", "000032\n")
     with pytest.raises(VocSegError, match="the split name 'my list'"):
         plan_to_build(root, name="mine")
 
@@ -195,7 +196,7 @@ def test_a_list_whose_name_tfds_does_not_take_is_named(export):
 )
 def test_what_cannot_be_built_is_named(tmp_path, files, words):
     for name in files:
-        exports.put(tmp_path, name, b"")
+        drawing.put(tmp_path, name, b"")
     with pytest.raises(VocSegError, match=words):
         plan_to_build(tmp_path, name="mine")
 
@@ -213,7 +214,7 @@ def test_a_tree_without_class_names_asks_for_them(tmp_path):
 
 def test_the_command_that_an_error_about_an_archive_proposes_works(tmp_path):
     root = tmp_path / "export"
-    exports.put_pairs(root, ["a", "b", "c"], "images/{}.jpg", "masks/{}.png")
+    drawing.put_pairs(root, ["a", "b", "c"], "images/{}.jpg", "masks/{}.png")
     archive = shutil.make_archive(str(tmp_path / "my archives" / "set"), "zip", root)
     with pytest.raises(VocSegError, match=f"^{re.escape(archive)}: no class names") as caught:
         builder_from_tree(archive, name="mine", data_dir=tmp_path / "data")

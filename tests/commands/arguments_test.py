@@ -2,7 +2,7 @@ import argparse
 import json
 
 import pytest
-from support import exports
+from support import drawing
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.commands import arguments, cli
@@ -81,21 +81,21 @@ def test_a_wrong_call_is_told_before_what_the_tree_lacks_or_that_it_is_not_there
 
 def put_binary_masks(root):
     for path in (root / "SegmentationClass").rglob("*.png"):
-        path.write_bytes(exports.write_png(exports.truth(path.stem) % 2 * 255, color=0))
+        drawing.put_mask(path.parent, path.name, drawing.truth(path.stem) % 2 * 255)
     (root / "labelmap.txt").write_text("background:::\ncrack:::\ndust:::\n")
 
 
 # What is wrong with a tree, and not with the call.
 WRONG_DATA = {
     "no class names": lambda root: (root / "labelmap.txt").unlink(),
-    "overlapping lists": lambda root: exports.put(
+    "overlapping lists": lambda root: drawing.put(
         root, "ImageSets/Segmentation/other.txt", "000032\n"
     ),
-    "a list name that TFDS refuses": lambda root: exports.put(
+    "a list name that TFDS refuses": lambda root: drawing.put(
         root, "ImageSets/Segmentation/my list.txt", "000032\n"
     ),
     "only 0 and 255": put_binary_masks,
-    "an empty image": lambda root: exports.put(root, "JPEGImages/000032.jpg", b""),
+    "an empty image": lambda root: drawing.put(root, "JPEGImages/000032.jpg", b""),
 }
 
 

@@ -4,7 +4,7 @@ import apache_beam
 import numpy as np
 import pytest
 from support.building import build
-from support.small_tree import write_small_tree
+from support.drawing import write_small_tree
 
 from voc_seg_tfrecord import VocSegConfig, from_arrays, stats
 from voc_seg_tfrecord.commands import cli

@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 from PIL import Image
 import pytest
-from support import doctoring, exports
+from support import doctoring, drawing, exports
 from support.building import examples
 from support.scoring import devkit, moved, write_predictions
 from support.tiled import SIZES, tree_options, truth, write_tree
@@ -90,11 +90,11 @@ def test_a_split_that_is_named_twice_is_refused(sample, predictions):
 
 
 def test_an_image_of_two_splits_counts_in_both(tmp_path):
-    mask = exports.truth("a")
+    mask = drawing.truth("a")
     root = tmp_path / "tree"
-    exports.put_pair(root, "a")
+    drawing.put_pair(root, "a")
     for split in ("train", "val"):
-        exports.put(root, f"ImageSets/Segmentation/{split}.txt", "a\n")
+        drawing.put(root, f"ImageSets/Segmentation/{split}.txt", "a\n")
     options = {"class_names": [*exports.COLORS], "overlap": True, "data_dir": tmp_path}
     both = builder_from_tree(root, name="both", **options)
     folder = tmp_path / "predictions"

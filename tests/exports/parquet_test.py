@@ -4,12 +4,12 @@ import numpy as np
 from PIL import Image
 import pyarrow.parquet as pq
 import pytest
-from support import doctoring, exports, tiled
+from support import doctoring, drawing, tiled
 from support.building import from_tree
+from support.drawing import SIZES_OF_SMALL_TREE, write_small_tree
 from support.encoding import decoded, encoded
 from support.painting import assert_same
 from support.published import ODD_NAMES
-from support.small_tree import SIZES, write_small_tree
 import tensorflow_datasets as tfds
 import yaml
 
@@ -120,12 +120,12 @@ def test_tiles_and_instance_masks_go_too(tmp_path):
 def test_an_image_without_objects_has_an_empty_list(tmp_path):
     root = write_small_tree(tmp_path / "tree", 3)
     names = {"000": "aeroplane", "002": "tvmonitor"}
-    for number, (height, width) in zip(("000", "001", "002"), SIZES[:3], strict=True):
+    for number, (height, width) in zip(("000", "001", "002"), SIZES_OF_SMALL_TREE[:3], strict=True):
         box = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>2</xmax><ymax>2</ymax></bndbox>"
         objects = f"<object><name>{names[number]}</name>{box}</object>" if number in names else ""
         said = f"<size><width>{width}</width><height>{height}</height></size>"
         text = f"<annotation>{said}{objects}</annotation>"
-        exports.put(root, f"Annotations/{number}.xml", text)
+        drawing.put(root, f"Annotations/{number}.xml", text)
     built = from_tree(root, class_names=VOC_CLASSES, objects=True)
     folder = exported(built, tmp_path / "out")
     assert_equal(built, folder)
@@ -159,10 +159,10 @@ def png(orientation):
 )
 def test_an_image_that_readers_would_rotate_stays_as_its_mask_was_drawn(tmp_path, image):
     root = tmp_path / "tree"
-    exports.put(root, "JPEGImages/a.jpg", image)
+    drawing.put(root, "JPEGImages/a.jpg", image)
     mask = np.zeros((16, 24), np.uint8)
     mask[:8] = 1
-    exports.put_mask(root, "SegmentationClass/a.png", mask)
+    drawing.put_mask(root, "SegmentationClass/a.png", mask)
     built = from_tree(root, class_names=["black", "white"], exif="ignore", splits={"train": 1.0})
     (note,) = export(built, tmp_path / "out", layout="parquet")
     assert_equal(built, tmp_path / "out")
@@ -173,8 +173,8 @@ def test_an_image_that_readers_would_rotate_stays_as_its_mask_was_drawn(tmp_path
 
 def test_images_that_are_upright_keep_their_metadata(tmp_path):
     image = jpeg(1)
-    exports.put(tmp_path / "tree", "JPEGImages/a.jpg", image)
-    exports.put_mask(tmp_path / "tree", "SegmentationClass/a.png", np.zeros((16, 24), np.uint8))
+    drawing.put(tmp_path / "tree", "JPEGImages/a.jpg", image)
+    drawing.put_mask(tmp_path / "tree", "SegmentationClass/a.png", np.zeros((16, 24), np.uint8))
     built = from_tree(tmp_path / "tree", class_names=["black", "white"], splits={"train": 1.0})
     assert export(built, tmp_path / "out", layout="parquet") == []
     table = pq.read_table(tmp_path / "out" / "data")
@@ -184,8 +184,8 @@ def test_images_that_are_upright_keep_their_metadata(tmp_path):
 def test_a_gray_jpeg_has_three_channels_as_in_tfds(tmp_path):
     root = tmp_path / "tree"
     gray = np.arange(12 * 16, dtype=np.uint8).reshape(12, 16)
-    exports.put(root, "JPEGImages/a.jpg", encoded(gray, "JPEG"))
-    exports.put_mask(root, "SegmentationClass/a.png", exports.truth("a"))
+    drawing.put(root, "JPEGImages/a.jpg", encoded(gray, "JPEG"))
+    drawing.put_mask(root, "SegmentationClass/a.png", drawing.truth("a"))
     built = from_tree(root, class_names=list("abc"), splits={"train": 1.0})
     folder = exported(built, tmp_path / "out")
     assert_equal(built, folder)
@@ -206,9 +206,9 @@ def test_datasets_reads_each_bit_of_each_band(tmp_path, dtype, count):
         values = rng.integers(0, np.iinfo("uint16").max, (height, width, count))
         values = values % 256 if dtype == "uint8" else values
         pixels[f"{number}.npy"] = values.astype(dtype)
-        exports.put(tmp_path / "tree", f"images/{number}.npy", npy(pixels[f"{number}.npy"]))
+        drawing.put(tmp_path / "tree", f"images/{number}.npy", npy(pixels[f"{number}.npy"]))
         mask = rng.integers(0, 2, (height, width), np.uint8)
-        exports.put_mask(tmp_path / "tree", f"masks/{number}.png", mask)
+        drawing.put_mask(tmp_path / "tree", f"masks/{number}.png", mask)
     options = {"class_names": ["a", "b"], "bands": "all", "dtype": dtype, "splits": {"train": 1.0}}
     built = from_tree(tmp_path / "tree", **options)
     folder = exported(built, tmp_path / "out", with_card=True)

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from support import exports
+from support import drawing
 from support.encoding import decoded
 from support.png_writer import write_png
 
@@ -13,7 +13,7 @@ from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats.index_masks import read_mask
 
-TRUTH = exports.truth("a") > 0
+TRUTH = drawing.truth("a") > 0
 STORED = {
     "rgb": lambda on: write_png(np.stack([on * 255] * 3, -1).astype(np.uint8), color=2),
     "gray": lambda on: write_png((on * 255).astype(np.uint8), color=0),
@@ -30,11 +30,11 @@ MIXTURES = [kinds for n in (1, 2, 3, 4) for kinds in itertools.combinations(STOR
 @pytest.mark.parametrize("order", CLASS_FILES)
 @pytest.mark.parametrize("kinds", MIXTURES, ids=" and ".join)
 def test_white_is_the_class_in_each_mask_or_the_build_asks(tmp_path, kinds, order):
-    exports.put(tmp_path, "labelmap.txt", CLASS_FILES[order])
+    drawing.put(tmp_path, "labelmap.txt", CLASS_FILES[order])
     for number in range(6):
-        exports.put_image(tmp_path, f"JPEGImages/{number}.jpg")
+        drawing.put_image(tmp_path, f"JPEGImages/{number}.jpg")
         mask = STORED[kinds[number % len(kinds)]](TRUTH)
-        exports.put(tmp_path, f"SegmentationClass/{number}.png", mask)
+        drawing.put(tmp_path, f"SegmentationClass/{number}.png", mask)
     try:
         plan = plan_to_build(tmp_path, name="mine")
         config = plan.config

@@ -8,9 +8,10 @@ from etils import epath
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports
+from support import drawing
 from support.command_line import run_command
-from support.folders import plan_of, refused, said_by, write
+from support.drawing import write
+from support.folders import plan_of, refused, said_by
 from support.tfds_build import tfds_build
 
 from voc_seg_tfrecord import VocSegConfig
@@ -43,7 +44,7 @@ def write_films(root, seed=0, films=4, frames=6, *, alike=True, form="vid{}_fram
             disc = (y - 24) ** 2 + (x - 8 - 6 * frame) ** 2 < 60
             pixels = np.where(disc, 220, background if alike else scene(some))
             image_id = form.format(film, frame, film * frames + frame)
-            exports.put_mask(root, f"SegmentationClass/{image_id}.png", disc.astype(np.uint8))
+            drawing.put_mask(root, f"SegmentationClass/{image_id}.png", disc.astype(np.uint8))
             path = root / f"JPEGImages/{image_id}.jpg"
             path.parent.mkdir(exist_ok=True)
             Image.fromarray(pixels.astype(np.uint8)).convert("RGB").save(path)
@@ -238,7 +239,7 @@ def test_fewer_groups_than_splits_or_too_large_ones_are_said(tmp_path):
 def test_lists_and_one_split_ask_nothing(tmp_path):
     root = write_films(tmp_path / "films")
     assert plan(root, splits={"train": 1.0}).notes == ()
-    exports.put(root, "ImageSets/Segmentation/train.txt", "vid0_frame0000\nvid0_frame0001\n")
+    drawing.put(root, "ImageSets/Segmentation/train.txt", "vid0_frame0000\nvid0_frame0001\n")
     assert "groups" not in str(plan(root, splits=None).notes)
 
 
@@ -252,10 +253,10 @@ def tree(tmp_path):
     root = tmp_path / "tree"
     for n in range(20):
         name = f"v{n % 5}_{n}"
-        mask = np.zeros(exports.SIZE, np.uint8)
+        mask = np.zeros(drawing.SIZE, np.uint8)
         mask[2] = n % 2
         mask[3] = 2 * (n in (0, 1, 2))
-        exports.put_pair(root, name, mask)
+        drawing.put_pair(root, name, mask)
     return root
 
 
@@ -505,7 +506,7 @@ def test_the_rule_that_a_build_proposes_puts_copies_of_roboflow_into_one_split(t
     for image_id in COPIED["short names beside long ones"]:
         name = image_id.partition(".rf.")[0]
         photo = photos.setdefault(name.rpartition("_")[0] or name, scene(some))
-        exports.put_mask(tmp_path, f"masks/{image_id}.png", np.ones((48, 64), np.uint8))
+        drawing.put_mask(tmp_path, f"masks/{image_id}.png", np.ones((48, 64), np.uint8))
         path = tmp_path / f"images/{image_id}.jpg"
         path.parent.mkdir(exist_ok=True)
         Image.fromarray(photo.astype(np.uint8)).convert("RGB").save(path)

@@ -9,8 +9,9 @@ import apache_beam
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports, made_folders
+from support import drawing, exports, made_folders
 from support.building import build, examples, from_tree, records
+from support.drawing import write
 from support.folders import (
     NAMES,
     images_of,
@@ -20,8 +21,8 @@ from support.folders import (
     refused,
     said_by,
     unused_of,
-    write,
 )
+from support.png_writer import write_png
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
@@ -46,7 +47,7 @@ def assert_right(plan, splits, which=0):
     assert {s: "".join(letter(image) for image in of) for s, of in found.items()} == splits
     for image, mask in [pair for of in found.values() for pair in of.items()]:
         values = read_samples(File.read(mask, VocSegError)).values.squeeze()
-        assert np.array_equal(values, np.roll(exports.truth(letter(image)), which, 1))
+        assert np.array_equal(values, np.roll(drawing.truth(letter(image)), which, 1))
 
 
 NAMED = """
@@ -74,10 +75,8 @@ WITH_BLANKS = [
 def test_images_and_masks_are_found_in_folders_that_are_said_or_not(tmp_path, image, mask):
     root = write(tmp_path, f"abc '{image}' '{mask}'")
     for path in (root / mask.format(image_id) for image_id in "abc"):
-        if mask.endswith("npy"):
-            np.save(path, exports.truth(path.stem[0]))
-        elif not mask.casefold().endswith("png"):
-            exports.Image.fromarray(exports.truth(path.stem[0])).save(path)
+        if not mask.casefold().endswith("png"):
+            drawing.put(path.parent, path.name, drawing.truth(path.stem[0]))
     assert_right(plan_of(root), ONE)
     folders = (pathlib.PurePath(path).parent.as_posix() for path in (image, mask))
     assert_right(plan_of(root, **dict(zip(("images", "masks"), folders, strict=True))), ONE)
@@ -140,7 +139,7 @@ def test_folders_of_splits_build_alike_with_tfds_and_beam_and_are_verified(tmp_p
     for split in TWO:
         assert records(builder, split) == records(again, split) == records(beams, split)
     found = examples(builder, "validation")
-    assert (found["val/d.png"]["segmentation_mask"][..., 0] == exports.truth("d")).all()
+    assert (found["val/d.png"]["segmentation_mask"][..., 0] == drawing.truth("d")).all()
     assert cli.main(["verify", "mine", "--source", str(root), *words[2:]]) == 0
     assert cli.main(["check", str(root), *words[:2]]) == 0
 
@@ -193,7 +192,7 @@ BESIDE = [
 
 @pytest.mark.parametrize(("sets", "splits", "beside", "said"), BESIDE)
 def test_an_image_beside_a_set_is_in_the_account(tmp_path, sets, splits, beside, said):
-    exports.put_image(write(tmp_path, *sets), beside)
+    drawing.put_image(write(tmp_path, *sets), beside)
     plan = plan_of(tmp_path)
     assert_right(plan, splits)
     assert unused_of(plan) == {said: [pathlib.PurePath(beside).name]}
@@ -314,7 +313,7 @@ def test_test_images_that_are_arrays_are_told_as_pictures_are(tmp_path):
         for image_id in ids:
             path = tmp_path / f"{split}/images/{image_id}.npy"
             path.parent.mkdir(parents=True, exist_ok=True)
-            np.save(path, np.zeros((*exports.SIZE, 4), np.uint8))
+            np.save(path, np.zeros((*drawing.SIZE, 4), np.uint8))
     write(tmp_path, "abc - train/masks/{}.png")
     plan = plan_of(tmp_path, bands="all")
     assert images_of(plan) == {"train": [*"abc"]}
@@ -339,7 +338,7 @@ def test_pairs_beside_a_pair_that_is_named_by_its_folder_are_not_left_out(tmp_pa
 
 def test_a_drawing_beside_a_pair_that_is_named_by_its_folder_is_no_set(tmp_path):
     write(tmp_path, "ab {}/image.jpg {}/label.png")
-    exports.put_image(tmp_path, "a/a_more.png")
+    drawing.put_image(tmp_path, "a/a_more.png")
     assert images_of(plan_of(tmp_path)) == {"train": ["image", "image"]}
 
 
@@ -375,7 +374,7 @@ def test_lists_name_images_in_folders_by_the_ends_of_their_paths(tmp_path, line)
     root = write(tmp_path, *CAMVID)
     for folder, ids in (("train", "ab"), ("val", "de")):
         text = "".join(line.format(folder=folder, id=i) + "\n" for i in ids)
-        exports.put(root, f"{folder}.txt", text)
+        drawing.put(root, f"{folder}.txt", text)
     plan = plan_of(root)
     assert_right(plan, {"train": "ab", "validation": "de"})
     assert "--splits train=train/,validation=val/ takes the folders" in " ".join(plan.notes)
@@ -383,8 +382,8 @@ def test_lists_name_images_in_folders_by_the_ends_of_their_paths(tmp_path, line)
 
 def test_lists_and_folders_that_say_the_same_need_no_note(tmp_path):
     root = write(tmp_path, *CAMVID)
-    exports.put(root, "train.txt", "train/a\ntrain/b\ntrain/c\n")
-    exports.put(root, "val.txt", "val/d\nval/e\n")
+    drawing.put(root, "train.txt", "train/a\ntrain/b\ntrain/c\n")
+    drawing.put(root, "val.txt", "val/d\nval/e\n")
     plan = plan_of(root)
     assert_right(plan, TWO)
     assert plan.notes == ()
@@ -394,7 +393,7 @@ def test_masks_of_another_folder_that_the_list_of_a_split_names_are_taken(tmp_pa
     masks = "SegmentationClass/{}.png SegmentationClassAug/{}.png"
     root = write(tmp_path, f"abc JPEGImages/{{}}.jpg {masks}")
     lines = "".join(f"/JPEGImages/{i}.jpg /SegmentationClassAug/{i}.png\n" for i in "abc")
-    exports.put(root, "train.txt", lines)
+    drawing.put(root, "train.txt", lines)
     plan = plan_of(root)
     assert "train.txt states 3 pairs" in plan.notes[0]
     masks = {mask.parent.name for mask in pairs_of(plan)["train"].values()}
@@ -424,8 +423,8 @@ def test_jpegs_in_the_folder_of_masks_are_no_masks_whatever_is_said(tmp_path, sa
 def test_no_image_becomes_background_while_files_lie_unused_among_the_masks(tmp_path):
     root = write(tmp_path, "abc images/{}.jpg masks/{}.png")
     for number, city in enumerate(("berlin", "bonn", "ulm", "wien")):
-        exports.put_image(root, f"images/{city}.jpg")
-        exports.put_mask(root, f"masks/drawn_{number}x.png", exports.truth("a"))
+        drawing.put_image(root, f"images/{city}.jpg")
+        drawing.put_mask(root, f"masks/drawn_{number}x.png", drawing.truth("a"))
     refused(root, "first of 4 files that belong to no image", missing_mask="background")
 
 
@@ -442,8 +441,8 @@ def test_no_image_becomes_background_while_files_lie_unused_among_the_masks(tmp_
 )
 def test_boxes_are_named_and_are_no_masks(tmp_path, name, text, words):
     for image_id in "abc":
-        exports.put_image(tmp_path, f"images/{image_id}.jpg")
-        exports.put(tmp_path, name.format(image_id), text)
+        drawing.put_image(tmp_path, f"images/{image_id}.jpg")
+        drawing.put(tmp_path, name.format(image_id), text)
     refused(tmp_path, re.escape(words), VocSegError)
 
 
@@ -468,16 +467,16 @@ def test_two_sets_that_are_no_splits_are_asked_about_and_may_be_one(tmp_path):
 
 def test_a_list_of_other_images_is_counted_with_what_leaves_it_out(tmp_path):
     root = write(tmp_path / "tree", "abcde images/{}.jpg masks/{}.png")
-    exports.put(root, "train.txt", "a\nb\n")
-    exports.put(root, "val.txt", "p\nq\n")
+    drawing.put(root, "train.txt", "a\nb\n")
+    drawing.put(root, "val.txt", "p\nq\n")
     with pytest.raises(VocSegError, match=r"2 of 2 ids .* Without the list: --splits train=train"):
         from_tree(root, class_names=NAMES)
 
 
 def test_a_list_that_cannot_be_read_is_refused_with_what_leaves_it_out(tmp_path):
     root = write(tmp_path, "abcde images/{}.jpg masks/{}.png")
-    exports.put(root, "train.txt", "a\nb\n")
-    exports.put(root, "val.txt", b"c\0")
+    drawing.put(root, "train.txt", "a\nb\n")
+    drawing.put(root, "val.txt", b"c\0")
     refused(root, "or do without the list: --splits train=train", ListError)
     assert_right(plan_of(root, splits={"train": "train"}), {"train": "ab"})
 
@@ -509,12 +508,12 @@ def test_images_in_folders_of_splits_and_beside_them_are_asked_about(tmp_path):
 
 def test_images_in_a_folder_of_any_name_are_found_by_the_names_of_all_masks(tmp_path):
     root = write(tmp_path, "abc xrays/{}.png masks/{}.png")
-    exports.put_image(root, "CSVs/chart.png")
-    exports.put_image(root, "screen.jpg")
+    drawing.put_image(root, "CSVs/chart.png")
+    drawing.put_image(root, "screen.jpg")
     assert_right(plan_of(root), ONE)
     (root / "scans").mkdir()
     for image_id, other in zip("abc", "def", strict=True):
-        exports.picture(other).save(root / f"scans/{image_id}.png")
+        drawing.picture(other).save(root / f"scans/{image_id}.png")
     refused(root, r"(?s)2 ways.*--images scans.*--images xrays")
     assert_right(plan_of(root, images="xrays"), ONE)
 
@@ -523,8 +522,8 @@ def test_images_in_a_folder_of_any_name_are_found_by_the_names_of_all_masks(tmp_
 def test_masks_of_objects_and_drawn_masks_are_never_taken_as_images(tmp_path, folder):
     for name in ("SegmentationClass", folder):
         for image_id in "abc":
-            palette = exports.write_png(exports.truth(image_id), color=3, palette=voc_palette())
-            exports.put(tmp_path, f"{name}/{image_id}.png", palette)
+            palette = write_png(drawing.truth(image_id), color=3, palette=voc_palette())
+            drawing.put(tmp_path, f"{name}/{image_id}.png", palette)
     refused(tmp_path, "no image")
 
 
@@ -553,8 +552,8 @@ def test_pictures_are_preferred_to_arrays_whatever_letters_their_ending_has(tmp_
     write(tmp_path, "abc images/{}.jpg masks/{}.png")
     for image_id in "abc":
         array = io.BytesIO()
-        np.save(array, exports.truth(image_id))
-        exports.put(tmp_path, f"masks_np/{image_id}.{ending}", array.getvalue())
+        np.save(array, drawing.truth(image_id))
+        drawing.put(tmp_path, f"masks_np/{image_id}.{ending}", array.getvalue())
     plan = plan_of(tmp_path)
     assert {mask.parent.name for mask in pairs_of(plan)["train"].values()} == {"masks"}
 
@@ -611,7 +610,7 @@ def test_parts_that_are_said_by_the_ends_of_their_paths_are_the_splits(tmp_path)
 
 def test_two_folders_of_one_part_are_refused(tmp_path):
     for folder in "ab":
-        exports.put_pairs(tmp_path, "12", f"{folder}/{{}}.png", f"{folder}_masks/{{}}.png")
+        drawing.put_pairs(tmp_path, "12", f"{folder}/{{}}.png", f"{folder}_masks/{{}}.png")
     options = {"images": "train=a,train=b", "masks": "train=a_masks,train=b_masks"}
     with pytest.raises(VocSegError, match="two folders for the part 'train'"):
         plan_of(tmp_path, **options)

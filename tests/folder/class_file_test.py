@@ -6,10 +6,10 @@ import re
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports
+from support import drawing, exports
 from support.building import examples, from_tree
-from support.folders import plan_of, refused, write
-from support.own_tree import read_as
+from support.drawing import write
+from support.folders import plan_of, read_as, refused
 from support.paths import REPOSITORY
 from support.png_writer import write_png
 
@@ -19,14 +19,14 @@ from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, MaskError, Vo
 from voc_seg_tfrecord.folder.classes.candidates import find_class_files
 from voc_seg_tfrecord.folder.classes.rules import RULES
 
-TRUTH = exports.truth("a")  # has 0, 1 and 2
+TRUTH = drawing.truth("a")  # has 0, 1 and 2
 
 
 @pytest.fixture
 def tree(tmp_path):
     """One gray mask of 0, 1 and 2 below `mine/VOC`, without a class file."""
     root = tmp_path / "mine" / "VOC"
-    exports.put_pair(root, "a", TRUTH)
+    drawing.put_pair(root, "a", TRUTH)
     return root
 
 
@@ -111,7 +111,7 @@ def test_names_are_numbered_as_masks_files_and_options_together_show(
     tree, names, said, note, texts
 ):
     for name, text in texts.items():
-        exports.put(tree, name, text)
+        drawing.put(tree, name, text)
     notes = expect(tree, *names.split(), **said)
     assert (note.strip("!") in notes) != note.startswith("!")
 
@@ -123,30 +123,30 @@ PALETTE = np.array([(128, 64, 128), (244, 35, 232), (70, 70, 70)])
 @pytest.mark.parametrize(
     "mask",
     [
-        exports.write_png(TRUTH, color=0),
-        exports.write_png(TRUTH, depth=4, palette=PALETTE),
-        exports.write_png(np.stack([TRUTH] * 3, -1), color=2),
+        write_png(TRUTH, color=0),
+        write_png(TRUTH, depth=4, palette=PALETTE),
+        write_png(np.stack([TRUTH] * 3, -1), color=2),
     ],
     ids=["gray", "palette", "rgb"],
 )
 @pytest.mark.parametrize("names", [("bg", "a", "b"), ("a", "b", "c")])
 def test_colors_txt_gets_no_background_that_values_do_not_use(tree, names, mask):
-    exports.put(tree, "SegmentationClass/a.png", mask)
-    exports.put(tree, "colors.txt", COLORS_TXT.format(*names))
+    drawing.put(tree, "SegmentationClass/a.png", mask)
+    drawing.put(tree, "colors.txt", COLORS_TXT.format(*names))
     expect(tree, *names)
 
 
 def test_the_one_name_of_a_list_is_not_background(tree):
-    exports.put_mask(tree, "SegmentationClass/a.png", TRUTH % 2)
-    exports.put(tree, "classes.txt", "crack\n")
+    drawing.put_mask(tree, "SegmentationClass/a.png", TRUTH % 2)
+    drawing.put(tree, "classes.txt", "crack\n")
     expect_values(tree, TRUTH % 2, {0: "background", 1: "crack"})
 
 
 @pytest.mark.parametrize("other", ["labelmap.txt", "classes.txt"])
 def test_a_line_of_options_chooses_one_of_class_files_that_contradict(tree, other):
-    exports.put(tree, "class_names.txt", ABC)
+    drawing.put(tree, "class_names.txt", ABC)
     ending = ":::" if other == "labelmap.txt" else ""
-    exports.put(tree, other, "".join(f"{n}{ending}\n" for n in ("background", "b", "a")))
+    drawing.put(tree, other, "".join(f"{n}{ending}\n" for n in ("background", "b", "a")))
     words = r"ways to name the classes.*'[ab]' has the value [12] in \w+\.txt and [12] in \w+\.txt"
     text = refused(tree, words, class_names=None)
     lines = [line for line in text.splitlines() if "--class_names" in line]
@@ -166,10 +166,10 @@ def test_a_line_of_options_chooses_one_of_class_files_that_contradict(tree, othe
 def test_class_files_that_contradict_are_both_proposed_if_values_are_asked_about_next(
     tmp_path, names, other_names, values
 ):
-    exports.put_image(tmp_path, "images/a.png")
-    exports.put_mask(tmp_path, "masks/a.png", np.resize(np.uint8(values), exports.SIZE))
-    exports.put(tmp_path, "classes.txt", "\n".join(names))
-    exports.put(tmp_path, "labels.txt", "\n".join(other_names))
+    drawing.put_image(tmp_path, "images/a.png")
+    drawing.put_mask(tmp_path, "masks/a.png", np.resize(np.uint8(values), drawing.SIZE))
+    drawing.put(tmp_path, "classes.txt", "\n".join(names))
+    drawing.put(tmp_path, "labels.txt", "\n".join(other_names))
     error = refused(tmp_path, "2 ways to name the classes", class_names=None)
     assert f"--class_names {','.join(names)}\n" in error
     assert f"--class_names {','.join(other_names)}\n" in error
@@ -177,23 +177,23 @@ def test_class_files_that_contradict_are_both_proposed_if_values_are_asked_about
 
 
 def test_a_class_file_whose_lines_become_rows_is_used(tmp_path):
-    exports.put_pairs(tmp_path, "ab", "images/{}.png", "masks/{}.png")
-    exports.put(tmp_path, "classes.json", '{"0": "background", "1": "apple", "7": "pear"}')
+    drawing.put_pairs(tmp_path, "ab", "images/{}.png", "masks/{}.png")
+    drawing.put(tmp_path, "classes.json", '{"0": "background", "1": "apple", "7": "pear"}')
     plan = plan_to_build(tmp_path, name="mine", classes={2: "pear"})
     assert plan.config.built_class_names == ("background", "apple", "pear")
     assert not plan.unused
 
 
 def test_names_that_an_option_would_take_apart_at_a_comma_are_not_proposed(tree):
-    exports.put(tree, "class_names.txt", "background\ndry, road\nb\n")
-    exports.put(tree, "classes.txt", "background\nb\ndry, road\n")
+    drawing.put(tree, "class_names.txt", "background\ndry, road\nb\n")
+    drawing.put(tree, "classes.txt", "background\nb\ndry, road\n")
     text = refused(tree, "follow one of the lines", class_names=None)
     assert text.count(": rename or delete the other files") == 2
     assert "--class_names" not in text
 
 
 def test_given_names_that_the_option_would_take_apart_are_not_proposed(tree):
-    exports.put_mask(tree, "SegmentationClass/a.png", TRUTH * 100)
+    drawing.put_mask(tree, "SegmentationClass/a.png", TRUTH * 100)
     for names, proposed in ((["background", "road"], True), (["background", "dry, road"], False)):
         with pytest.raises(VocSegError, match="--write_classes") as caught:
             from_tree(tree, class_names=names)
@@ -202,31 +202,31 @@ def test_given_names_that_the_option_would_take_apart_are_not_proposed(tree):
 
 def test_class_files_that_agree_are_read_with_the_colors_of_one_unless_they_differ(tree):
     exports.rgb(TRUTH).save(tree / "SegmentationClass/a.png")
-    exports.put(tree, "class_names.txt", "background\napple\ntree\n")
+    drawing.put(tree, "class_names.txt", "background\napple\ntree\n")
     lines = [f"{name},{','.join(map(str, rgb))}" for name, rgb in exports.COLORS.items()]
-    exports.put(tree, "class_dict.csv", "name,r,g,b\n" + "\n".join(lines))
+    drawing.put(tree, "class_dict.csv", "name,r,g,b\n" + "\n".join(lines))
     expect(tree, *exports.COLORS)
     (tree / "class_names.txt").unlink()
-    exports.put(tree, "class_dict.csv", "name,r,g,b\nbackground,0,0,0\napple,250,50,83\n")
-    exports.put(tree, "colors.txt", "apple 51 221 255\n")
+    drawing.put(tree, "class_dict.csv", "name,r,g,b\nbackground,0,0,0\napple,250,50,83\n")
+    drawing.put(tree, "colors.txt", "apple 51 221 255\n")
     refused(tree, r"'apple' has the color 51,221,255 in colors\.txt", class_names=None)
 
 
 def test_labels_of_labelme_are_numbered_as_labelme_does(tree):
-    exports.put(tree, "labels.txt", "__ignore__\n_background_\nweed\nsoil\n")
+    drawing.put(tree, "labels.txt", "__ignore__\n_background_\nweed\nsoil\n")
     mask = put_masks(tree, 0, 1)
     expect_values(tree, mask, {0: "_background_", 1: "weed"})
 
 
 def test_a_list_of_images_beside_a_class_file_is_no_class_file(tree):
-    exports.put(tree, "labels.txt", "a.jpg 3\n")
+    drawing.put(tree, "labels.txt", "a.jpg 3\n")
     refused(tree, r"labels\.txt: the image 'a\.jpg' in line 1", class_names=None)
-    exports.put(tree, "class_names.txt", ABC)
+    drawing.put(tree, "class_names.txt", ABC)
     expect(tree, "background", "a", "b")
 
 
 def test_a_class_file_above_a_tree_is_read_if_it_can_be_of_no_other(tree):
-    exports.put(tree.parent, "class_names.txt", ABC)
+    drawing.put(tree.parent, "class_names.txt", ABC)
     expect(tree.parent, "background", "a", "b")
     expect(tree, "background", "a", "b")
     (tree.parent / "other").mkdir()
@@ -240,9 +240,9 @@ def roboflow(root, **classes):
     for split, names in classes.items():
         lines = [f"{value}, {name}" for value, name in enumerate(names)]
         if names:
-            exports.put(root, f"{split}/_classes.csv", "\n".join(["Pixel Value, Class", *lines]))
-        exports.put_image(root, f"{split}/{split}1.jpg")
-        exports.put_mask(root, f"{split}/{split}1_mask.png", TRUTH)
+            drawing.put(root, f"{split}/_classes.csv", "\n".join(["Pixel Value, Class", *lines]))
+        drawing.put_image(root, f"{split}/{split}1.jpg")
+        drawing.put_mask(root, f"{split}/{split}1_mask.png", TRUTH)
 
 
 def test_a_split_without_one_of_the_classes_has_the_numbers_of_all(tmp_path):
@@ -264,7 +264,7 @@ def test_two_classes_that_are_void_in_the_files_of_splits_do_not_contradict(tmp_
     roboflow(tmp_path, train=[], valid=[])
     for split in ("train", "valid"):
         text = '{"background": 0, "a": 1, "b": 2, "void": 255, "ignore": 255}'
-        exports.put(tmp_path, f"{split}/classes.json", text)
+        drawing.put(tmp_path, f"{split}/classes.json", text)
     plan = plan_to_build(tmp_path, name="mine")
     assert plan.config.class_names[:3] == ("background", "a", "b")
 
@@ -278,14 +278,14 @@ def test_classes_that_the_files_of_splits_add_stand_in_the_order_of_the_files(tm
         "valid": {"background": 0, **dict.fromkeys(void_names, 255)},
     }
     for split, values in values_by_split.items():
-        exports.put(tmp_path, f"{split}/classes.json", json.dumps(values))
+        drawing.put(tmp_path, f"{split}/classes.json", json.dumps(values))
     plan = plan_to_build(tmp_path, name="mine")
     (file,) = find_class_files(plan.tree, user_gave_classes=False).files
     assert [entry.name for entry in file.entries] == [*names, *void_names]
 
 
 def test_notes_on_class_files_are_given_too_if_rows_are_the_whole_table(tree):
-    exports.put(tree, "classes.csv", "value,class\n0,background\n1,?\n")
+    drawing.put(tree, "classes.csv", "value,class\n0,background\n1,?\n")
     rows = [(0, "background"), (1, "a"), (2, "b")]
     plan = plan_to_build(tree, name="mine", classes=rows)
     assert "classes.csv has rows without a class, so it is not used." in plan.notes
@@ -294,8 +294,8 @@ def test_notes_on_class_files_are_given_too_if_rows_are_the_whole_table(tree):
 def put_files_of_root_and_split(root, in_root, in_split):
     """Writes the split `train` of one image, and a `class_names.txt` in the root and in `train`."""
     roboflow(root, train=[])
-    exports.put(root, "class_names.txt", in_root)
-    exports.put(root, "train/class_names.txt", in_split)
+    drawing.put(root, "class_names.txt", in_root)
+    drawing.put(root, "train/class_names.txt", in_split)
 
 
 def test_a_class_file_of_a_split_that_contradicts_the_one_of_its_name_in_the_root_is_asked_about(
@@ -320,16 +320,16 @@ def put_palette_masks_in_the_order_of_no_file(root, last_value):
     """Writes masks of values 0 to `last_value`: black, blue, red, lime, yellow."""
     colors = np.array([(0, 0, 0), (0, 0, 255), (255, 0, 0), (0, 255, 0), (255, 255, 0)])
     values = np.arange(last_value + 1).repeat(4).reshape(last_value + 1, 4)
-    exports.put_image(root, "JPEGImages/a.png")
+    drawing.put_image(root, "JPEGImages/a.png")
     Image.new("RGB", (4, last_value + 1)).save(root / "JPEGImages/a.png")
-    exports.put(root, "SegmentationClass/a.png", write_png(values, palette=colors))
+    drawing.put(root, "SegmentationClass/a.png", write_png(values, palette=colors))
     return values
 
 
 def test_a_star_completes_the_colors_by_which_the_masks_are_read(tmp_path):
     values = put_palette_masks_in_the_order_of_no_file(tmp_path, 4)
     colors = "background:0,0,0::\na:255,0,0::\nb:0,0,255::\n"
-    exports.put(tmp_path, "labelmap.txt", colors)
+    drawing.put(tmp_path, "labelmap.txt", colors)
     kept = {"a": "a", "b": "b", "#00ff00": "background"}
     names = dict(enumerate(["background", "b", "a", "background", "background"]))
     for rest in ("#ffff00", "*"):
@@ -340,7 +340,7 @@ def test_a_star_over_values_of_which_some_have_colors_of_voc_is_asked_about(tmp_
     values = put_palette_masks_in_the_order_of_no_file(tmp_path, 3)
     colors = [(0, 0, 0), (9, 9, 9), (128, 0, 0), (0, 128, 0), (128, 128, 0)]
     mask = write_png(values + (values > 0), palette=np.array(colors))
-    exports.put(tmp_path, "SegmentationClass/a.png", mask)
+    drawing.put(tmp_path, "SegmentationClass/a.png", mask)
     names = {"class_names": ["background", "a"], "classes": {4: "a", "*": "background"}}
     refused(tmp_path, "no class for 1 of 4 values or colors: value 3", MaskError, **names)
 
@@ -357,8 +357,8 @@ def test_rows_of_colors_alone_get_no_note_on_the_palette_of_voc(tmp_path):
 def test_rows_replace_values_of_a_file_with_two_names_of_void(tmp_path):
     values = np.arange(4).repeat(4).reshape(4, 4)
     put_palette_masks_in_the_order_of_no_file(tmp_path, 3)
-    exports.put_mask(tmp_path, "SegmentationClass/a.png", values)
-    exports.put(
+    drawing.put_mask(tmp_path, "SegmentationClass/a.png", values)
+    drawing.put(
         tmp_path,
         "labelmap.txt",
         "background:0,0,0::\n__ignore__:9,9,9::\nneutral:224,224,192::\ncar:0,0,255::\n",
@@ -370,14 +370,14 @@ def test_rows_replace_values_of_a_file_with_two_names_of_void(tmp_path):
 def test_labelmes_names_of_one_split_that_has_more_are_numbered_as_those_of_the_others(tmp_path):
     for split, more in (("train", ""), ("valid", "c\n")):
         roboflow(tmp_path, **{split: []})
-        exports.put(tmp_path, f"{split}/labels.txt", f"__ignore__\n_background_\na\nb\n{more}")
+        drawing.put(tmp_path, f"{split}/labels.txt", f"__ignore__\n_background_\na\nb\n{more}")
     plan = plan_to_build(tmp_path, name="mine")
     assert [plan.mask_rule.values[value] for value in (-1, 0, 1, 2)] == [255, 0, 1, 2]
 
 
 @pytest.mark.parametrize("name", ["classes.txt", "class_names.txt"])
 def test_an_empty_line_between_names_is_an_error_as_some_tools_count_it(tree, name):
-    exports.put(tree, name, "background\na\n\nb\n")
+    drawing.put(tree, name, "background\na\n\nb\n")
     with pytest.raises(LayoutError, match="an empty line after 'a'"):
         plan_to_build(tree, name="mine")
 
@@ -385,14 +385,14 @@ def test_an_empty_line_between_names_is_an_error_as_some_tools_count_it(tree, na
 @pytest.mark.parametrize("name", ["class_dict.csv", "label_colors.txt"])
 def test_a_list_with_colors_and_without_background_has_both_readings(tree, name):
     text = "name,r,g,b\ncrack,200,10,10\nroad,10,200,10\n"
-    exports.put(tree, name, text if name.endswith("csv") else "200 10 10 crack\n10 200 10 road\n")
+    drawing.put(tree, name, text if name.endswith("csv") else "200 10 10 crack\n10 200 10 road\n")
     notes = expect(tree, "background", "crack", "road")
     assert f"{name} has no background, so value 0 is background, and value 1 is crack" in notes
 
 
 @pytest.mark.parametrize("name", ["classes.txt", "labels.txt", "class_names.txt"])
 def test_a_list_without_background_gets_it_if_masks_have_one_value_more(tree, name):
-    exports.put(tree, name, "crack\nroad\n")
+    drawing.put(tree, name, "crack\nroad\n")
     notes = expect(tree, "background", "crack", "road")
     assert f"{name} has no background, so value 0 is background, and value 1 is crack" in notes
     config = plan_to_build(tree, name="mine").config
@@ -411,9 +411,9 @@ def test_names_without_background_that_values_fit_in_two_ways_are_asked_about(
     tree, name, text, palette, words
 ):
     color = 0 if palette is None else 3
-    mask = exports.write_png(TRUTH, color=color, palette=palette)
-    exports.put(tree, "SegmentationClass/a.png", mask)
-    exports.put(tree, name, text)
+    mask = write_png(TRUTH, color=color, palette=palette)
+    drawing.put(tree, "SegmentationClass/a.png", mask)
+    drawing.put(tree, name, text)
     before, after = words.split(" .* ")
     words = f"is {before} by value .* and {after} by value"
     refused(tree, words, MaskError, class_names=None)
@@ -422,13 +422,13 @@ def test_names_without_background_that_values_fit_in_two_ways_are_asked_about(
 def put_masks(root, *values):
     """Writes a grayscale mask that holds these values."""
     mask = np.resize(np.array(values, np.uint8), TRUTH.shape)
-    exports.put_mask(root, "SegmentationClass/a.png", mask)
+    drawing.put_mask(root, "SegmentationClass/a.png", mask)
     return mask
 
 
 @pytest.mark.parametrize("first", ["sand", "bg", "BACKGROUND"])
 def test_colors_txt_without_black_is_numbered_from_0_if_values_use_all_names(tree, first):
-    exports.put(tree, "colors.txt", COLORS.replace("sand", first))
+    drawing.put(tree, "colors.txt", COLORS.replace("sand", first))
     mask = put_masks(tree, 0, 1, 2, 3)
     names = [first, "crop", "road", "soil"]
     for said in ({}, {"class_names": names}, {"class_names": names[::-1]}):
@@ -437,7 +437,7 @@ def test_colors_txt_without_black_is_numbered_from_0_if_values_use_all_names(tre
 
 
 def test_colors_txt_without_black_has_background_at_0_if_values_need_it(tree):
-    exports.put(tree, "colors.txt", COLORS)
+    drawing.put(tree, "colors.txt", COLORS)
     mask = put_masks(tree, 0, 1, 4)
     for said in ({}, {"class_names": ["background", "sand", "crop", "road", "soil"]}):
         pixels, notes = found(tree, **said)
@@ -446,10 +446,10 @@ def test_colors_txt_without_black_has_background_at_0_if_values_need_it(tree):
 
 
 def test_colors_txt_without_black_is_asked_about_if_values_fit_both_readings(tree):
-    exports.put(tree, "colors.txt", COLORS)
+    drawing.put(tree, "colors.txt", COLORS)
     put_masks(tree, 0, 1, 2)
     refused(tree, "is background by value .* and sand by value", MaskError, class_names=None)
-    exports.put(tree, "colors.txt", COLORS.replace("sand", "bg"))
+    drawing.put(tree, "colors.txt", COLORS.replace("sand", "bg"))
     assert plan_to_build(tree, name="mine").config.class_names[0] == "bg"
 
 
@@ -463,8 +463,8 @@ def test_colors_txt_without_black_is_asked_about_if_values_fit_both_readings(tre
 )
 def test_colors_txt_has_background_by_color_only_if_masks_have_black(tree, first, colors, names):
     pixels = np.array(colors, np.uint8)[TRUTH]
-    exports.Image.fromarray(pixels).save(tree / "SegmentationClass/a.png")
-    exports.put(tree, "colors.txt", COLORS.replace("sand", first))
+    drawing.put(tree, "SegmentationClass/a.png", pixels)
+    drawing.put(tree, "colors.txt", COLORS.replace("sand", first))
     assert "colors.txt has no background" not in expect(tree, *names.split())
     config = plan_to_build(tree, name="mine").config
     assert ("background" in config.class_names) == ("background" in names)
@@ -482,7 +482,7 @@ BY_LINE = ["void", "bg", "weed", "soil"]
 
 @pytest.mark.parametrize("name", IGNORED_FILES)
 def test_ignore_in_the_first_line_takes_value_0_if_the_masks_need_it(tree, name):
-    exports.put(tree, name, IGNORED_FILES[name])
+    drawing.put(tree, name, IGNORED_FILES[name])
     for values, names in ((1, 3), BY_LINE), ((0, 1, 2, 255), BY_LINE[1:]):
         mask = put_masks(tree, *values)
         for said in ({}, {"class_names": [name.replace("void", "__ignore__") for name in names]}):
@@ -494,7 +494,7 @@ def test_ignore_in_the_first_line_takes_value_0_if_the_masks_need_it(tree, name)
 
 @pytest.mark.parametrize("name", IGNORED_FILES)
 def test_ignore_in_the_first_line_is_asked_about_unless_labelme_wrote_it(tree, name):
-    exports.put(tree, name, IGNORED_FILES[name])
+    drawing.put(tree, name, IGNORED_FILES[name])
     mask = put_masks(tree, 1, 2)
     if name in ("class_names.txt", "labels.txt"):
         return expect_values(tree, mask, {1: "weed", 2: "soil"})
@@ -507,9 +507,9 @@ def test_ignore_in_the_first_line_is_asked_about_unless_labelme_wrote_it(tree, n
 @pytest.fixture
 def apple(tmp_path):
     """Gray masks with 0 apple, 1 background, 2 tree, and a row of void."""
-    values = exports.truth("a")
+    values = drawing.truth("a")
     values[0] = VOID
-    exports.put_pair(tmp_path, "a", values)
+    drawing.put_pair(tmp_path, "a", values)
     return tmp_path, values
 
 
@@ -531,19 +531,19 @@ def test_a_row_makes_background_class_0_and_moves_the_pixels_with_the_names(appl
 
 
 def test_rows_of_colors_move_no_pixel_to_another_class(tmp_path):
-    exports.put_image(tmp_path, "JPEGImages/a.jpg")
-    exports.put(tmp_path, "labelmap.txt", "pomme:250,50,83::\nfond:0,0,0::\narbre:51,221,255::\n")
+    drawing.put_image(tmp_path, "JPEGImages/a.jpg")
+    drawing.put(tmp_path, "labelmap.txt", "pomme:250,50,83::\nfond:0,0,0::\narbre:51,221,255::\n")
     (tmp_path / "SegmentationClass").mkdir()
     order = {"apple": (250, 50, 83), "background": (0, 0, 0), "tree": (51, 221, 255)}
-    exports.rgb(exports.truth("a"), order).save(tmp_path / "SegmentationClass/a.png")
+    exports.rgb(drawing.truth("a"), order).save(tmp_path / "SegmentationClass/a.png")
     names, labels = built(tmp_path, background="fond", classes={"fond": "fond"})
-    assert (names == np.array(["pomme", "fond", "arbre"])[exports.truth("a")]).all()
+    assert (names == np.array(["pomme", "fond", "arbre"])[drawing.truth("a")]).all()
     assert labels == [1, 2]
 
 
 def test_a_missing_mask_is_background_only_where_a_background_class_is_known(apple):
     root, _ = apple
-    exports.put_image(root, "JPEGImages/b.jpg")
+    drawing.put_image(root, "JPEGImages/b.jpg")
     said = {"class_names": ["Apple", "Ground", "tree"], "missing_mask": "background"}
     with pytest.raises(ConfigError, match="--background NAME"):
         plan_to_build(root, name="mine", **said)
@@ -555,9 +555,9 @@ def test_a_missing_mask_is_background_only_where_a_background_class_is_known(app
 
 def test_the_background_that_datumaro_names_fills_missing_masks(apple):
     root, _ = apple
-    exports.put_image(root, "JPEGImages/b.jpg")
+    drawing.put_image(root, "JPEGImages/b.jpg")
     meta = '{"label_map": {"0": "apple", "1": "ground", "2": "tree"}, "background_label": "1"}'
-    exports.put(root, "dataset_meta.json", meta)
+    drawing.put(root, "dataset_meta.json", meta)
     builder = from_tree(root, missing_mask="background")
     assert (examples(builder, "train")["b.jpg"]["segmentation_mask"] == 1).all()
 
@@ -576,5 +576,5 @@ def test_of_two_columns_that_may_be_names_the_one_with_words_is(tmp_path, head):
     number_first = head != "class,label"
     rows = [(2, "tree"), (0, "background"), (1, "apple")]
     lines = [f"{n},{name}" if number_first else f"{name},{n}" for n, name in rows]
-    exports.put(tmp_path, "classes.csv", "\n".join([head, *lines]) + "\n")
+    drawing.put(tmp_path, "classes.csv", "\n".join([head, *lines]) + "\n")
     assert [*plan_of(tmp_path).config.class_names] == ["background", "apple", "tree"]

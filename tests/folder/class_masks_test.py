@@ -8,7 +8,7 @@ import re
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports
+from support import drawing
 from support.folders import plan_of, proposed, said_by
 
 from voc_seg_tfrecord.commands import cli
@@ -23,25 +23,25 @@ DISC_AND_CUP = "disc=masks_disc,cup=masks_cup"
 
 def disc_of(image_id: str) -> np.ndarray:
     """Returns where the disc of an image is, bool `[12, 16]`; its size differs from id to id."""
-    pixels = np.zeros(exports.SIZE, bool)
+    pixels = np.zeros(drawing.SIZE, bool)
     pixels[2:10, 3 : 9 + len(image_id) % 3] = True
     return pixels
 
 
 def cup_of(image_id: str) -> np.ndarray:
     """Returns where the cup is, which lies within the disc but for a column."""
-    pixels = np.zeros(exports.SIZE, bool)
+    pixels = np.zeros(drawing.SIZE, bool)
     pixels[4:7, 2 : 6 + len(image_id) % 3] = True
     return pixels
 
 
 def put(root: pathlib.Path, name: str, pixels: np.ndarray, value: int = 255) -> None:
-    exports.put_mask(root, name, pixels.astype(np.uint8) * value)
+    drawing.put_mask(root, name, pixels.astype(np.uint8) * value)
 
 
 def put_set(root, image="images/{}.jpg", disc="masks_disc/{}.png", cup="masks_cup/{}.png"):
     for image_id in IDS:
-        exports.put_image(root, image.format(image_id))
+        drawing.put_image(root, image.format(image_id))
         put(root, disc.format(image_id), disc_of(image_id))
         put(root, cup.format(image_id), cup_of(image_id))
     return root
@@ -113,7 +113,7 @@ def test_the_question_says_which_folder_of_masks_it_leaves_out(tmp_path):
 def test_the_masks_of_splits_in_folders_of_their_own_are_merged(tmp_path):
     for split, ids in {"train": IDS[:2], "val": IDS[2:]}.items():
         for image_id in ids:
-            exports.put_image(tmp_path, f"{split}/images/{image_id}.jpg")
+            drawing.put_image(tmp_path, f"{split}/images/{image_id}.jpg")
             put(tmp_path, f"{split}/disc/{image_id}.png", disc_of(image_id))
             put(tmp_path, f"{split}/cup/{image_id}.png", cup_of(image_id))
     with pytest.raises(LayoutError, match="ways to read images that have several masks") as caught:
@@ -193,11 +193,11 @@ def test_a_mask_of_a_class_may_be_any_file_of_two_values(tmp_path, kind):
 def save_soft_edge(root):
     values = cup_of("pool") * np.uint8(255)
     values[0, :3] = 40, 128, 200
-    exports.put_mask(root, "masks_cup/pool.png", values)
+    drawing.put_mask(root, "masks_cup/pool.png", values)
 
 
 def save_other_size(root):
-    exports.put_mask(root, "masks_cup/pool.png", np.ones((9, 9), np.uint8))
+    drawing.put_mask(root, "masks_cup/pool.png", np.ones((9, 9), np.uint8))
 
 
 def save_inverted_palette(root):
@@ -253,7 +253,7 @@ def rename_one_mask(root):
 
 def save_one_mask_as_jpeg(root):
     take_one_mask(root)
-    exports.put_image(root, "masks_cup/pool.jpg")
+    drawing.put_image(root, "masks_cup/pool.jpg")
 
 
 def move_masks_to_other_names(root):
@@ -304,7 +304,7 @@ def test_an_image_without_the_mask_of_a_class_is_what_the_user_says(tmp_path):
 
 def test_two_masks_of_a_class_that_differ_in_unicode_form_alone_are_refused(tmp_path):
     put_set(tmp_path)
-    exports.put_image(tmp_path, "images/caf\u00e9.jpg")
+    drawing.put_image(tmp_path, "images/caf\u00e9.jpg")
     for name in ("masks_disc/caf\u00e9", "masks_disc/cafe\u0301", "masks_cup/caf\u00e9"):
         put(tmp_path, f"{name}.png", disc_of("hall"))
     with pytest.raises(LayoutError, match=r"2 masks of disc for caf"):

@@ -5,8 +5,8 @@ import shlex
 
 import numpy as np
 import pytest
-from support import exports
-from support.own_tree import read_as
+from support import drawing
+from support.folders import read_as
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
@@ -15,7 +15,7 @@ from voc_seg_tfrecord.core.class_rows import parse_pairs
 from voc_seg_tfrecord.core.errors import VocSegError
 
 OPTION = re.compile(r"--(class_names|classes) ('[^'\n]*'|[^\s;]+)")
-SHAPE = exports.truth("a").shape
+SHAPE = drawing.truth("a").shape
 RED, BLUE, VIOLET = (255, 0, 0), (0, 0, 255), (128, 0, 128)
 
 
@@ -46,8 +46,8 @@ def names_at(root, **said):
 
 
 def write(root, mask, **how):
-    exports.put_image(root, "JPEGImages/a.jpg")
-    exports.put(root, "SegmentationClass/a.png", write_png(mask, **how))
+    drawing.put_image(root, "JPEGImages/a.jpg")
+    drawing.put(root, "SegmentationClass/a.png", write_png(mask, **how))
 
 
 KEYS = [
@@ -153,7 +153,7 @@ def test_each_of_two_meanings_is_proposed_with_the_rows_that_choose_it(tmp_path)
 def test_each_numbering_of_a_list_is_proposed_with_its_names(tmp_path):
     mask = mask_of([0, 1, 2])
     write(tmp_path, mask, color=0)
-    exports.put(tmp_path, "classes.txt", "sky\ncrack\nroad\ntree\n")
+    drawing.put(tmp_path, "classes.txt", "sky\ncrack\nroad\ntree\n")
     options, _ = asked(tmp_path)
     found = [names_at(tmp_path, **said) for said in options]
     assert (found[0] == np.array(["sky", "crack", "road"])[mask]).all()
@@ -163,7 +163,7 @@ def test_each_numbering_of_a_list_is_proposed_with_its_names(tmp_path):
 def test_a_value_that_a_class_file_lacks_is_proposed_as_a_row(tmp_path):
     mask = mask_of([0, 1, 7])
     write(tmp_path, mask, color=0)
-    exports.put(tmp_path, "classes.txt", "background\na\nb\n")
+    drawing.put(tmp_path, "classes.txt", "background\na\nb\n")
     options, _ = asked(tmp_path)
     assert options == [{"classes": ((7, "void"),)}, {"classes": ((7, "NAME"),)}]
     for said, name in zip(options, ("void", "NAME"), strict=True):
@@ -174,7 +174,7 @@ def test_a_value_that_a_class_file_lacks_is_proposed_as_a_row(tmp_path):
 def test_255_beside_nothing_but_0_is_proposed_as_void_and_as_a_class(tmp_path):
     mask = mask_of([0, 255])
     write(tmp_path, mask, color=0)
-    exports.put(tmp_path, "classes.txt", "background\na\nb\n")
+    drawing.put(tmp_path, "classes.txt", "background\na\nb\n")
     options, _ = asked(tmp_path)
     assert options == [{"classes": ((255, "void"),)}, {"classes": ((255, "NAME"),)}]
     for said, name in zip(options, ("void", "NAME"), strict=True):
@@ -185,8 +185,8 @@ def test_palettes_of_different_lengths_are_asked_about(tmp_path):
     """A value beyond the end of a palette has no color, and is sorted beside one that has."""
     longer = [(0, 0, 0), (1, 1, 1), (2, 2, 2), (7, 7, 99)]
     for name, palette in (("a", longer), ("b", longer[:3])):
-        exports.put_image(tmp_path, f"JPEGImages/{name}.jpg")
+        drawing.put_image(tmp_path, f"JPEGImages/{name}.jpg")
         mask = write_png(mask_of([0, 3]), palette=np.array(palette, np.uint8))
-        exports.put(tmp_path, f"SegmentationClass/{name}.png", mask)
+        drawing.put(tmp_path, f"SegmentationClass/{name}.png", mask)
     _, words = asked(tmp_path)
     assert "value 3" in words

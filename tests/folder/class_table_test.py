@@ -5,7 +5,7 @@ import io
 
 import numpy as np
 import pytest
-from support import exports
+from support import drawing, exports
 from support.building import examples, from_tree
 from support.png_writer import write_png
 
@@ -16,14 +16,14 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.class_csv import parse_csv
 from voc_seg_tfrecord.reading.dataset import open_built
 
-TRUTH = exports.truth("a")
+TRUTH = drawing.truth("a")
 
 
 def put(root, *masks):
     for number, mask in enumerate(masks):
-        exports.put_image(root, f"JPEGImages/{number}.jpg")
+        drawing.put_image(root, f"JPEGImages/{number}.jpg")
         data = mask if isinstance(mask, bytes) else write_png(np.array(mask), color=0)
-        exports.put(root, f"SegmentationClass/{number}.png", data)
+        drawing.put(root, f"SegmentationClass/{number}.png", data)
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_all_that_a_value_may_mean_stands_side_by_side_in_its_row(tmp_path, writ
     rows = written("--class_names", "background,a,b")
     assert columns(rows, "value", "class") == [("0", "background"), ("255", "?")]
     put(tmp_path / "t", np.minimum(TRUTH, 1) + 1)  # there are two ways to number the names
-    exports.put(tmp_path / "t", "classes.txt", "sky\ncrack\nroad\n")
+    drawing.put(tmp_path / "t", "classes.txt", "sky\ncrack\nroad\n")
     rows = written()
     assert columns(rows, "value", "class") == [("1", "?"), ("2", "?")]
     assert {"sky", "crack"} <= {*rows[0].values()}
@@ -165,13 +165,13 @@ def test_the_config_with_rows_builds_the_same_elsewhere(tmp_path):
 
 
 def test_what_no_table_helps_against_is_said_before_one_is_written(tmp_path, capsys):
-    exports.put_image(tmp_path, "JPEGImages/a.jpg")
-    exports.put_mask(tmp_path, "SegmentationClass/a.png", np.arange(35).reshape(5, 7))
+    drawing.put_image(tmp_path, "JPEGImages/a.jpg")
+    drawing.put_mask(tmp_path, "SegmentationClass/a.png", np.arange(35).reshape(5, 7))
     words = ["check", str(tmp_path), "--write_classes", str(tmp_path / "classes.csv")]
     assert cli.main(words) == 1
     assert "a.png: another size than that of" in capsys.readouterr().err
     clear = np.dstack([np.full((*TRUTH.shape, 3), 9, np.uint8), TRUTH])
-    exports.Image.fromarray(clear).save(tmp_path / "SegmentationClass" / "a.png")
+    drawing.put(tmp_path, "SegmentationClass/a.png", clear)
     assert cli.main(words) == 1
     assert "pixels with transparency" in capsys.readouterr().err
     assert not (tmp_path / "classes.csv").exists()

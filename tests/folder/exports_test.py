@@ -10,7 +10,7 @@ import shutil
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports
+from support import drawing, exports
 from support.building import build, files, from_tree
 from support.command_line import run_command
 from support.folders import examples_of, pasted, plan_of, proposed, refused, said_by
@@ -29,23 +29,23 @@ def save_photo(root, name, photo=""):
     """Saves a photo that differs by its name, or by the words that are given."""
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    exports.picture(photo or path.stem).resize((64, 48), Image.Resampling.NEAREST).save(path)
+    drawing.picture(photo or path.stem).resize((64, 48), Image.Resampling.NEAREST).save(path)
 
 
 def mask_of(image_id, shift=0):
     """Returns class indices of an image, uint8 `[48, 64]`, moved by some columns."""
-    return np.roll(exports.truth(image_id).repeat(4, 0).repeat(4, 1), shift, 1)
+    return np.roll(drawing.truth(image_id).repeat(4, 0).repeat(4, 1), shift, 1)
 
 
 def put_list(root, ids, name="default"):
     text = "".join(f"{image_id}\n" for image_id in ids)
-    exports.put(root, f"ImageSets/Segmentation/{name}.txt", text)
+    drawing.put(root, f"ImageSets/Segmentation/{name}.txt", text)
 
 
 def cvat(root, ids, *, classes=CLASSES, shift=0, photo=""):
     """Writes CVAT's masks; values 0, 1, 2 are the classes in their order."""
     lines = [f"{name}:{','.join(map(str, color))}::" for name, color in sorted(classes.items())]
-    exports.put(root, "labelmap.txt", "# label:color_rgb:parts:actions\n" + "\n".join(lines) + "\n")
+    drawing.put(root, "labelmap.txt", "# label:color_rgb:parts:actions\n" + "\n".join(lines) + "\n")
     put_list(root, ids)
     for image_id in ids:
         save_photo(root, f"JPEGImages/{image_id}.jpg", photo and photo + image_id)
@@ -57,29 +57,29 @@ def cvat(root, ids, *, classes=CLASSES, shift=0, photo=""):
 def gray(root, ids, *, names=tuple(CLASSES), shift=0):
     """Writes gray masks as datumaro does, with labels of colors."""
     lines = [f"{name}:{','.join(map(str, CLASSES[name]))}::\n" for name in names]
-    exports.put(root, "labelmap.txt", "".join(lines))
+    drawing.put(root, "labelmap.txt", "".join(lines))
     for image_id in ids:
         save_photo(root, f"JPEGImages/{image_id}.jpg")
         values = np.array([names.index(name) for name in CLASSES], np.uint8)
         mask = values[mask_of(image_id, shift)]
-        exports.put_mask(root, f"SegmentationClass/{image_id}.png", mask)
+        drawing.put_mask(root, f"SegmentationClass/{image_id}.png", mask)
 
 
 def labelme2voc(root, ids):
-    exports.put(root, "class_names.txt", "background\napple\ntree\n")
+    drawing.put(root, "class_names.txt", "background\napple\ntree\n")
     for image_id in ids:
         save_photo(root, f"JPEGImages/{image_id}.jpg")
-        exports.put_mask(root, f"SegmentationClass/{image_id}.png", mask_of(image_id))
+        drawing.put_mask(root, f"SegmentationClass/{image_id}.png", mask_of(image_id))
 
 
 def roboflow(root, ids, *, classes=("background", "apple", "tree")):
     """Writes masks beside images, the last image in the folder of validation."""
     for split, ids_of_split in (("train", ids[:-1]), ("valid", ids[-1:])):
         lines = [f"{value}, {name}" for value, name in enumerate(classes)]
-        exports.put(root, f"{split}/_classes.csv", "\n".join(["Pixel Value, Class", *lines]))
+        drawing.put(root, f"{split}/_classes.csv", "\n".join(["Pixel Value, Class", *lines]))
         for image_id in ids_of_split:
             save_photo(root, f"{split}/{image_id}.jpg")
-            exports.put_mask(root, f"{split}/{image_id}_mask.png", mask_of(image_id))
+            drawing.put_mask(root, f"{split}/{image_id}_mask.png", mask_of(image_id))
 
 
 def nested(root, ids):
@@ -97,7 +97,7 @@ def labelme(root, ids, *, label="apple", shift=0, photo=""):
         shape = {"label": label, "points": box_of(image_id, shift), "shape_type": "polygon"}
         content = {"shapes": [shape], "imagePath": f"{image_id}.jpg", "imageData": None}
         content |= {"imageHeight": 48, "imageWidth": 64}
-        exports.put(root, f"{image_id}.json", json.dumps(content))
+        drawing.put(root, f"{image_id}.json", json.dumps(content))
 
 
 def cvat_xml(root, ids, *, labels=("apple", "tree"), shift=0):
@@ -108,7 +108,7 @@ def cvat_xml(root, ids, *, labels=("apple", "tree"), shift=0):
         points = ";".join(f"{x}.00,{y}.00" for x, y in box_of(image_id, shift))
         polygon = f'<polygon label="{labels[0]}" points="{points}" z_order="0"/>'
         lines.append(f'<image name="{image_id}.jpg" width="64" height="48">{polygon}</image>')
-    exports.put(root, "annotations.xml", "\n".join([*lines, "</annotations>"]))
+    drawing.put(root, "annotations.xml", "\n".join([*lines, "</annotations>"]))
 
 
 def put_all(root, write, folders_and_ids=FOLDERS_AND_IDS, **options):
@@ -171,7 +171,7 @@ def test_exports_with_class_files_that_agree_are_one_set(tmp_path, write, count)
 
 def test_exports_in_a_folder_of_their_own_are_found(tmp_path):
     put_all(tmp_path / "download" / "all", cvat)
-    exports.put(tmp_path, "download/README.md", "from CVAT")
+    drawing.put(tmp_path, "download/README.md", "from CVAT")
     plan = plan_to_build(tmp_path, name="x")
     assert splits_of(plan) == {"train": ["anna/a", "anna/b", "ben/c", "ben/d", "cara/e", "cara/f"]}
 
@@ -217,7 +217,7 @@ def put_lists_of_two(root, lists_of_anna, lists_of_ben):
         for image_id in "abcd":
             save_photo(root, f"{name}/images/{image_id}.jpg", f"{name} {image_id}")
         for split, ids in lists.items():
-            exports.put(root, f"{name}/{split}.txt", "".join(f"{one}\n" for one in ids))
+            drawing.put(root, f"{name}/{split}.txt", "".join(f"{one}\n" for one in ids))
 
 
 def test_a_wrong_name_in_a_list_of_an_export_is_an_error_and_not_the_end_of_its_list(tmp_path):
@@ -289,10 +289,10 @@ def test_a_value_that_means_two_classes_is_asked_about_and_never_one_of_them(tmp
 
 def plain(root, ids, names):
     """Writes masks of the values 0 to 2, with a text that names these in their order."""
-    exports.put(root, "labels.txt", "".join(f"{name}\n" for name in names))
+    drawing.put(root, "labels.txt", "".join(f"{name}\n" for name in names))
     for image_id in ids:
         save_photo(root, f"images/{image_id}.jpg")
-        exports.put_mask(root, f"masks/{image_id}.png", mask_of(image_id))
+        drawing.put_mask(root, f"masks/{image_id}.png", mask_of(image_id))
 
 
 @pytest.mark.parametrize("first_is_void", [True, False])
@@ -310,9 +310,9 @@ def test_a_value_that_is_void_in_one_export_and_a_class_in_another_is_asked_abou
 def test_a_class_file_beside_exports_that_contradicts_one_of_them_is_asked_about(tmp_path):
     plain(tmp_path / "anna", "ab", ["background", "apple", "tree"])
     plain(tmp_path / "ben", "cd", ["background", "apple", "tree"])
-    exports.put(tmp_path, "labels.txt", "background\napple\ntree\n")
+    drawing.put(tmp_path, "labels.txt", "background\napple\ntree\n")
     check_masks(tmp_path, "abcd")
-    exports.put(tmp_path, "ben/labels.txt", "background\ntree\napple\n")
+    drawing.put(tmp_path, "ben/labels.txt", "background\ntree\napple\n")
     refused(tmp_path, r"'tree' has the value 2 in labels\.txt and 1 in ben", **NO_NAMES)
 
 
@@ -331,13 +331,13 @@ def test_an_export_without_a_class_file_beside_others_is_refused(tmp_path):
     text = refused(tmp_path, "no class file, and anna/train/_classes.csv", **NO_NAMES)
     command = re.search(r"cp .*", text)[0]
     source, target = shlex.split(command)[1:]
-    exports.put(tmp_path, f"{target}/_classes.csv", (tmp_path / source).read_bytes())
+    drawing.put(tmp_path, f"{target}/_classes.csv", (tmp_path / source).read_bytes())
     check_masks(tmp_path, "abcdef")
 
 
 def test_two_plain_sets_are_a_question_whose_parts_are_named_after_their_folders(tmp_path):
     for name, ids in {"anna": "ab", "ben": "cd"}.items():
-        exports.put_pairs(tmp_path, ids, f"{name}/images/{{}}.jpg", f"{name}/masks/{{}}.png")
+        drawing.put_pairs(tmp_path, ids, f"{name}/images/{{}}.jpg", f"{name}/masks/{{}}.png")
     text = refused(tmp_path, "3 ways to read")
     assert "part1" not in text
     (*_, (_, together)) = proposed(text)
@@ -493,7 +493,7 @@ def test_a_photo_under_another_name_and_one_that_was_saved_again_are_one_image(t
 
 
 def test_frames_of_a_camera_that_stands_still_are_no_photo_that_two_drew(tmp_path):
-    exports.put(tmp_path, "labels.txt", "background\ncar\n")
+    drawing.put(tmp_path, "labels.txt", "background\ncar\n")
     street = np.kron(np.arange(48).reshape(6, 8) * 5 % 251, np.ones((40, 40))).astype(np.uint8)
     for number, day in enumerate(["monday", "tuesday"]):
         for frame in range(3):
@@ -504,7 +504,7 @@ def test_frames_of_a_camera_that_stands_still_are_no_photo_that_two_drew(tmp_pat
             path = tmp_path / f"images/{day}/{frame}.jpg"
             path.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(picture).convert("RGB").save(path)
-            exports.put_mask(tmp_path, f"masks/{day}/{frame}.png", mask)
+            drawing.put_mask(tmp_path, f"masks/{day}/{frame}.png", mask)
     plan = plan_to_build(tmp_path, name="x")
     assert len(plan.splits["train"]) == 6
     assert not plan.division.evidence.shared_images
@@ -724,9 +724,9 @@ def test_yolo_numbers_the_classes_of_each_annotator_by_their_own_list(tmp_path):
     }.items():
         image_id = name[0]
         save_photo(tmp_path, f"{name}/images/{image_id}.jpg")
-        exports.put(tmp_path, f"{name}/data.yaml", f"names: {names}\n")
+        drawing.put(tmp_path, f"{name}/data.yaml", f"names: {names}\n")
         text = " ".join(f"{x / 64:.5f} {y / 48:.5f}" for x, y in box_of(image_id))
-        exports.put(tmp_path, f"{name}/labels/{image_id}.txt", f"0 {text}\n")
+        drawing.put(tmp_path, f"{name}/labels/{image_id}.txt", f"0 {text}\n")
     classes = {
         name.partition("/")[0]: np.unique(mask).tolist()
         for name, mask in masks_of(tmp_path).items()
@@ -737,10 +737,10 @@ def test_yolo_numbers_the_classes_of_each_annotator_by_their_own_list(tmp_path):
 def test_labels_of_labelme_are_united_in_the_order_that_their_lists_have(tmp_path):
     for name, label in {"anna": "dent", "ben": "hole"}.items():
         labelme(tmp_path / name, name[0], label=label)
-        exports.put(tmp_path, f"{name}/labels.txt", f"crack\n{label}\n")
+        drawing.put(tmp_path, f"{name}/labels.txt", f"crack\n{label}\n")
     names = plan_to_build(tmp_path, name="x").config.built_class_names
     assert [*names] == ["background", "crack", "dent", "hole"]
-    exports.put(tmp_path, "ben/labels.txt", "hole\ncrack\n")
+    drawing.put(tmp_path, "ben/labels.txt", "hole\ncrack\n")
     refused(tmp_path, "the label 'dent'|the label 'hole'", **NO_NAMES)
 
 

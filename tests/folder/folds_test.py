@@ -7,7 +7,7 @@ import json
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports
+from support import drawing
 from support.building import files
 from support.command_line import run_command
 from support.folders import plan_of, refused
@@ -27,7 +27,7 @@ def tree(tmp_path):
     root = tmp_path / "tree"
     for number in range(40):
         patient = number // 4
-        mask = np.zeros(exports.SIZE, np.uint8)
+        mask = np.zeros(drawing.SIZE, np.uint8)
         mask[2] = 1
         mask[3, : number + 1] = 2 * (patient < 5)
         put_pair(root, f"patient{patient:02}_slice{number % 4}", mask)
@@ -36,17 +36,17 @@ def tree(tmp_path):
 
 def put_pair(root, image_id, mask):
     """Writes a mask and an image that no other one has the bytes of."""
-    exports.put_mask(root, f"SegmentationClass/{image_id}.png", mask)
+    drawing.put_mask(root, f"SegmentationClass/{image_id}.png", mask)
     some = np.random.default_rng([*image_id.encode()])
     path = root / f"JPEGImages/{image_id}.png"
     path.parent.mkdir(exist_ok=True)
-    Image.fromarray(some.integers(0, 256, (*exports.SIZE, 3), np.uint8)).save(path)
+    Image.fromarray(some.integers(0, 256, (*drawing.SIZE, 3), np.uint8)).save(path)
 
 
 def put_lists(root, **ids):
     for name, ids_of_list in ids.items():
         text = "".join(f"{image_id}\n" for image_id in ids_of_list)
-        exports.put(root, f"ImageSets/Segmentation/{name}.txt", text)
+        drawing.put(root, f"ImageSets/Segmentation/{name}.txt", text)
 
 
 def scans(*patients):
@@ -107,7 +107,7 @@ def test_folds_are_a_partition_whatever_the_groups_and_classes(tmp_path, seed):
         for number in range(int(some.integers(1, 6))):
             image_id = f"g{group}x{number}"
             group_of[image_id] = group
-            mask = np.zeros(exports.SIZE, np.uint8)
+            mask = np.zeros(drawing.SIZE, np.uint8)
             mask[0] = some.integers(0, 3)
             put_pair(tmp_path, image_id, mask)
     missing = [*group_of][int(some.integers(len(group_of)))]

@@ -6,8 +6,9 @@ import pathlib
 
 import numpy as np
 import pytest
-from support import exports
-from support.folders import images_of, pairs_of, plan_of, proposed, refused, said_by, write
+from support import drawing
+from support.drawing import write
+from support.folders import images_of, pairs_of, plan_of, proposed, refused, said_by
 
 from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError
@@ -33,7 +34,7 @@ def put_coco(root, file, ids):
     ]
     categories = [{"id": 1, "name": "apple"}]
     content = {"images": images, "annotations": shapes, "categories": categories}
-    exports.put(root, file, json.dumps(content))
+    drawing.put(root, file, json.dumps(content))
 
 
 def put_labelme(root, file, image):
@@ -42,7 +43,7 @@ def put_labelme(root, file, image):
     shape = {"label": "apple", "points": points, "shape_type": "polygon", "flags": {}}
     size = {"imageHeight": 12, "imageWidth": 16, "imageData": None}
     content = {"version": "5.0.1", "shapes": [shape], "imagePath": image, **size}
-    exports.put(root, file, json.dumps(content))
+    drawing.put(root, file, json.dumps(content))
 
 
 @pytest.mark.parametrize("masks", ["masks", "{root}/masks", "{root}/masks/"])
@@ -111,9 +112,9 @@ def test_parts_of_patterns_with_folders_have_a_folder_of_each_half(tmp_path, ima
 @pytest.mark.parametrize("masks", ["labels", "data/labels", "data/labels,more"])
 def test_folders_of_polygons_are_named_as_those_of_masks(tmp_path, masks):
     for image_id in "abc":
-        exports.put_image(tmp_path, f"data/images/{image_id}.jpg")
+        drawing.put_image(tmp_path, f"data/images/{image_id}.jpg")
         put_labelme(tmp_path, f"data/labels/{image_id}.json", f"{image_id}.jpg")
-    exports.put_image(tmp_path, "more/d.jpg")
+    drawing.put_image(tmp_path, "more/d.jpg")
     put_labelme(tmp_path, "more/d.json", "d.jpg")
     plan = plan_to_build(tmp_path, name="x", masks=masks)
     expected = [*"abcd"] if "more" in masks else [*"abc"]
@@ -198,10 +199,10 @@ def test_an_answer_to_a_question_does_not_widen_a_named_folder(tmp_path, images,
 def test_merging_the_masks_of_classes_does_not_widen_a_named_folder(tmp_path, images, expected):
     for city, ids in {"ulm": "ab", "bonn": "cd", "jena": "ef"}.items():
         for image_id in ids:
-            exports.put_image(tmp_path, f"images/{city}/{image_id}.jpg")
+            drawing.put_image(tmp_path, f"images/{city}/{image_id}.jpg")
             for index, name in {1: "disc", 2: "cup"}.items():
-                pixels = (exports.truth(image_id) == index).astype(np.uint8) * 255
-                exports.put_mask(tmp_path, f"{name}/{city}/{image_id}.png", pixels)
+                pixels = (drawing.truth(image_id) == index).astype(np.uint8) * 255
+                drawing.put_mask(tmp_path, f"{name}/{city}/{image_id}.png", pixels)
     text = refused(
         tmp_path, "3 ways to read images that have several masks", images=images, class_names=None
     )
@@ -228,7 +229,7 @@ SCENES_AND_ALL_OF_THEM = [
 def test_a_folder_that_is_named_in_both_options_is_read_though_it_repeats_names(tmp_path):
     root = write(tmp_path, *SCENES_AND_ALL_OF_THEM)
     for image in (tmp_path / "all").rglob("*.jpg"):
-        exports.picture(f"another {image.stem}").save(image)
+        drawing.picture(f"another {image.stem}").save(image)
     folders = ["a", "b", "c", "all"]
     images = ",".join(f"{folder}/images" for folder in folders)
     masks = ",".join(f"{folder}/masks" for folder in folders)
@@ -367,7 +368,7 @@ def test_a_folder_of_masks_that_two_parts_share_has_the_names_of_both(tmp_path):
 
 def test_a_name_for_a_folder_of_polygons_is_refused(tmp_path):
     for image_id in "abc":
-        exports.put_image(tmp_path, f"images/{image_id}.jpg")
+        drawing.put_image(tmp_path, f"images/{image_id}.jpg")
         put_labelme(tmp_path, f"labels/{image_id}.json", f"{image_id}.jpg")
     text = refused(tmp_path, "a name for a folder of them, test=labels", masks="test=labels")
     assert "give --masks labels" in text

@@ -5,7 +5,7 @@ import json
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports
+from support import drawing
 from support.encoding import decoded
 from support.folders import examples_of, proposed, said_by
 
@@ -148,11 +148,11 @@ def test_ignore_masks_go_with_instances_lists_and_missing_masks(tmp_path):
     for image_id in "12":
         save(tmp_path, f"SegmentationObject/{image_id}.png", vessels(image_id))
     (tmp_path / "SegmentationClass/2.png").unlink()
-    exports.put(tmp_path, "ImageSets/Segmentation/train.txt", "1\n")
+    drawing.put(tmp_path, "ImageSets/Segmentation/train.txt", "1\n")
     said = {"ignore_masks": "fov", "instance_mask": True, **VESSELS}
     (example,) = examples_of(tmp_path, **said).values()
     np.testing.assert_array_equal(decoded(example["instance_mask"]), truth("1"))
-    exports.put(tmp_path, "ImageSets/Segmentation/train.txt", "1\n2\n")
+    drawing.put(tmp_path, "ImageSets/Segmentation/train.txt", "1\n2\n")
     masks = masks_of(tmp_path, ignore_masks="fov", missing_mask="background", **VESSELS)
     np.testing.assert_array_equal(masks["2"], np.where(field_of_view("2") == 0, 255, 0))
 
@@ -164,7 +164,7 @@ def test_polygons_are_void_outside_too(tmp_path):
     sheet |= {"imageHeight": HEIGHT, "imageWidth": WIDTH}
     points = [[0, 0], [30, 0], [30, 30], [0, 30]]
     sheet["shapes"] = [{"label": "crack", "points": points, "shape_type": "polygon", "flags": {}}]
-    exports.put(tmp_path, "images/1.json", json.dumps(sheet))
+    drawing.put(tmp_path, "images/1.json", json.dumps(sheet))
     (mask,) = masks_of(tmp_path, ignore_masks="fov").values()
     assert (mask == 255).sum() == (field_of_view("1") == 0).sum()
     assert ((mask == 255) == (field_of_view("1") == 0)).all()

@@ -12,10 +12,10 @@ import shlex
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports, made_folders
+from support import drawing, exports, made_folders
 from support.folders import pairs_of, pasted, plan_of, proposed, refused, said_by, unused_of
-from support.own_tree import config
 
+from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
@@ -62,7 +62,7 @@ def put_all(root, *files):
     pairs = {}
     for of in files:
         if isinstance(of, tuple):
-            exports.put(root, *of)
+            drawing.put(root, *of)
         else:
             ids, image, mask, *size = of.replace(" -", " ").split(" ")
             size = [tuple(map(int, words.split("x"))) for words in size]
@@ -206,7 +206,7 @@ def test_what_may_be_read_in_several_ways_is_asked_about(tmp_path, words, files)
 def test_masks_in_the_panoptic_format_are_refused_in_folders_that_are_named_as_parts(tmp_path):
     for part in "ab":
         put(tmp_path, f"{part}_img/{{}}.jpg", f"panoptic_{part}/{{}}.png", range(3))
-        exports.put(tmp_path, f"panoptic_{part}.json", PANOPTIC[1])
+        drawing.put(tmp_path, f"panoptic_{part}.json", PANOPTIC[1])
     options = "--images train=a_img,test=b_img --masks train=panoptic_a,test=panoptic_b"
     refused(tmp_path, "are numbers of segments", **said_by(options))
 
@@ -412,7 +412,7 @@ def test_splits_that_have_all_of_a_folder_again_are_read_in_its_place(tmp_path, 
     for (image, mask), split in zip(pairs.items(), ["train"] * 5 + ["val"] * 3, strict=True):
         for file, folder in ((image, "images"), (mask, "masks")):
             if folder == "images" or masks.startswith("{}/"):
-                exports.put(tmp_path, f"{split}/{folder}/{file.name}", file.read_bytes())
+                drawing.put(tmp_path, f"{split}/{folder}/{file.name}", file.read_bytes())
     splits = read(tmp_path)[0]
     assert {s: len(of) for s, of in splits.items()} == {"train": 5, "validation": 3}
     (tmp_path / "val" / "images" / "7.jpg").unlink()  # now only the folder of all has it
@@ -566,13 +566,13 @@ def test_cityscapes_is_asked_which_ids_are_meant_and_read_by_the_answer(tmp_path
             save(tmp_path, f"{masks}_labelTrainIds.png", ids // 2)
             save(tmp_path, f"{masks}_color.png", np.stack([ids * 9] * 3, 2))
             save(tmp_path, f"{masks}_instanceIds.png", ids.astype(np.uint16) * 1000)
-            exports.put(tmp_path, f"{masks}_polygons.json", "{}")
+            drawing.put(tmp_path, f"{masks}_polygons.json", "{}")
     text = refused(tmp_path, "2 ways")
     count = "12 images with masks (test 3, train 6, validation 3)"
     assert text.count(f"{count}: --images leftImg8bit --masks gtFine") == 2
     options = next(options for _, options in proposed(text) if "labelIds" in options)
     said = {name: value for name, value in said_by(options).items() if value}
-    tree = FolderReader(tmp_path).find_tree(config(layout=said))
+    tree = FolderReader(tmp_path).find_tree(VocSegConfig(name="mine", layout=said))
     assert len({i for i in tree.images if tree.masks[i].endswith("_labelIds.png")}) == 12
     assert {i.partition("/")[0] for i in tree.images} == {"train", "val", "test"}
     option_by_kind = {}
@@ -606,7 +606,7 @@ def test_ade20k_and_kitti_are_read_by_the_first_command(tmp_path):
 
 def copy(root, pairs, to):
     for path in itertools.chain(*pairs.items()):
-        exports.put(root, f"{to}/{path.relative_to(root)}", path.read_bytes())
+        drawing.put(root, f"{to}/{path.relative_to(root)}", path.read_bytes())
 
 
 def test_a_copy_of_the_folder_in_itself_is_no_second_part_whatever_its_path(tmp_path, monkeypatch):
@@ -636,7 +636,7 @@ def test_every_folder_is_listed_once_and_no_mask_is_opened_to_find_it(tmp_path, 
         "read_bytes",
         lambda path, *most: opened.append(str(path)) or read_bytes(path, *most),
     )
-    FolderReader(tmp_path).find_tree(config())
+    FolderReader(tmp_path).find_tree(VocSegConfig(name="mine"))
     folders = [folder for folder, _, _ in os.walk(tmp_path)]
     listed = listed[: len(folders)]
     assert sorted(listed) == sorted(folders)
@@ -649,10 +649,10 @@ def test_each_list_and_class_file_is_read_once_and_each_mask_at_most_twice(
 ):
     root = tmp_path / "set"
     put(root, "JPEGImages/{}.jpg", "SegmentationClass/{}.png", "abcdef")
-    exports.put(root, "labelmap.txt", "background:::\ncrop:::\nweed:::\n")
-    exports.put(root, "classes.txt", "background\ncrop\nweed\n")
-    exports.put(root, "ImageSets/Segmentation/train.txt", "a\nb\nc\na\n")
-    exports.put(root, "ImageSets/Segmentation/val.txt", "d\ne\nf\n")
+    drawing.put(root, "labelmap.txt", "background:::\ncrop:::\nweed:::\n")
+    drawing.put(root, "classes.txt", "background\ncrop\nweed\n")
+    drawing.put(root, "ImageSets/Segmentation/train.txt", "a\nb\nc\na\n")
+    drawing.put(root, "ImageSets/Segmentation/val.txt", "d\ne\nf\n")
     opened = collections.Counter()
     read_bytes = storage.read_bytes
 
@@ -674,8 +674,8 @@ def test_each_list_and_class_file_is_read_once_and_each_mask_at_most_twice(
 
 
 def test_a_folder_of_too_many_files_and_one_that_cannot_be_listed_are_named(tmp_path, monkeypatch):
-    exports.put_pair(tmp_path / "data", "a")
-    exports.put_pair(tmp_path / "data", "b")
+    drawing.put_pair(tmp_path / "data", "a")
+    drawing.put_pair(tmp_path / "data", "b")
     monkeypatch.setattr(listing, "MAX_LISTED_FILES", 3)
     refused(tmp_path, r"SegmentationClass: more than 3 files in")
     (tmp_path / "data" / "x").symlink_to("/")
@@ -755,9 +755,9 @@ def test_copies_of_pairs_count_once_and_copies_with_other_labels_are_asked_about
     for n, (image, mask) in enumerate([*pairs.items()][1:3]):
         for path, folder in ((image, "images"), (mask, "masks")):
             other = f"samples/{folder}/sample{n}{path.suffix}"
-            exports.put(tmp_path, other, path.read_bytes())
+            drawing.put(tmp_path, other, path.read_bytes())
     assert read(tmp_path)[0] == {"train": pairs}
-    exports.put(tmp_path, other, [*pairs.values()][4].read_bytes())
+    drawing.put(tmp_path, other, [*pairs.values()][4].read_bytes())
     refused(tmp_path, "ways to read")  # the same image, other labels
 
 
@@ -767,7 +767,7 @@ def test_copies_that_have_the_names_of_other_originals_count_once(tmp_path, copi
     for number, (image, mask) in enumerate([*pairs.items()][5:]):
         names = [name.format(number) for name in copied.split()]
         for name, original in zip(names, (image, mask), strict=True):
-            exports.put(tmp_path, f"picked/{name}", original.read_bytes())
+            drawing.put(tmp_path, f"picked/{name}", original.read_bytes())
     found, plan = read(tmp_path)
     assert found == {"train": pairs}
     assert sum(map(len, plan.unused.values())) == 6

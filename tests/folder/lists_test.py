@@ -5,7 +5,7 @@ import json
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports
+from support import drawing
 from support.building import examples, from_tree
 from support.folders import NAMES, pairs_of, plan_of, refused, unused_of
 
@@ -20,13 +20,13 @@ CVAT = "CVAT calls the list of images without a subset default.txt"
 
 @pytest.fixture
 def voc(tmp_path):
-    exports.put_pairs(tmp_path, "abc", "JPEGImages/{}.jpg", "SegmentationClass/{}.png")
+    drawing.put_pairs(tmp_path, "abc", "JPEGImages/{}.jpg", "SegmentationClass/{}.png")
     return tmp_path
 
 
 @pytest.fixture
 def flat(tmp_path):
-    exports.put_pairs(tmp_path, "abc", "{}.jpg", "{}_mask.png")
+    drawing.put_pairs(tmp_path, "abc", "{}.jpg", "{}_mask.png")
     return tmp_path
 
 
@@ -37,7 +37,7 @@ def lists(**ids):
 
 def put(root, texts):
     for name, text in texts.items():
-        exports.put(root, name, text)
+        drawing.put(root, name, text)
     return root
 
 
@@ -175,7 +175,7 @@ def test_class_files_readmes_and_other_texts_of_a_flat_folder_are_no_lists(flat)
 
 
 def test_a_folder_below_a_flat_tree_makes_no_split(flat):
-    exports.put_pairs(flat, "d", "more/{}.jpg", "more/{}_mask.png")
+    drawing.put_pairs(flat, "d", "more/{}.jpg", "more/{}_mask.png")
     assert plan_of(flat).splits == {"train": ["a", "b", "c", "more/d"]}
 
 
@@ -191,7 +191,7 @@ def test_a_list_of_images_that_are_not_there_is_not_passed_over(flat):
 
 def test_a_list_without_any_mask_makes_no_split_unless_asked_for(voc):
     for image_id in "de":
-        exports.put_image(voc, f"JPEGImages/{image_id}.jpg")
+        drawing.put_image(voc, f"JPEGImages/{image_id}.jpg")
     found, notes = read(put(voc, lists(train="abc", test="de")))
     assert found == {"train": "abc"}
     assert "test.txt has no image with a mask, so it makes no split." in notes
@@ -201,8 +201,8 @@ def test_a_list_without_any_mask_makes_no_split_unless_asked_for(voc):
 
 
 def test_names_that_differ_in_their_unicode_form_alone_are_one(voc):
-    exports.put_image(voc, "JPEGImages/cafe\u0301.jpg")
-    exports.put_mask(voc, "SegmentationClass/caf\u00e9.png", exports.truth("a"))
+    drawing.put_image(voc, "JPEGImages/cafe\u0301.jpg")
+    drawing.put_mask(voc, "SegmentationClass/caf\u00e9.png", drawing.truth("a"))
     plan = plan_of(put(voc, {"train.txt": "a\ncaf\u00e9\n", "val.txt": "b\n"}))
     assert plan.splits["train"] == ["a", "cafe\u0301"]
     (_, found) = plan.items.of_split("train", plan.splits["train"])
@@ -212,10 +212,10 @@ def test_names_that_differ_in_their_unicode_form_alone_are_one(voc):
 
 def test_a_folder_in_a_list_may_have_another_unicode_form_than_the_folder_of_the_image(tmp_path):
     folder = "cafe\u0301"
-    exports.put_pairs(tmp_path, "abc", f"images/{folder}/{{}}.jpg", f"masks/{folder}/{{}}.png")
+    drawing.put_pairs(tmp_path, "abc", f"images/{folder}/{{}}.jpg", f"masks/{folder}/{{}}.png")
     names = {"train.txt": "ab", "val.txt": "c"}
     for text, ids in names.items():
-        exports.put(tmp_path, text, "".join(f"caf\u00e9/{image_id}.jpg\n" for image_id in ids))
+        drawing.put(tmp_path, text, "".join(f"caf\u00e9/{image_id}.jpg\n" for image_id in ids))
     assert plan_of(tmp_path).splits == {
         "train": [f"{folder}/a", f"{folder}/b"],
         "validation": [f"{folder}/c"],
@@ -223,7 +223,7 @@ def test_a_folder_in_a_list_may_have_another_unicode_form_than_the_folder_of_the
 
 
 def test_of_two_files_that_differ_in_their_unicode_form_none_is_chosen(voc):
-    exports.put_image(voc, "JPEGImages/\u1e69.jpg")
+    drawing.put_image(voc, "JPEGImages/\u1e69.jpg")
     put(voc, {f"SegmentationClass/{form}.png": b"" for form in ("s\u0323\u0307", "s\u0307\u0323")})
     plan = plan_of(put(voc, {"train.txt": "a\n\u1e69\n"}))
     with pytest.raises(VocSegError, match="whose name looks the same is there"):
@@ -233,17 +233,17 @@ def test_of_two_files_that_differ_in_their_unicode_form_none_is_chosen(voc):
 @pytest.fixture
 def tree(tmp_path):
     """The images a, b and c, of which c has no mask."""
-    exports.put_pairs(tmp_path, "ab", "JPEGImages/{}.jpg", "SegmentationClass/{}.png")
-    exports.put_image(tmp_path, "JPEGImages/c.jpg")
+    drawing.put_pairs(tmp_path, "ab", "JPEGImages/{}.jpg", "SegmentationClass/{}.png")
+    drawing.put_image(tmp_path, "JPEGImages/c.jpg")
     return tmp_path
 
 
 def put_named(root, image, mask):
-    exports.put_pairs(root, IDS, f"JPEGImages/{image}.jpg", f"SegmentationClass/{mask}.png")
+    drawing.put_pairs(root, IDS, f"JPEGImages/{image}.jpg", f"SegmentationClass/{mask}.png")
 
 
 def test_ids_without_a_mask_are_left_out_unless_the_config_says_otherwise(tree):
-    exports.put(tree, f"{LISTS}/train.txt", "a\nc\nb")
+    drawing.put(tree, f"{LISTS}/train.txt", "a\nc\nb")
     plan = plan_of(tree)
     assert (plan.splits, plan.left_out) == ({"train": ["a", "b"]}, {"train": ["c"]})
     plan = plan_of(tree, missing_mask="error")
@@ -251,18 +251,18 @@ def test_ids_without_a_mask_are_left_out_unless_the_config_says_otherwise(tree):
 
 
 def test_an_id_whose_mask_has_a_name_that_looks_the_same_is_not_left_out(tree):
-    exports.put_image(tree, "JPEGImages/caf\u00e9.jpg")
-    exports.put_mask(tree, "SegmentationClass/Caf\u00e9.png", exports.truth("a"))
-    exports.put(tree, f"{LISTS}/train.txt", "a\ncaf\u00e9")
+    drawing.put_image(tree, "JPEGImages/caf\u00e9.jpg")
+    drawing.put_mask(tree, "SegmentationClass/Caf\u00e9.png", drawing.truth("a"))
+    drawing.put(tree, f"{LISTS}/train.txt", "a\ncaf\u00e9")
     plan = plan_of(tree)
     assert (plan.splits, plan.left_out) == ({"train": ["a", "caf\u00e9"]}, {})
 
 
 def test_a_mask_in_another_unicode_form_goes_to_the_split_that_has_its_image(tmp_path):
     for name in ("train/a", "train/b", "val/caf\u00e9", "val/d"):
-        exports.put_image(tmp_path, f"images/{name}.jpg")
+        drawing.put_image(tmp_path, f"images/{name}.jpg")
     for name in ("a", "b", "cafe\u0301", "d"):
-        exports.put_mask(tmp_path, f"masks/{name}.png", exports.truth("a"))
+        drawing.put_mask(tmp_path, f"masks/{name}.png", drawing.truth("a"))
     plan = plan_of(tmp_path)
     assert {split: len(ids) for split, ids in plan.splits.items()} == {"train": 2, "validation": 2}
     assert not plan.unused
@@ -270,10 +270,10 @@ def test_a_mask_in_another_unicode_form_goes_to_the_split_that_has_its_image(tmp
 
 @pytest.mark.parametrize("missing_mask", ["skip", "error"])
 def test_another_folder_that_has_the_masks_is_named(tree, missing_mask):
-    exports.put(tree, f"{LISTS}/train.txt", "a\nb\n")
-    exports.put(tree, f"{LISTS}/aug.txt", "c\n")
+    drawing.put(tree, f"{LISTS}/train.txt", "a\nb\n")
+    drawing.put(tree, f"{LISTS}/aug.txt", "c\n")
     for name in "abc":
-        exports.put_mask(tree, f"SegmentationClassAug/{name}.png", exports.truth(name))
+        drawing.put_mask(tree, f"SegmentationClassAug/{name}.png", drawing.truth(name))
     told = "SegmentationClassAug has masks for 1 of the 1 listed images that have none in"
     assert told in " ".join(plan_of(tree, missing_mask=missing_mask).notes)
     found = plan_of(tree, masks="SegmentationClassAug", missing_mask=missing_mask)
@@ -281,9 +281,9 @@ def test_another_folder_that_has_the_masks_is_named(tree, missing_mask):
 
 
 def test_a_mask_that_is_a_jpeg_never_becomes_background(tree):
-    exports.put(tree, "SegmentationClass/c.jpg", b"")
-    exports.put(tree, "SegmentationClass/unlisted.jpg", b"")
-    exports.put(tree, f"{LISTS}/train.txt", "a\nc")
+    drawing.put(tree, "SegmentationClass/c.jpg", b"")
+    drawing.put(tree, "SegmentationClass/unlisted.jpg", b"")
+    drawing.put(tree, f"{LISTS}/train.txt", "a\nc")
     words = r"SegmentationClass/c.jpg: a JPEG or similar file instead of a mask"
     refused(tree, words, missing_mask="background")
     notes = " ".join(plan_of(tree, missing_mask="error").notes)
@@ -291,11 +291,11 @@ def test_a_mask_that_is_a_jpeg_never_becomes_background(tree):
 
 
 def test_images_in_a_folder_below_that_of_masks_are_no_jpegs_in_place_of_masks(tmp_path):
-    exports.put_pairs(tmp_path, "ab", "images/{}.jpg", "{}.png")
-    exports.put_image(tmp_path, "images/c.jpg")
+    drawing.put_pairs(tmp_path, "ab", "images/{}.jpg", "{}.png")
+    drawing.put_image(tmp_path, "images/c.jpg")
     options = {"images": "images", "masks": "."}
     assert plan_of(tmp_path, missing_mask="background", **options).splits == {"train": [*"abc"]}
-    exports.put(tmp_path, "c.jpg", b"")
+    drawing.put(tmp_path, "c.jpg", b"")
     refused(
         tmp_path,
         "a JPEG or similar file instead of a mask",
@@ -319,13 +319,13 @@ def test_names_that_differ_are_read_by_their_pattern_and_the_rest_stands_in_the_
 ):
     root = tmp_path / "tree"
     put_named(root, image, mask)
-    exports.put_image(root, f"JPEGImages/{image.format('0020')}.jpg")
-    exports.put_mask(root, f"SegmentationClass/{mask.format('0030')}.png", exports.truth("a"))
+    drawing.put_image(root, f"JPEGImages/{image.format('0020')}.jpg")
+    drawing.put_mask(root, f"SegmentationClass/{mask.format('0030')}.png", drawing.truth("a"))
     found = examples(from_tree(root, class_names=NAMES), "train")
     masks = {name: example["segmentation_mask"][..., 0] for name, example in found.items()}
     assert masks.keys() == {f"{image.format(image_id)}.jpg" for image_id in IDS}
     for image_id in IDS:
-        assert (masks[f"{image.format(image_id)}.jpg"] == exports.truth(image_id)).all()
+        assert (masks[f"{image.format(image_id)}.jpg"] == drawing.truth(image_id)).all()
     assert unused_of(plan_of(root)) == {
         ("JPEGImages", "image without a mask"): [f"{image.format('0020')}.jpg"],
         ("SegmentationClass", "mask without an image"): [f"{mask.format('0030')}.png"],
@@ -335,19 +335,19 @@ def test_names_that_differ_are_read_by_their_pattern_and_the_rest_stands_in_the_
 @pytest.mark.parametrize("missing_mask", ["background", "error", "skip"])
 def test_masks_that_fit_no_image_are_never_ignored(tmp_path, missing_mask):
     put_named(tmp_path, "{}", "gt_{}")
-    exports.put_mask(tmp_path, "SegmentationClass/more.png", exports.truth("a"))
+    drawing.put_mask(tmp_path, "SegmentationClass/more.png", drawing.truth("a"))
     assert [*plan_of(tmp_path, missing_mask=missing_mask).unused.values()] == [["more.png"]]
 
 
 def test_two_patterns_of_which_each_fits_some_masks_are_asked_about(tmp_path):
     put_named(tmp_path, "{}", "gt_{}")
-    exports.put_pair(tmp_path, "other")
+    drawing.put_pair(tmp_path, "other")
     refused(tmp_path, r"(?s)--mask_name 'gt_\{id\}.png'", missing_mask="background")
 
 
 def test_names_that_no_pattern_matches_are_shown(tmp_path):
-    exports.put_image(tmp_path, "JPEGImages/berlin.jpg")
-    exports.put_mask(tmp_path, "SegmentationClass/x.png", exports.truth("x"))
+    drawing.put_image(tmp_path, "JPEGImages/berlin.jpg")
+    drawing.put_mask(tmp_path, "SegmentationClass/x.png", drawing.truth("x"))
     text = refused(tmp_path, r"berlin\.jpg, the first mask SegmentationClass/x\.png")
     assert "--mask_name" in text
     assert "missing_mask" not in text
@@ -365,7 +365,7 @@ def test_a_pattern_of_the_config_is_checked_and_printed_for_tfds(tmp_path, capsy
 
 def test_lists_may_name_images_with_or_without_what_the_pattern_has(tmp_path):
     put_named(tmp_path, "image_{}", "gt_{}")
-    exports.put(tmp_path, "train.txt", "0001\nimage_0002\nimage_0010.jpg\n")
+    drawing.put(tmp_path, "train.txt", "0001\nimage_0002\nimage_0010.jpg\n")
     said = {"image_name": "image_{id}", "mask_name": "gt_{id}"}
     assert plan_of(tmp_path, **said).splits == {"train": [*IDS]}
 
@@ -377,7 +377,7 @@ def test_images_that_become_background_are_named_and_are_no_overlays(tmp_path, o
     for name in "abcd":
         pixels = np.kron(random.integers(0, 255, (6, 8)), np.ones((8, 8))).astype(np.uint8)
         Image.fromarray(pixels).convert("RGB").save(tmp_path / f"data/{name}.jpg")
-        exports.put_mask(tmp_path, f"data/{name}.png", (pixels > 99).astype(np.uint8))
+        drawing.put_mask(tmp_path, f"data/{name}.png", (pixels > 99).astype(np.uint8))
         other_pixels = np.kron(random.integers(0, 255, (3, 4)), np.ones((8, 8))).astype(np.uint8)
         Image.fromarray(other_pixels).convert("RGB").save(tmp_path / f"data/more/{name}.jpg")
     said = {"missing_mask": "background", **options}
@@ -390,8 +390,8 @@ def test_images_that_become_background_are_named_and_are_no_overlays(tmp_path, o
 
 @pytest.mark.parametrize("photos", ["data/photos/{}.jpg", "data/{}.jpg"])
 def test_images_below_the_masks_are_not_told_to_be_masks(tmp_path, photos):
-    exports.put_pairs(tmp_path, "abcd", photos, "data/{}.png")
-    exports.put_image(tmp_path, photos.format("e"))
+    drawing.put_pairs(tmp_path, "abcd", photos, "data/{}.png")
+    drawing.put_image(tmp_path, photos.format("e"))
     said = {"images": photos.rpartition("/")[0], "masks": "data", "missing_mask": "background"}
     plan = plan_of(tmp_path, **said)
     assert {split: len(ids) for split, ids in plan.splits.items()} == {"train": 5}
@@ -406,9 +406,9 @@ def test_images_below_the_masks_are_not_told_to_be_masks(tmp_path, photos):
 )
 def test_images_whose_masks_are_jpegs_never_become_background_in_parts(tmp_path, jpeg, words):
     for split, ids in (("train", "ab"), ("val", "cd")):
-        exports.put_pairs(tmp_path, ids, split + "/images/{}.jpg", split + "/masks/{}.png")
-    exports.put_image(tmp_path, "train/images/e.jpg")
-    exports.put_image(tmp_path, jpeg)
+        drawing.put_pairs(tmp_path, ids, split + "/images/{}.jpg", split + "/masks/{}.png")
+    drawing.put_image(tmp_path, "train/images/e.jpg")
+    drawing.put_image(tmp_path, jpeg)
     refused(tmp_path, words, missing_mask="background")
 
 
@@ -439,7 +439,7 @@ def test_copies_of_labeled_images_never_become_background(tmp_path, name):
     for image_id in "abcd":
         mask = np.zeros((48, 64), np.uint8)
         mask[8:24] = 1
-        exports.put_mask(tmp_path, f"masks/{image_id}.png", mask)
+        drawing.put_mask(tmp_path, f"masks/{image_id}.png", mask)
     options = {"images": "data", "masks": "masks", "missing_mask": "background"}
     assert len(plan_of(tmp_path, **options).splits["train"]) == 4
     put_photos(tmp_path, pattern, **how)
@@ -461,12 +461,12 @@ def test_copies_of_labeled_images_never_become_background(tmp_path, name):
     ],
 )
 def test_copies_and_images_with_masks_elsewhere_never_become_background(tmp_path, name, words):
-    exports.put_pairs(tmp_path, ["0001", "0002"], "images/{}.png", "masks/{}.png")
+    drawing.put_pairs(tmp_path, ["0001", "0002"], "images/{}.png", "masks/{}.png")
     for image_id in ("0003", "0004", "0005") if "masks2" in name else ():
-        exports.put_image(tmp_path, f"images/{image_id}.png")
-        exports.put_mask(tmp_path, name.format(image_id), exports.truth(image_id))
+        drawing.put_image(tmp_path, f"images/{image_id}.png")
+        drawing.put_mask(tmp_path, name.format(image_id), drawing.truth(image_id))
     for image_id in ("0001", "0002") if "masks2" not in name else ():
-        exports.put(
+        drawing.put(
             tmp_path, name.format(image_id), (tmp_path / f"images/{image_id}.png").read_bytes()
         )
     refused(tmp_path, words, masks="masks", missing_mask="background")
@@ -573,17 +573,17 @@ def test_a_list_for_evaluation_with_a_number_that_no_image_has_is_not_scores(
     tmp_path, name, missing
 ):
     ids = [f"00000{number}" for number in range(6)]
-    exports.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
+    drawing.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
     put(tmp_path, {name: f"000000\n000001\n{missing}\n"})
     refused(tmp_path, "eval|holdout")
 
 
 def test_lists_of_numbers_without_zeros_and_of_patients_are_refused(tmp_path):
-    exports.put_pairs(tmp_path / "zeros", IDS, "images/{}.jpg", "masks/{}.png")
+    drawing.put_pairs(tmp_path / "zeros", IDS, "images/{}.jpg", "masks/{}.png")
     put(tmp_path / "zeros", {"train.txt": "1\n2\n", "val.txt": "10\n"})
     refused(tmp_path / "zeros", r"train\.txt: 1, which may be the image 0001")
     names = [f"P{patient}-S{scan}" for patient in (1, 2, 3) for scan in (1, 2)]
-    exports.put_pairs(tmp_path / "patients", names, "images/{}.jpg", "masks/{}.png")
+    drawing.put_pairs(tmp_path / "patients", names, "images/{}.jpg", "masks/{}.png")
     put(tmp_path / "patients", {"train.txt": "P1\nP2\n", "val.txt": "P3\n"})
     refused(tmp_path / "patients", r"train\.txt: P1, which is no image: the names of 2 images")
 
@@ -603,7 +603,7 @@ def test_lists_of_numbers_without_zeros_and_of_patients_are_refused(tmp_path):
 def test_a_list_of_numbers_without_zeros_is_named_when_it_is_asked_for(
     tmp_path, name, text, option
 ):
-    exports.put_pairs(tmp_path, IDS, "images/{}.jpg", "masks/{}.png")
+    drawing.put_pairs(tmp_path, IDS, "images/{}.jpg", "masks/{}.png")
     put(tmp_path, {name: text})
     splits = {"train": option, "validation": "rest"}
     told = refused(tmp_path, "1, which may be the image 0001", VocSegError, splits=splits)
@@ -621,7 +621,7 @@ def test_a_list_of_folds_among_more_texts_than_are_read_makes_its_split(flat):
 
 def test_a_list_in_vocs_folder_makes_its_split_though_an_image_has_its_name(tmp_path):
     ids = ("night", "elm", "fox")
-    exports.put_pairs(tmp_path, ids, "JPEGImages/{}.jpg", "SegmentationClass/{}.png")
+    drawing.put_pairs(tmp_path, ids, "JPEGImages/{}.jpg", "SegmentationClass/{}.png")
     put(tmp_path, {f"{LISTS}/train.txt": "elm", f"{LISTS}/night.txt": "fox\nnight"})
     assert plan_of(tmp_path).splits == {"train": ["elm"], "night": ["fox", "night"]}
 
@@ -638,9 +638,9 @@ def test_lists_that_are_said_are_not_stopped_by_texts_elsewhere(flat):
 
 
 def test_paths_of_files_beside_the_images_are_noted(tmp_path):
-    exports.put_pairs(tmp_path, "abc", "rgb/{}.jpg", "masks/{}.png")
+    drawing.put_pairs(tmp_path, "abc", "rgb/{}.jpg", "masks/{}.png")
     for image_id in "ab":
-        exports.put_image(tmp_path, f"thermal/{image_id}.jpg")
+        drawing.put_image(tmp_path, f"thermal/{image_id}.jpg")
     put(tmp_path, {"train.txt": "thermal/a.jpg\nthermal/b.jpg", "val.txt": "rgb/c.jpg"})
     splits, notes = read(tmp_path, images="rgb", masks="masks")
     assert splits == {"train": "ab", "validation": "c"}
@@ -655,8 +655,8 @@ def test_paths_of_files_beside_the_images_are_noted(tmp_path):
 
 
 def test_a_path_into_another_folder_is_that_of_another_image(tmp_path):
-    exports.put_pairs(tmp_path, "ab", "images/rome/{}.jpg", "masks/rome/{}.png")
-    exports.put_pairs(tmp_path, "cd", "images/oslo/{}.jpg", "masks/oslo/{}.png")
+    drawing.put_pairs(tmp_path, "ab", "images/rome/{}.jpg", "masks/rome/{}.png")
+    drawing.put_pairs(tmp_path, "cd", "images/oslo/{}.jpg", "masks/oslo/{}.png")
     put(tmp_path, {"train.txt": "rome/a\nrome/b", "val.txt": "oslo/d\nbonn/c"})
     plan = plan_of(tmp_path)
     assert plan.splits == {"train": ["rome/a", "rome/b"], "validation": ["oslo/d", "bonn/c"]}
@@ -681,7 +681,7 @@ def test_a_list_of_other_images_is_named_if_missing_images_are_skipped(voc):
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
 def test_a_long_table_of_any_name_is_looked_into_in_its_encoding(tmp_path, encoding):
     ids = [f"im{number:02}" for number in range(30)]
-    exports.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
+    drawing.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
     rows = [
         f"{image_id}.jpg,{'x' * 20_000},{'train' if image_id < 'im20' else 'val'}"
         for image_id in ids

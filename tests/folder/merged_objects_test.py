@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 from PIL import Image
 import pytest
-from support import building, exports
+from support import building, drawing
 from support.folders import plan_of, proposed, said_by
 
 from voc_seg_tfrecord.commands import cli
@@ -22,7 +22,7 @@ SHAPES = {0: "square", 1: "circle", 2: "square"}
 
 def object_of(number: int) -> np.ndarray:
     """Returns where an object is, bool `[12, 16]`; the third one overlaps the first."""
-    pixels = np.zeros(exports.SIZE, bool)
+    pixels = np.zeros(drawing.SIZE, bool)
     top, left = {0: (1, 1), 1: (7, 2), 2: (2, 4)}[number]
     pixels[top : top + 4, left : left + 5] = True
     return pixels
@@ -31,11 +31,11 @@ def object_of(number: int) -> np.ndarray:
 def put_set(root: pathlib.Path, image: str, mask: str) -> pathlib.Path:
     """Writes three objects of each image; the patterns have `id`, `shape`, `number` and `hash`."""
     for image_id in IDS:
-        exports.put_image(root, image.format(id=image_id))
+        drawing.put_image(root, image.format(id=image_id))
         for number, shape in SHAPES.items():
             hashed = f"{number}f{image_id.replace('_', '')}e"
             name = mask.format(id=image_id, shape=shape, number=number, hash=hashed)
-            exports.put_mask(root, name, object_of(number).astype(np.uint8) * 255)
+            drawing.put_mask(root, name, object_of(number).astype(np.uint8) * 255)
     return root
 
 
@@ -105,7 +105,7 @@ OBJECTS = {"mask_name": "square={id}_square_*.png,circle={id}_circle_*.png"}
 
 
 def add_other_size(root):
-    exports.put_mask(root, "masks/1000_square_7.png", np.ones((5, 5), np.uint8))
+    drawing.put_mask(root, "masks/1000_square_7.png", np.ones((5, 5), np.uint8))
 
 
 def add_upper_case(root):
@@ -113,7 +113,7 @@ def add_upper_case(root):
 
 
 def add_jpeg(root):
-    exports.put_image(root, "masks/1000_square_9.jpg")
+    drawing.put_image(root, "masks/1000_square_9.jpg")
 
 
 def take_all_of_one(root):
@@ -159,10 +159,10 @@ def test_an_image_may_have_no_object_if_the_user_says_so(tmp_path):
 
 def test_a_folder_of_masks_may_be_called_as_images_are(tmp_path):
     for image_id in ("img_1", "img_2"):
-        exports.put_image(tmp_path, f"images/{image_id}.png")
+        drawing.put_image(tmp_path, f"images/{image_id}.png")
         for number in SHAPES:
             mask = object_of(number).astype(np.uint8)
-            exports.put_mask(tmp_path, f"masks/{image_id}/{number}.png", mask)
+            drawing.put_mask(tmp_path, f"masks/{image_id}/{number}.png", mask)
     plan = read(tmp_path, mask_name="cell={id}/*.png")
     assert sorted(examples_of(plan)) == ["img_1", "img_2"]
 
@@ -172,7 +172,7 @@ def test_more_objects_than_an_object_mask_can_number_are_refused(tmp_path):
     put_set(tmp_path, *LAYOUTS["shapes in the names"])
     mask = (tmp_path / "masks/1000_circle_1.png").read_bytes()
     for number in range(300):
-        exports.put(tmp_path, f"masks/1000_circle_{number}.png", mask)
+        drawing.put(tmp_path, f"masks/1000_circle_{number}.png", mask)
     assert len(examples_of(read(tmp_path, **OBJECTS))) == len(IDS)
     with pytest.raises(VocSegError, match=r"(?s)302 masks of objects for one image.*at most 254"):
         examples_of(read(tmp_path, instance_mask=True, **OBJECTS))
@@ -182,7 +182,7 @@ def test_the_id_may_stand_twice_in_the_path_of_an_image_and_nothing_else(tmp_pat
     put_set(tmp_path, *LAYOUTS["DSB 2018, from within"])
     said = {"image_name": "{id}/images/{id}.png", "mask_name": "nucleus={id}/masks/*.png"}
     assert len(examples_of(read(tmp_path, **said))) == len(IDS)
-    exports.put_image(tmp_path, "1000/images/other.png")
+    drawing.put_image(tmp_path, "1000/images/other.png")
     plan = read(tmp_path, **said)
     assert ["other.png"] in list(plan.unused.values())
     with pytest.raises(ConfigError, match="image_name"):
@@ -197,5 +197,5 @@ def test_a_build_of_objects_is_verified_against_their_files(tmp_path):
     words = ["verify", str(builder.data_path), "--source", str(root)]
     assert cli.main(words) == 0
     changed = object_of(1).astype(np.uint8) * 255
-    exports.put_mask(root, "stage1_train/1000/masks/0f1000e.png", changed)
+    drawing.put_mask(root, "stage1_train/1000/masks/0f1000e.png", changed)
     assert cli.main(words) == 1

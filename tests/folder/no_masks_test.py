@@ -1,7 +1,7 @@
 """A folder without pairs is told what it holds: several masks for each image, or other pictures."""
 
 import pytest
-from support import exports
+from support import drawing
 from support.folders import images_of, plan_of, refused
 
 IDS = ("cat", "dog", "cow")
@@ -16,10 +16,10 @@ OBJECTS = {
 
 def put(root, images, masks=(), count=3):
     for image_id in IDS:
-        exports.put_image(root, images.format(image_id))
+        drawing.put_image(root, images.format(image_id))
         for number in range(count):
             for mask in [masks] if masks else []:
-                exports.put_mask(root, mask.format(image_id, number), exports.truth(image_id))
+                drawing.put_mask(root, mask.format(image_id, number), drawing.truth(image_id))
 
 
 @pytest.mark.parametrize("kind", OBJECTS)
@@ -38,7 +38,7 @@ def test_pictures_in_a_folder_of_another_kind_are_not_called_no_image(tmp_path, 
 
 def test_masks_without_any_picture_are_told_that_there_is_no_image(tmp_path):
     for image_id in IDS:
-        exports.put_mask(tmp_path, f"masks/{image_id}.png", exports.truth(image_id))
+        drawing.put_mask(tmp_path, f"masks/{image_id}.png", drawing.truth(image_id))
     refused(tmp_path, "no images, but 3 masks")
 
 
@@ -46,7 +46,7 @@ def test_a_folder_for_the_one_mask_of_each_image_is_not_called_several_masks(tmp
     put(tmp_path, "pictures/{0}.jpg", "masks/{0}/{0}.png", count=1)
     refused(tmp_path, "a folder for the mask of each image, such as masks/c")
     for image_id in IDS:
-        exports.put(tmp_path, f"masks/{image_id}/notes.txt", "drawn twice")
+        drawing.put(tmp_path, f"masks/{image_id}/notes.txt", "drawn twice")
     refused(tmp_path, r"a folder for the mask of each image, such as masks/c.*\.png for c")
 
 

@@ -8,10 +8,10 @@ import shlex
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports
+from support import drawing, exports
 from support.building import examples, from_tree
-from support.folders import NAMES, pairs_of, plan_of, refused, write
-from support.small_tree import write_small_tree
+from support.drawing import write, write_small_tree
+from support.folders import NAMES, pairs_of, plan_of, refused
 
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import plan_to_build
@@ -39,11 +39,11 @@ def test_a_mask_that_no_list_names_decides_nothing(tmp_path):
 def flat(root, masks):
     """Writes an image and a mask for each id, and a list of all ids but those with `x`."""
     for image_id, mask in masks.items():
-        exports.put_pair(root, image_id)
+        drawing.put_pair(root, image_id)
         mask = np.array(mask, np.uint8)
         Image.fromarray(mask).save(root / "SegmentationClass" / f"{image_id}.png")
     ids = [image_id for image_id in masks if "x" not in image_id]
-    exports.put(root, "ImageSets/Segmentation/train.txt", "\n".join(ids))
+    drawing.put(root, "ImageSets/Segmentation/train.txt", "\n".join(ids))
 
 
 BINARY = np.repeat([[0, 255]], 12, 0).repeat(8, 1)
@@ -75,7 +75,7 @@ def test_a_listed_mask_in_another_unicode_form_than_its_image_is_looked_at(tmp_p
     masks = tmp_path / "SegmentationClass"
     (masks / "cafe\u0301.png").rename(masks / "caf\u00e9.png")
     for listed in ("caf\u00e9", "cafe\u0301"):
-        exports.put(tmp_path, "ImageSets/Segmentation/train.txt", f"a\n{listed}\n")
+        drawing.put(tmp_path, "ImageSets/Segmentation/train.txt", f"a\n{listed}\n")
         words = "1 of 2 masks hold nothing but 255 and 0"
         refused(tmp_path, words, MaskError, class_names=["background", "crack"])
 
@@ -89,7 +89,7 @@ def test_a_listed_mask_in_another_unicode_form_than_its_image_is_looked_at(tmp_p
 )
 def test_a_class_with_the_color_or_value_of_void_is_asked_about(tmp_path, table, asked, value):
     flat(tmp_path, {"a": GRAY * min(value, 128), "b": GRAY * value})
-    exports.put(tmp_path, "class_dict.csv", table)
+    drawing.put(tmp_path, "class_dict.csv", table)
     words = f"{asked} for the class 'dry road'"
     text = refused(tmp_path, words, ConfigError, class_names=None)
     assert "--classes 'dry road=dry road' if it is a class, or --classes 'dry road=void'" in text
@@ -105,7 +105,7 @@ def test_a_class_with_the_color_or_value_of_void_is_asked_about(tmp_path, table,
 
 def test_rows_that_are_proposed_for_a_name_with_a_comma_can_be_pasted(tmp_path, capsys):
     flat(tmp_path, {"a": np.maximum(GRAY * 128, BINARY // 2), "b": BINARY})
-    exports.put(tmp_path, "labelmap.csv", 'id,name\n0,background\n128,edge\n255,"dry, road"\n')
+    drawing.put(tmp_path, "labelmap.csv", 'id,name\n0,background\n128,edge\n255,"dry, road"\n')
     asked = refused(tmp_path, "--classes", ConfigError, class_names=None)
     as_class, as_void = re.findall(r"--classes '[^']*'", asked)
     for options, line in ((as_class, "3 from labelmap.csv"), (as_void, "2 from labelmap.csv")):
@@ -127,7 +127,7 @@ def test_rows_that_are_proposed_for_a_name_with_a_comma_can_be_pasted(tmp_path, 
 )
 def test_what_is_void_beyond_doubt_or_has_no_pixel_is_not_asked_about(tmp_path, table, noted):
     flat(tmp_path, {"a": GRAY, "b": GRAY * (1 + ("wall" in table))})
-    exports.put(tmp_path, "class_dict.csv" if "r,g,b" in table else "labelmap.csv", table)
+    drawing.put(tmp_path, "class_dict.csv" if "r,g,b" in table else "labelmap.csv", table)
     plan = plan_to_build(tmp_path, name="mine")
     config = plan.config
     assert [*config.class_names] == ["background", "road", "wall"][: 2 + ("wall" in table)]
@@ -151,7 +151,7 @@ HALVES = {"splits": {"train": 0.5, "test": 0.5}, "split_by": "stratified"}
 @pytest.mark.parametrize("said", [{}, HALVES], ids=["by list", "stratified"])
 def test_a_build_reads_each_own_mask_twice_and_decodes_it_once(tmp_path, monkeypatch, said):
     flat(tmp_path, {"a": GRAY, "b": GRAY})
-    exports.put(tmp_path, "classes.txt", "crop\nweed\n")  # which has two readings
+    drawing.put(tmp_path, "classes.txt", "crop\nweed\n")  # which has two readings
     read = noted(monkeypatch, storage, "read_bytes")
     inflated = noted(monkeypatch, png_stream, "inflate")
     from_tree(tmp_path, **said)
@@ -178,7 +178,7 @@ def test_a_mask_that_changed_since_the_survey_is_decoded_again(tmp_path):
 
 def test_a_build_names_the_folders_of_the_system_that_it_leaves_out(tmp_path):
     flat(tmp_path, {"a": GRAY})
-    exports.put_image(tmp_path, "JPEGImages/@eaDir/a.jpg/SYNOPHOTO_THUMB_M.jpg")
+    drawing.put_image(tmp_path, "JPEGImages/@eaDir/a.jpg/SYNOPHOTO_THUMB_M.jpg")
     (note,) = plan_of(tmp_path, class_names=["background", "crack"]).notes[-1:]
     assert note == "The folder JPEGImages/@eaDir belongs to the system, so it is left out."
 
@@ -214,11 +214,11 @@ def test_a_mask_that_is_stored_otherwise_than_in_the_survey_is_refused(tmp_path,
 
 
 def test_of_an_account_with_many_folders_the_rest_is_counted(tmp_path, capsys):
-    exports.put_pair(tmp_path, "a")
-    exports.put(tmp_path, "class_names.txt", "a\nb\nc\n")
+    drawing.put_pair(tmp_path, "a")
+    drawing.put(tmp_path, "class_names.txt", "a\nb\nc\n")
     for number in range(15):
         for name in ("x.txt", "y.txt"):
-            exports.put(tmp_path, f"notes{number:02}/{name}", "text")
+            drawing.put(tmp_path, f"notes{number:02}/{name}", "text")
     words = ["build", str(tmp_path), "--name", "mine", "--dry_run"]
     assert cli.main(words) == 0
     printed = capsys.readouterr().out
@@ -264,7 +264,7 @@ def test_before_names_are_asked_for_the_values_of_masks_with_an_image_are_told(
     (cvat / "labelmap.txt").unlink()
     for path in (cvat / "SegmentationClass").rglob("*.png"):
         Image.fromarray(np.array(values, np.uint8)).save(path)
-    exports.put_mask(cvat, "SegmentationClass/old/x.png", np.array([[77]]))
+    drawing.put_mask(cvat, "SegmentationClass/old/x.png", np.array([[77]]))
     _, printed = dry_run(cvat, capsys)
     assert re.search(told, printed.err, re.S)
     assert "smoothed" in told or "77" not in printed.err.replace(str(cvat), "")  # pytest's numbers
@@ -308,7 +308,7 @@ def test_listed_ids_without_an_image_are_left_out_if_asked_and_counted(cvat, cap
     assert line in printed.out
     assert cli.main(["check", str(cvat), "--missing_image", "skip"]) == 0
     assert "000032: listed in split 'train', but it has no image" in capsys.readouterr().out
-    exports.put(cvat, "ImageSets/Segmentation/default.txt", "elsewhere\n")
+    drawing.put(cvat, "ImageSets/Segmentation/default.txt", "elsewhere\n")
     status, printed = dry_run(cvat, capsys, "--missing_image", "skip")
     assert status == 1  # all images are missing
     assert "elsewhere" in printed.err
@@ -343,17 +343,17 @@ def test_check_dry_run_and_build_say_what_to_do_about_absent_images(
 )
 def test_a_mask_for_each_object_is_named_for_what_it_is(tmp_path, image, mask):
     for number in range(4):
-        exports.put_image(tmp_path, image.format(number))
+        drawing.put_image(tmp_path, image.format(number))
         for place in range(2):
-            exports.put_mask(tmp_path, mask.format(number, place), exports.truth(str(number)))
+            drawing.put_mask(tmp_path, mask.format(number, place), drawing.truth(str(number)))
     refused(tmp_path, "several masks for one image, such as")
 
 
 def test_a_folder_is_listed_and_its_texts_read_once_for_a_build(tmp_path, monkeypatch, capsys):
     root = write(tmp_path / "tree", "abc images/{}.png masks/{}.png")
-    exports.put(root, "class_names.txt", "\n".join(NAMES))
-    exports.put(root, "train.txt", "a\nb\nc\n")
-    exports.put(root, "classes.csv", "value,class\n3,void\n")
+    drawing.put(root, "class_names.txt", "\n".join(NAMES))
+    drawing.put(root, "train.txt", "a\nb\nc\n")
+    drawing.put(root, "classes.csv", "value,class\n3,void\n")
     VocSegConfig(name="other").to_json()  # makes the config that has all defaults
     calls = collections.Counter()
 
@@ -380,7 +380,7 @@ def test_a_folder_is_listed_and_its_texts_read_once_for_a_build(tmp_path, monkey
 
 def test_the_items_of_a_plan_are_the_pairs_of_its_splits(tmp_path):
     root = write(tmp_path, "abcd images/{}.png masks/{}.png", "e images/{}.png")
-    exports.put(root, "train.txt", "images/a.png masks/b.png\nimages/b.png masks/a.png\n")
+    drawing.put(root, "train.txt", "images/a.png masks/b.png\nimages/b.png masks/a.png\n")
     plan = plan_of(root)
     for split, ids in plan.splits.items():
         pairs = plan.items.of_split(split, ids)
@@ -392,8 +392,8 @@ def test_the_items_of_a_plan_are_the_pairs_of_its_splits(tmp_path):
 
 def test_the_options_of_a_plan_give_the_same_plan_again(tmp_path):
     root = write(tmp_path, "abcd images/{}.png masks/{}_m.png")
-    exports.put(root, "labels.txt", "\n".join(NAMES))
-    exports.put(root, "pairs.csv", "image,mask\nimages/a.png,masks/b_m.png\nb.png,masks/a_m.png\n")
+    drawing.put(root, "labels.txt", "\n".join(NAMES))
+    drawing.put(root, "pairs.csv", "image,mask\nimages/a.png,masks/b_m.png\nb.png,masks/a_m.png\n")
     plan = plan_to_build(root, name="mine", splits={"train": 0.5, "validation": 0.5}, seed=3)
     again = plan_folder(FolderReader(root), VocSegConfig(**plan.options))
     assert again.splits == plan.splits

@@ -15,7 +15,7 @@ from apache_beam.options import pipeline_options
 import numpy as np
 from PIL import Image, ImageDraw
 import pytest
-from support import exports, folders
+from support import drawing, folders
 from support.building import build, examples, from_tree
 
 from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
@@ -335,8 +335,8 @@ def with_a_box(root):
 
 
 def with_a_wrong_number_of_classes(root):
-    exports.put(root, "data.yaml", "nc: 3\nnames: [car, road]\n")
-    exports.put(root, "classes.txt", "road\ncar\n")
+    drawing.put(root, "data.yaml", "nc: 3\nnames: [car, road]\n")
+    drawing.put(root, "classes.txt", "road\ncar\n")
 
 
 def cut_short(root):
@@ -439,7 +439,7 @@ def test_a_pattern_of_masks_is_obeyed_beside_polygons(street, pattern):
     root = street("labelme")
     refused(root, "no masks among", mask_name=pattern)
     for path in root.glob("*.json"):
-        exports.put_mask(root, f"{path.stem}_mask.png", np.ones(SIZE[::-1], np.uint8))
+        drawing.put_mask(root, f"{path.stem}_mask.png", np.ones(SIZE[::-1], np.uint8))
     text = notes(root, mask_name=pattern, class_names=MANY)
     assert "masks:            4 in ." in text
     assert "drawn" not in text
@@ -602,7 +602,7 @@ def coco_file(path, *names):
         for n in range(1, 1 + len(names))
     ]
     data = {"images": images, "categories": [{"id": 1, "name": "road"}], "annotations": shapes}
-    exports.put(path.parent, path.name, json.dumps(data))
+    drawing.put(path.parent, path.name, json.dumps(data))
     return path
 
 
@@ -898,9 +898,9 @@ def test_names_of_yolo_that_differ_in_case_or_unicode_form_alone_are_the_same(
     tmp_path, image, text
 ):
     photos(tmp_path, f"images/{image}", "images/other.jpg", "images/none.jpg")
-    exports.put(tmp_path, "data.yaml", "names: [road]\n")
+    drawing.put(tmp_path, "data.yaml", "names: [road]\n")
     for name in (text, "other.txt"):
-        exports.put(tmp_path, f"labels/{name}", SQUARE)
+        drawing.put(tmp_path, f"labels/{name}", SQUARE)
     sizes = sizes_of_shapes(tmp_path)
     assert sizes[image] == sizes["other.jpg"] > sizes["none.jpg"] == 0
 
@@ -917,8 +917,8 @@ def test_the_same_shapes_of_an_image_in_two_files_are_no_contradiction(tmp_path)
 def write_yolo(root, text):
     photos(root, "images/one/a.jpg", "images/two/b.jpg")
     for name in ("one/a", "two/b"):
-        exports.put(root, f"labels/{name}.txt", SQUARE)
-    exports.put(root, "data.yaml", f"names: [road]\n{text}\n")
+        drawing.put(root, f"labels/{name}.txt", SQUARE)
+    drawing.put(root, "data.yaml", f"names: [road]\n{text}\n")
 
 
 def test_a_yaml_whose_folder_of_train_is_not_there_is_a_question(tmp_path):

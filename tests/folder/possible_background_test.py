@@ -6,7 +6,7 @@ import shlex
 
 import numpy as np
 import pytest
-from support import exports, folders
+from support import drawing, folders
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
@@ -18,12 +18,12 @@ MOSTLY_1 = np.where(MOSTLY_0 == 0, 1, np.where(MOSTLY_0 == 1, 0, 2)).astype(np.u
 
 
 def write_masks(root, values, palette=None):
-    folders.write(root, "ab images/{}.jpg masks/{}.png")
+    drawing.write(root, "ab images/{}.jpg masks/{}.png")
     for name in "ab":
         if palette is None:
-            exports.put_mask(root, f"masks/{name}.png", values)
+            drawing.put_mask(root, f"masks/{name}.png", values)
         else:
-            exports.put(root, f"masks/{name}.png", write_png(values, palette=palette))
+            drawing.put(root, f"masks/{name}.png", write_png(values, palette=palette))
 
 
 def class_names_of_the_user(root, name):
@@ -38,14 +38,14 @@ def voc_palettes(root, name):
 
 def list_of_names(root, name):
     write_masks(root, MOSTLY_0)
-    exports.put(root, "classes.txt", f"{name}\nroad\ncar\n")
+    drawing.put(root, "classes.txt", f"{name}\nroad\ncar\n")
     return {"class_names": None}
 
 
 def labelmap(root, name):
     write_masks(root, MOSTLY_1, voc_palette()[[3, 0, 9]])
     lines = [f"road:{color(3)}::", f"{name}:{color(0)}::", f"car:{color(9)}::"]
-    exports.put(root, "labelmap.txt", "\n".join(lines))
+    drawing.put(root, "labelmap.txt", "\n".join(lines))
     return {"class_names": None}
 
 
@@ -55,13 +55,13 @@ def color(number):
 
 def polygons(root, name):
     for image in "ab":
-        exports.put_image(root, f"{image}.jpg")
+        drawing.put_image(root, f"{image}.jpg")
         shapes = [
             {"label": name, "points": [[0, 0], [16, 0], [16, 12], [0, 12]]},
             {"label": "road", "points": [[2, 2], [6, 2], [6, 6]]},
         ]
         text = json.dumps({"shapes": shapes, "imagePath": f"{image}.jpg"})
-        exports.put(root, f"{image}.json", text)
+        drawing.put(root, f"{image}.json", text)
     return {"class_names": None}
 
 
@@ -100,11 +100,11 @@ def test_a_void_class_of_few_pixels_is_not_named(tmp_path):
 
 def test_the_class_that_is_named_is_the_one_that_packed_palettes_have_by_color(tmp_path):
     """Value 1 is VOC's class 2 in five masks, and class 1 in one."""
-    folders.write(tmp_path, "abcdef images/{}.jpg masks/{}.png")
+    drawing.write(tmp_path, "abcdef images/{}.jpg masks/{}.png")
     values = np.ones((12, 16), np.uint8)
     values[0] = 0
     for name in "abcdef":
         palette = voc_palette()[[0, 1 if name == "f" else 2]]
-        exports.put(tmp_path, f"masks/{name}.png", write_png(values, palette=palette))
+        drawing.put(tmp_path, f"masks/{name}.png", write_png(values, palette=palette))
     plan = folders.plan_of(tmp_path, class_names=["background", "unlabeled", "car"])
     assert not notes_on_most_pixels(plan)

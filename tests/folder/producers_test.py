@@ -6,7 +6,7 @@ import pathlib
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports
+from support import drawing
 from support.building import examples
 from support.folders import plan_of, refused, unused_of
 
@@ -143,11 +143,11 @@ V1 = {"labels": {"1": "tumor", "0": "background", "2": "edge"}, "training": [], 
 def put_cases(root, images, masks="", cases=CASES, number="_0000"):
     """Writes images and masks as nnU-Net has them: `imagesTr/*.png`, `labelsTr/*.png`."""
     for case in cases:
-        exports.put_image(root, images.replace("*", f"{case}{number}"))
+        drawing.put_image(root, images.replace("*", f"{case}{number}"))
         if masks:
             path = root / masks.replace("*", case)
             path.parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(exports.truth(case).astype(np.uint8)).save(path)
+            Image.fromarray(drawing.truth(case).astype(np.uint8)).save(path)
 
 
 def built(root, data_dir, values=(0, 1, 2), **said):
@@ -158,7 +158,7 @@ def built(root, data_dir, values=(0, 1, 2), **said):
         for name, example in examples(builder, split).items():
             case = pathlib.PurePosixPath(name).stem.removesuffix("_0000")
             assert (
-                example["segmentation_mask"][..., 0] == np.array(values)[exports.truth(case)]
+                example["segmentation_mask"][..., 0] == np.array(values)[drawing.truth(case)]
             ).all()
             cases.setdefault(split, set()).add(case)
     return builder.info.features["segmentation_mask"].names, cases
@@ -168,7 +168,7 @@ def built(root, data_dir, values=(0, 1, 2), **said):
 @pytest.mark.parametrize("ending", ["png", "tif", "bmp"])
 def test_nnunets_folders_are_train_and_test_with_the_classes_of_its_file(tmp_path, dataset, ending):
     root = tmp_path / "Dataset001_x"
-    exports.put(root, "dataset.json", json.dumps(dataset))
+    drawing.put(root, "dataset.json", json.dumps(dataset))
     put_cases(root, f"imagesTr/*.{ending}", f"labelsTr/*.{ending}")
     put_cases(root, f"imagesTs/*.{ending}", "", ["case_9"])
     plan = plan_to_build(root, name="mine")
@@ -184,7 +184,7 @@ def test_folders_of_train_and_test_may_have_the_same_names_and_lack_some_files(t
     for which in ("Tr", "Ts"):
         put_cases(root, f"images{which}/*.png", f"labels{which}/*.png", number="")
     for case in CASES:  # or all of them would be copies
-        exports.picture(f"other {case}").save(root / "imagesTs" / f"{case}.png")
+        drawing.picture(f"other {case}").save(root / "imagesTs" / f"{case}.png")
     cases = {"train": {*CASES}, "test": {*CASES}}
     assert built(root, tmp_path / "out", class_names=NAMES) == (NAMES, cases)
     (root / "labelsTr" / "case_1.png").unlink()
@@ -240,13 +240,13 @@ def test_regions_of_nnunet_are_refused_a_table_is_read_in_their_place_and_ignore
     root = tmp_path / "Dataset001_x"
     put_cases(root, "imagesTr/*.png", "labelsTr/*.png")
     labels = {"background": 0, "whole": [1, 2], "core": 2}
-    exports.put(root, "dataset.json", json.dumps(V2 | {"labels": labels}))
+    drawing.put(root, "dataset.json", json.dumps(V2 | {"labels": labels}))
     words = "the region 'whole' has the values 1, 2, and regions overlap"
     refused(root, words, class_names=None)
     rows = [*enumerate(NAMES)]
     assert built(root, tmp_path / "out", classes=rows) == (NAMES, {"train": {*CASES}})
     labels = {"background": 0, "ignore": 2, "tumor": 1}
-    exports.put(root, "dataset.json", json.dumps(V2 | {"labels": labels}))
+    drawing.put(root, "dataset.json", json.dumps(V2 | {"labels": labels}))
     found = built(root, tmp_path / "void", (0, 1, 255))  # ignore is void
     assert found == (["background", "tumor"], {"train": {*CASES}})
 
@@ -263,22 +263,22 @@ def test_regions_of_nnunet_are_refused_a_table_is_read_in_their_place_and_ignore
 )
 def test_a_dataset_json_of_another_tool_gives_no_classes_and_stops_no_build(tmp_path, other):
     put_cases(tmp_path / "x", "images/*.png", "masks/*.png", number="")
-    exports.put(tmp_path / "x", "dataset.json", json.dumps(other))
+    drawing.put(tmp_path / "x", "dataset.json", json.dumps(other))
     words = "no class names: dataset.json is not used as a class file"
     assert "value 1 in 3 masks" in refused(tmp_path / "x", words, class_names=None)
     plan = plan_to_build(tmp_path / "x", name="mine", class_names=NAMES)
     assert any("dataset.json is not used as a class file" in note for note in plan.notes)
-    exports.put(tmp_path / "x", "classes.txt", "\n".join(NAMES))
+    drawing.put(tmp_path / "x", "classes.txt", "\n".join(NAMES))
     assert plan_to_build(tmp_path, name="mine").config.class_names == tuple(NAMES)
     put_cases(tmp_path / "y" / "a" / "b", "images/*.png", "masks/*.png", number="")
-    exports.put(tmp_path, "y/a/dataset.json", json.dumps(other))
-    exports.put(tmp_path, "y/classes.txt", "\n".join(NAMES))  # above, and not hidden by it
+    drawing.put(tmp_path, "y/a/dataset.json", json.dumps(other))
+    drawing.put(tmp_path, "y/classes.txt", "\n".join(NAMES))  # above, and not hidden by it
     assert plan_to_build(tmp_path / "y", name="mine").config.class_names == tuple(NAMES)
 
 
 def test_volumes_of_nifti_are_called_so(tmp_path):
     for name in ("imagesTr/a_0000.nii.gz", "labelsTr/a.nii.gz"):
-        exports.put(tmp_path, name, b"")
+        drawing.put(tmp_path, name, b"")
     refused(tmp_path, "volumes of NIfTI, which are not read: 2 files, such as imagesTr/a")
 
 

@@ -8,10 +8,11 @@ import subprocess
 
 import numpy as np
 import pytest
-from support import exports
+from support import drawing
 from support.building import examples
 from support.command_line import run_command
-from support.folders import NAMES, pasted, write
+from support.drawing import write
+from support.folders import NAMES, pasted
 from support.paths import DUMMY_DATA
 from support.png_writer import write_png
 
@@ -19,7 +20,7 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.names import voc_palette
 from voc_seg_tfrecord.reading.dataset import open_built
 
-TRUTH = {name: exports.truth(name) for name in "abcdef"}
+TRUTH = {name: drawing.truth(name) for name in "abcdef"}
 PROPOSED = re.compile(r"(?:--[a-z_]+[ =](?:'[^'\n]*'|[^\s',;)]+(?:,[^\s',;)]+)*)(?: (?=--))?)+")
 
 
@@ -30,31 +31,31 @@ COMMAND = re.compile(r"voc-seg-tfrecord check [^\n]*? --write_classes classes\.c
 def voc(root, change, palette=None):
     """Writes six pairs with changed values, as grays or by a palette."""
     for name, values in TRUTH.items():
-        exports.put_pair(root, name, change(values))
+        drawing.put_pair(root, name, change(values))
         if palette is not None:
             colored = write_png(change(values), palette=palette)
-            exports.put(root, f"SegmentationClass/{name}.png", colored)
+            drawing.put(root, f"SegmentationClass/{name}.png", colored)
 
 
 def values_in_steps(root):
     voc(root, lambda values: values * 100)
-    exports.put(root, "class_names.txt", "\n".join(NAMES))
+    drawing.put(root, "class_names.txt", "\n".join(NAMES))
 
 
 def a_class_at_255(root):
     voc(root, lambda values: np.where(values == 2, 255, values).astype(np.uint8))
-    exports.put(root, "classes.csv", "value,class\n0,background\n1,apple\n255,tree\n")
+    drawing.put(root, "classes.csv", "value,class\n0,background\n1,apple\n255,tree\n")
 
 
 def background_that_is_not_class_0(root):
     voc(root, lambda values: np.array([1, 0, 2], np.uint8)[values])
-    exports.put(root, "class_names.txt", "apple\nbackground\ntree\n")
+    drawing.put(root, "class_names.txt", "apple\nbackground\ntree\n")
 
 
 def overlays_of_another_size(root):
     write(root, "abcdef photos/{}.jpg truth/{}.png", "abcdef photos/{}_overlay.png")
     for name, values in TRUTH.items():
-        exports.put_mask(root, f"small/{name}.png", values[::2, ::2])
+        drawing.put_mask(root, f"small/{name}.png", values[::2, ::2])
 
 
 def masks_and_other_polygons(root):
@@ -64,7 +65,7 @@ def masks_and_other_polygons(root):
     shapes = [{"label": "apple", "points": points, "shape_type": "polygon"}]
     for name in TRUTH:
         text = {"imagePath": f"{name}.jpg", "imageHeight": height, "imageWidth": width}
-        exports.put(root, f"images/{name}.json", json.dumps({**text, "shapes": shapes}))
+        drawing.put(root, f"images/{name}.json", json.dumps({**text, "shapes": shapes}))
 
 
 ALL, VOC = "abcdef images/{}.jpg masks/{}.png", "abcdef JPEGImages/{}.jpg SegmentationClass/{}.png"

@@ -6,8 +6,9 @@ import shutil
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports, made_folders
-from support.folders import plan_of, proposed, refused, said_by, write
+from support import drawing, made_folders
+from support.drawing import write
+from support.folders import plan_of, proposed, refused, said_by
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import LayoutError, SplitError, VocSegError, from_json
@@ -67,8 +68,8 @@ def test_each_line_about_masks_in_folders_with_separators_can_be_pasted(tmp_path
     write(tmp_path, "abc images/{}.jpg")
     for value, name in enumerate(names, 1):
         for image_id in "abc":
-            is_on = exports.truth(image_id) == value
-            exports.put_mask(tmp_path, f"masks/{name}/{image_id}.png", is_on * np.uint8(255))
+            is_on = drawing.truth(image_id) == value
+            drawing.put_mask(tmp_path, f"masks/{name}/{image_id}.png", is_on * np.uint8(255))
     text = question_about(tmp_path, class_names=None)
     assert len(proposed(text)) == 2  # of which none merges the masks under names with separators
     rows = [(0, "background"), (255, "thing")]

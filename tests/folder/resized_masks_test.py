@@ -3,7 +3,7 @@
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports
+from support import drawing
 from support.encoding import decoded
 from support.folders import examples_of, said_by
 
@@ -30,7 +30,7 @@ def put(root, image_id, image_size, mask, orientation=1, folder="SegmentationCla
     exif = Image.Exif()
     exif[ORIENTATION] = orientation
     image.save(path, exif=exif)
-    exports.put_mask(root, f"{folder}/{image_id}.png", mask)
+    drawing.put_mask(root, f"{folder}/{image_id}.png", mask)
 
 
 def examples_in_order(root, **said) -> list[dict]:
@@ -115,7 +115,7 @@ def test_a_turned_image_of_which_nothing_tells_the_side_is_refused(
 
 def test_instance_masks_are_scaled_too(tmp_path):
     put(tmp_path, "a", (40, 64), truth("a", 40, 64))
-    exports.put_mask(tmp_path, "SegmentationObject/a.png", truth("b", 10, 16))
+    drawing.put_mask(tmp_path, "SegmentationObject/a.png", truth("b", 10, 16))
     with pytest.raises(VocSegError, match="SegmentationObject"):
         examples_in_order(tmp_path, instance_mask=True)
     (example,) = examples_in_order(tmp_path, instance_mask=True, resize_masks="nearest")
@@ -157,7 +157,7 @@ def test_masks_of_images_of_many_bands_are_scaled_to_them(tmp_path):
     (tmp_path / "JPEGImages").mkdir()
     path = tmp_path / "JPEGImages" / "a.tif"
     tifffile.imwrite(path, pixels, photometric="minisblack", planarconfig="contig")
-    exports.put_mask(tmp_path, "SegmentationClass/a.png", truth("a", 40, 64)[::2, ::2])
+    drawing.put_mask(tmp_path, "SegmentationClass/a.png", truth("a", 40, 64)[::2, ::2])
     (example,) = examples_in_order(tmp_path, bands="all", dtype="uint16", resize_masks="nearest")
     np.testing.assert_array_equal(example["image"], pixels)
     np.testing.assert_array_equal(decoded(example["segmentation_mask"]), truth("a", 40, 64))

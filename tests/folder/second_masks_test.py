@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from support import exports
-from support.folders import images_of, pairs_of, plan_of, proposed, refused, said_by, write
+from support import drawing
+from support.drawing import write
+from support.folders import images_of, pairs_of, plan_of, proposed, refused, said_by
 
 IDS = ["hall", "pool", "lake", "roof"]
 
@@ -22,13 +23,13 @@ ANOTHER_MASK = {
 
 def put(root, image, mask, ids=IDS):
     for image_id in ids:
-        exports.put_image(root, image.format(image_id))
-        exports.put_mask(root, mask.format(image_id), exports.truth(image_id))
+        drawing.put_image(root, image.format(image_id))
+        drawing.put_mask(root, mask.format(image_id), drawing.truth(image_id))
 
 
 def put_another(root, pattern, ids):
     for image_id in ids:
-        exports.put_mask(root, pattern.format(image_id), np.roll(exports.truth(image_id), 2, 1))
+        drawing.put_mask(root, pattern.format(image_id), np.roll(drawing.truth(image_id), 2, 1))
 
 
 @pytest.mark.parametrize("name", ANOTHER_MASK)
@@ -53,10 +54,10 @@ def test_the_option_that_the_error_gives_reads_only_masks_named_so(tmp_path):
 
 def test_the_option_for_one_person_names_the_folder_and_no_number_within_another(tmp_path):
     for image_id in ("1", "2", "3"):
-        exports.put_image(tmp_path, f"images/{image_id}.jpg")
+        drawing.put_image(tmp_path, f"images/{image_id}.jpg")
         for person in ("10", "11"):
             mask = f"masks/{image_id}/object_{person}.png"
-            exports.put_mask(tmp_path, mask, exports.truth("abc"[int(image_id) - 1]))
+            drawing.put_mask(tmp_path, mask, drawing.truth("abc"[int(image_id) - 1]))
     text = refused(tmp_path, "several masks for one image")
     option = text[text.index("--images") :]
     assert "{id}/object_10.png" in option
@@ -68,7 +69,7 @@ def test_a_second_mask_behind_many_pictures_is_found(tmp_path):
     ids = [f"x{n:02}" for n in range(20)]
     put(tmp_path, "images/{}.jpg", "masks/{}.png", ids)
     for image_id in ids:
-        exports.put_image(tmp_path, f"masks/{image_id}_a.png")
+        drawing.put_image(tmp_path, f"masks/{image_id}_a.png")
     put_another(tmp_path, "masks/{}_b.png", ids[-1:])
     assert "x19_b.png" in refused(tmp_path, "2 masks for the image images/x19.jpg")
 
@@ -87,9 +88,9 @@ def test_masks_of_two_people_are_a_question_with_a_line_for_each(tmp_path, image
 
 def test_the_number_of_a_person_is_not_taken_for_that_of_an_image(tmp_path):
     for image in "123":
-        exports.put_image(tmp_path, f"images/{image}.jpg")
+        drawing.put_image(tmp_path, f"images/{image}.jpg")
         for person in "12":
-            exports.put_mask(tmp_path, f"masks/person{person}_{image}.png", exports.truth(person))
+            drawing.put_mask(tmp_path, f"masks/person{person}_{image}.png", drawing.truth(person))
     text = refused(tmp_path, "2 ways to read images that have several masks")
     for person, (_, options) in enumerate(proposed(text), start=1):
         pairs = pairs_of(plan_of(tmp_path, **said_by(options)))["train"]
@@ -133,9 +134,9 @@ def test_one_word_within_all_names_of_masks_is_read_with_a_note(tmp_path):
 
 
 def test_numbers_that_give_few_of_the_masks_to_images_are_asked_about(tmp_path):
-    exports.put_pairs(tmp_path, "01234", "photos/im{}.jpg", "masks/{}.png")
+    drawing.put_pairs(tmp_path, "01234", "photos/im{}.jpg", "masks/{}.png")
     for number in range(5, 15):
-        exports.put_mask(tmp_path, f"masks/{number}.png", exports.truth(str(number)))
+        drawing.put_mask(tmp_path, f"masks/{number}.png", drawing.truth(str(number)))
     text = refused(tmp_path, "masks of which most have the number of an image")
     ((_, options),) = proposed(text)
     plan = plan_of(tmp_path, **said_by(options))
@@ -159,19 +160,19 @@ def test_each_line_about_a_photo_with_two_masks_beside_it_works(tmp_path):
 
 def test_a_folder_of_masks_for_each_image_is_refused_as_such(tmp_path):
     for image_id in IDS:
-        exports.put_image(tmp_path, f"{image_id}/images/{image_id}.png")
+        drawing.put_image(tmp_path, f"{image_id}/images/{image_id}.png")
         for name in ("5f2a", "90bc"):
-            exports.put_mask(
-                tmp_path, f"{image_id}/masks/{image_id[0]}{name}.png", exports.truth("a")
+            drawing.put_mask(
+                tmp_path, f"{image_id}/masks/{image_id[0]}{name}.png", drawing.truth("a")
             )
     refused(tmp_path, "2 masks for the image hall/images/hall.png")
 
 
 def test_folders_of_objects_are_no_images_of_one_another(tmp_path):
     for image_id in IDS:
-        exports.put_image(tmp_path, f"images/{image_id}.png")
+        drawing.put_image(tmp_path, f"images/{image_id}.png")
         for name in ("0", "1", "2"):
-            exports.put_mask(tmp_path, f"masks/{image_id}/{name}.png", exports.truth(image_id))
+            drawing.put_mask(tmp_path, f"masks/{image_id}/{name}.png", drawing.truth(image_id))
     text = refused(tmp_path, "several masks for one image, such as masks/hall/0.png and masks/hall")
     assert "for images/hall.png" in text
     options = "--images images --masks masks --mask_name '{id}/0.png'"
@@ -181,10 +182,10 @@ def test_folders_of_objects_are_no_images_of_one_another(tmp_path):
 
 def test_frames_beside_pictures_of_their_films_are_read(tmp_path):
     for film in ("hall", "pool"):
-        exports.put_image(tmp_path, f"posters/{film}.jpg")
+        drawing.put_image(tmp_path, f"posters/{film}.jpg")
         for frame in ("0", "1", "2"):
-            exports.put_image(tmp_path, f"frames/{film}/{film}{frame}.jpg")
-            exports.put_mask(tmp_path, f"masks/{film}/{film}{frame}.png", exports.truth(frame))
+            drawing.put_image(tmp_path, f"frames/{film}/{film}{frame}.jpg")
+            drawing.put_mask(tmp_path, f"masks/{film}/{film}{frame}.png", drawing.truth(frame))
     assert len(images_of(plan_of(tmp_path))["train"]) == 6
 
 
@@ -204,15 +205,15 @@ def test_drawings_of_masks_are_no_second_masks(tmp_path, name):
 
 def test_a_copy_of_the_mask_a_photo_and_a_mask_of_another_size_are_no_second_masks(tmp_path):
     put(tmp_path, "images/{}.jpg", "masks/{}.png")
-    exports.put_mask(tmp_path, "masks/hall (1).png", exports.truth("hall"))
-    exports.put_image(tmp_path, "masks/pool_2.png")
-    exports.put_mask(tmp_path, "masks/lake_2.png", np.zeros((3, 5), np.uint8))
+    drawing.put_mask(tmp_path, "masks/hall (1).png", drawing.truth("hall"))
+    drawing.put_image(tmp_path, "masks/pool_2.png")
+    drawing.put_mask(tmp_path, "masks/lake_2.png", np.zeros((3, 5), np.uint8))
     assert images_of(plan_of(tmp_path)) == {"train": sorted(IDS)}
 
 
 def test_the_mask_of_an_image_that_is_not_there_is_no_second_mask(tmp_path):
     write(tmp_path, "abc images/{}.png masks/{}.png", "abc images/{}_2.png masks/{}_2.png")
-    exports.put_image(tmp_path, "images/d.png")
-    exports.put_mask(tmp_path, "masks/d.png", exports.truth("d"))
-    exports.put_mask(tmp_path, "masks/d_2.png", exports.truth("e"))
+    drawing.put_image(tmp_path, "images/d.png")
+    drawing.put_mask(tmp_path, "masks/d.png", drawing.truth("d"))
+    drawing.put_mask(tmp_path, "masks/d_2.png", drawing.truth("e"))
     assert len(images_of(plan_of(tmp_path))["train"]) == 7

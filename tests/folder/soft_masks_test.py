@@ -8,7 +8,7 @@ import re
 import numpy as np
 from PIL import Image, ImageFilter
 import pytest
-from support import exports
+from support import drawing
 from support.encoding import decoded
 from support.folders import examples_of, said_by
 
@@ -169,7 +169,7 @@ def test_stated_pairs_of_jpegs_are_used(tmp_path):
     write(tmp_path, gray, "masks/{}.jpg")
     rows = ["image,mask", "images/a.jpg,masks/b.jpg", "images/b.jpg,masks/a.jpg"]
     rows += ["images/c.jpg,masks/c.jpg", "images/d.jpg,masks/d.jpg"]
-    exports.put(tmp_path, "pairs.csv", "\n".join(rows))
+    drawing.put(tmp_path, "pairs.csv", "\n".join(rows))
     masks = masks_of(tmp_path, threshold=128, **CRACKS)
     for image_id, mask_id in zip("abcd", "bacd", strict=True):
         np.testing.assert_array_equal(masks[image_id], truth(mask_id))
@@ -215,8 +215,8 @@ SAID = {
 def test_a_threshold_goes_with_other_options(tmp_path, kind):
     write(tmp_path / "in", soft, "SegmentationClass/{}.png")
     for image_id in IDS:
-        exports.put_mask(tmp_path / "in", f"SegmentationObject/{image_id}.png", truth(image_id))
-    exports.put(tmp_path / "in", "lists/train.txt", "a\nb\nc\nd\n")
+        drawing.put_mask(tmp_path / "in", f"SegmentationObject/{image_id}.png", truth(image_id))
+    drawing.put(tmp_path / "in", "lists/train.txt", "a\nb\nc\nd\n")
     said = {"threshold": 128, **SAID[kind]}
     builder = builder_from_tree(
         tmp_path / "in", name="x", data_dir=tmp_path / "out", verbose=False, **said
@@ -231,12 +231,12 @@ def test_a_threshold_goes_with_other_options(tmp_path, kind):
 
 
 def test_polygons_take_no_threshold(tmp_path):
-    exports.put_image(tmp_path, "a.jpg")
+    drawing.put_image(tmp_path, "a.jpg")
     points = [[2, 2], [9, 2], [9, 9]]
     sheet = {"version": "5", "flags": {}, "imagePath": "a.jpg", "imageData": None}
     sheet |= {"imageHeight": 12, "imageWidth": 16}
     sheet["shapes"] = [{"label": "crack", "points": points, "shape_type": "polygon", "flags": {}}]
-    exports.put(tmp_path, "a.json", json.dumps(sheet))
+    drawing.put(tmp_path, "a.json", json.dumps(sheet))
     with pytest.raises(ConfigError, match="drawn from the polygons of labelme"):
         plan_to_build(tmp_path, name="x", threshold=128)
 
@@ -256,7 +256,7 @@ def test_a_threshold_needs_masks_of_your_own(fields):
 def test_another_folder_that_has_the_soft_masks_is_named(tmp_path):
     write(tmp_path, soft, "SegmentationClass/{}.png", ids="ab")
     write(tmp_path, soft, "SegmentationClassAug/{}.png", ids="abcd")
-    exports.put(tmp_path, "ImageSets/Segmentation/train.txt", "a\nb\nc\n")
+    drawing.put(tmp_path, "ImageSets/Segmentation/train.txt", "a\nb\nc\n")
     said = {"masks": "SegmentationClass", "threshold": 128, **CRACKS}
     notes = plan_to_build(tmp_path, name="x", **said).notes
     told = "SegmentationClassAug has masks for 1 of the 1 listed images that have none in"

@@ -4,9 +4,10 @@ import json
 import re
 
 import pytest
-from support import exports
+from support import drawing
 from support.building import examples, from_tree
-from support.folders import NAMES, pairs_of, plan_of, refused, unused_of, write
+from support.drawing import write
+from support.folders import NAMES, pairs_of, plan_of, refused, unused_of
 
 from voc_seg_tfrecord.audit.verify import find_originals, verify
 from voc_seg_tfrecord.build_from.tree import describe
@@ -128,7 +129,7 @@ def test_stated_pairs_that_are_those_by_name_need_no_note(tmp_path):
 def with_table(root, mask_of):
     """Writes a table of pairs, and returns its folder."""
     text = "".join(f"images/{i}.png,masks/{mask}.png\n" for i, mask in mask_of.items())
-    exports.put(root, "pairs.csv", f"image,mask\n{text}")
+    drawing.put(root, "pairs.csv", f"image,mask\n{text}")
     return root
 
 
@@ -183,10 +184,10 @@ def test_images_whose_names_fit_no_mask_get_those_that_are_stated(tmp_path):
 
 def test_names_with_blanks_are_read_as_such(tmp_path):
     for letter in "abc":
-        exports.put_image(tmp_path, f"images/photo ({letter}).png")
-        exports.put_mask(tmp_path, f"masks/photo ({letter}).png", exports.truth(letter))
+        drawing.put_image(tmp_path, f"images/photo ({letter}).png")
+        drawing.put_mask(tmp_path, f"masks/photo ({letter}).png", drawing.truth(letter))
     text = "".join(f"images/photo ({i}).png,masks/photo ({m}).png\n" for i, m in ("ab", "bc", "ca"))
-    exports.put(tmp_path, "train.txt", text)
+    drawing.put(tmp_path, "train.txt", text)
     assert masks_of(plan_of(tmp_path)) == {
         "photo (a)": "photo (b)",
         "photo (b)": "photo (c)",
@@ -273,7 +274,7 @@ def test_check_build_and_verify_read_the_stated_pairs(tmp_path, capsys):
     built = examples(builder, "train")
     for image_id, mask in MASK_OF.items():
         pixels = built[f"{image_id}.png"]["segmentation_mask"][..., 0]
-        assert (pixels == exports.truth(mask)).all()
+        assert (pixels == drawing.truth(mask)).all()
     assert not verify(builder, find_originals(builder, root)).faults
     assert cli.main(["check", str(root), "--class_names", ",".join(NAMES)]) == 0
     assert "train.txt states 4 pairs" in capsys.readouterr().out
@@ -282,7 +283,7 @@ def test_check_build_and_verify_read_the_stated_pairs(tmp_path, capsys):
 @pytest.mark.parametrize("form", ["blanks", "CSV with a column of splits", "JSON Lines"])
 def test_copied_images_keep_the_stated_pairs(tmp_path, form):
     root = folder(tmp_path / "tree", FORMS[form])
-    exports.put(tmp_path, "ids.txt", "a\nb\n")
+    drawing.put(tmp_path, "ids.txt", "a\nb\n")
     words = ["check", str(root), "--ids", str(tmp_path / "ids.txt"), "--copy_to"]
     assert cli.main([*words, str(tmp_path / "copy"), "--class_names", ",".join(NAMES)]) == 0
     assert masks_of(plan_of(tmp_path / "copy")) == {"a": "c", "b": "a"}
@@ -299,14 +300,14 @@ def test_copied_images_keep_the_stated_pairs(tmp_path, form):
 def test_folders_that_are_not_called_images_and_masks_are_read_as_stated(tmp_path, text, content):
     files = []
     for image_id, mask in MASK_OF.items():
-        exports.put_image(tmp_path, f"north/x{image_id}1.png")
-        exports.put_mask(tmp_path, f"south/{ord(mask)}.png", exports.truth(mask))
+        drawing.put_image(tmp_path, f"north/x{image_id}1.png")
+        drawing.put_mask(tmp_path, f"south/{ord(mask)}.png", drawing.truth(mask))
         files.append((f"north/x{image_id}1.png", f"south/{ord(mask)}.png"))
     lines_of_text = [content.format(image=image, mask=mask) for image, mask in files]
     if text == "table.csv":
         lines_of_text.insert(0, "mask,picture")
     refused(tmp_path, "no masks")
-    exports.put(tmp_path, text, "\n".join(lines_of_text))
+    drawing.put(tmp_path, text, "\n".join(lines_of_text))
     found = pairs_of(plan_of(tmp_path))["train"]
     assert {
         (image.relative_to(tmp_path).as_posix(), mask.relative_to(tmp_path).as_posix())
@@ -330,7 +331,7 @@ def test_one_column_called_as_images_or_masks_tells_which_folder_has_which(tmp_p
         row.format(image=f"north/{image}.png", mask=f"south/{mask}.png")
         for image, mask in zip("abc", "xyz", strict=True)
     ]
-    exports.put(tmp_path, "pairs.csv", "\n".join([columns, *rows_of_text]))
+    drawing.put(tmp_path, "pairs.csv", "\n".join([columns, *rows_of_text]))
     assert masks_of(plan_of(tmp_path)) == {"a": "x", "b": "y", "c": "z"}
 
 
@@ -350,8 +351,8 @@ def test_a_mask_that_several_folders_have_is_refused_if_it_is_not_that_by_name(
         for image_id, content in zip("1234", contents, strict=True):
             image = tmp_path / f"images/{folder}/{image_id}.{ending}"
             image.parent.mkdir(parents=True, exist_ok=True)
-            exports.picture(content).save(image)
-            exports.put_mask(tmp_path, f"masks/{folder}/{image_id}.png", exports.truth(content))
+            drawing.picture(content).save(image)
+            drawing.put_mask(tmp_path, f"masks/{folder}/{image_id}.png", drawing.truth(content))
     rows = ["image,mask"]
     for folder in "ab":
         for image_id, mask_id in zip("1234", mask_of, strict=True):
@@ -369,9 +370,9 @@ def test_a_mask_that_several_folders_have_is_refused_if_it_is_not_that_by_name(
 def test_a_text_of_pairs_among_many_other_texts_is_read(tmp_path, ending):
     folder(tmp_path)
     for number in range(501):
-        exports.put(tmp_path, f"notes/{number:04}.{ending}", "{}" if ending == "json" else "clear")
+        drawing.put(tmp_path, f"notes/{number:04}.{ending}", "{}" if ending == "json" else "clear")
     content = json.dumps(dict(PAIRS)) if ending == "json" else lines(" ")
-    exports.put(tmp_path, f"notes/z_pairs.{ending}", content)
+    drawing.put(tmp_path, f"notes/z_pairs.{ending}", content)
     assert masks_of(plan_of(tmp_path)) == MASK_OF
 
 
@@ -396,6 +397,6 @@ def test_a_text_of_pairs_may_have_the_name_of_an_image(tmp_path, text, content):
 def test_a_text_with_the_name_of_an_image_that_states_no_pairs_changes_nothing(tmp_path):
     folder(tmp_path)
     for image_id, mask in MASK_OF.items():
-        exports.put(tmp_path, f"images/{image_id}.txt", f"0 0.5 0.5 0.1 0.{ord(mask)}\n")
-        exports.put(tmp_path, f"images/{image_id}.json", json.dumps({"file": f"{mask}.png"}))
+        drawing.put(tmp_path, f"images/{image_id}.txt", f"0 0.5 0.5 0.1 0.{ord(mask)}\n")
+        drawing.put(tmp_path, f"images/{image_id}.json", json.dumps({"file": f"{mask}.png"}))
     assert masks_of(plan_of(tmp_path)) == dict(zip("abcd", "abcd", strict=True))

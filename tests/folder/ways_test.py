@@ -9,7 +9,7 @@ import re
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports, made_folders
+from support import drawing, made_folders
 from support.folders import NAMES as CLASSES
 from support.folders import pairs_of, plan_of, proposed, refused, said_by, unused_of
 
@@ -31,20 +31,20 @@ def put(root, image=IMAGES, mask=MASKS, ids=IDS):
         for pattern, pixels in zip((image, mask), made_folders.draw(RNG, (24, 32)), strict=True):
             out = io.BytesIO()
             Image.fromarray(pixels).save(out, "PNG" if pattern.endswith("png") else "JPEG")
-            exports.put(root, pattern.format(image_id), out.getvalue())
+            drawing.put(root, pattern.format(image_id), out.getvalue())
 
 
 def lists(root, pattern="{}.txt", line="{}", names=NAMES, splits=SPLITS):
     """Writes a list for each split; `pattern` has its name, and `line` the id."""
     for split, ids in splits.items():
         text = "".join(line.format(image_id) + "\n" for image_id in ids)
-        exports.put(root, pattern.format(names[split]), text)
+        drawing.put(root, pattern.format(names[split]), text)
 
 
 def table(root, name, head, rows, delimiter=","):
     out = io.StringIO()
     csv.writer(out, delimiter=delimiter).writerows([head, *rows])
-    exports.put(root, name, out.getvalue())
+    drawing.put(root, name, out.getvalue())
 
 
 def rows_of(row=lambda image_id, split: (image_id, split), splits=SPLITS):
@@ -56,7 +56,7 @@ def plain(splits):
 
 
 def put_json(root, name, content):
-    exports.put(root, name, json.dumps(content))
+    drawing.put(root, name, json.dumps(content))
 
 
 def folders(root, splits=SPLITS):
@@ -141,7 +141,7 @@ LOST = {
         "splits by results lost to splits.json: its lists lie in a folder of results",
     ),
     "lists of train and more": (
-        lambda root: exports.put(root, "lists/trainval.txt", "\n".join(IDS[:16])),
+        lambda root: drawing.put(root, "lists/trainval.txt", "\n".join(IDS[:16])),
         "splits by lists/trainval.txt lost to splits.json: it holds the images of train and of "
         "others",
     ),
@@ -318,7 +318,7 @@ ROWS = "".join(f"{i}.jpg,{split}\n" for i, split in rows_of())
 def test_texts_of_many_kinds_say_the_splits(tmp_path, texts):
     put(tmp_path)
     for name, text in texts.items():
-        exports.put(tmp_path, name, text)
+        drawing.put(tmp_path, name, text)
     assert found(tmp_path)[0] == SPLITS
 
 
@@ -353,7 +353,7 @@ UNREAD = {
 def test_a_text_of_images_and_splits_in_another_form_stops_the_build(tmp_path, form):
     put(tmp_path)
     for name, text in UNREAD[form].items():
-        exports.put(tmp_path, name, text)
+        drawing.put(tmp_path, name, text)
     told = refused(tmp_path, "what to do: write", ListError)
     assert any(name in told for name in UNREAD[form])
     assert found(tmp_path, splits={"train": 1.0})[0] == {"train": IDS}
@@ -364,7 +364,7 @@ def test_such_a_text_beside_lists_stops_the_build_or_is_noted(tmp_path, form):
     put(tmp_path)
     lists(tmp_path)
     for name, text in UNREAD[form].items():
-        exports.put(tmp_path, name, text)
+        drawing.put(tmp_path, name, text)
     if form == "JSON that is cut off":  # it names two images
         splits, plan = found(tmp_path)
         assert splits == SPLITS
@@ -384,7 +384,7 @@ def test_such_a_text_beside_lists_stops_the_build_or_is_noted(tmp_path, form):
 )
 def test_names_that_lost_their_zeros_stop_the_build(tmp_path, name, text):
     put(tmp_path, ids=["0007", "0008", "0009"])
-    exports.put(tmp_path, name, text)
+    drawing.put(tmp_path, name, text)
     refused(tmp_path, "7, which may be the image 0007", ListError)
 
 
@@ -408,7 +408,7 @@ def test_the_number_of_a_row_is_not_the_image_of_that_name(tmp_path, name, head,
     put(tmp_path, ids=MIXED)
     said = ["train" if n < 12 else "val" for n in range(20)]
     rows = [row(n, i, s) for n, (i, s) in enumerate(zip(MIXED, said, strict=True))]
-    exports.put(tmp_path, name, head + "".join(rows))
+    drawing.put(tmp_path, name, head + "".join(rows))
     assert found(tmp_path)[0] == {"train": sorted(MIXED[:12]), "validation": sorted(MIXED[12:])}
 
 
@@ -449,7 +449,7 @@ def test_what_the_option_says_is_kept_to_the_letter(tmp_path):
 )
 def test_a_text_that_names_images_and_no_split_stands_in_the_account(tmp_path, name, text, count):
     put(tmp_path)
-    exports.put(tmp_path, name, text)
+    drawing.put(tmp_path, name, text)
     splits, plan = found(tmp_path)
     assert splits == {"train": IDS}
     assert f"not used:         {name}, {count} ids of images\n" in describe(plan)
@@ -494,7 +494,7 @@ BY_NUMBERS = "".join(f"{n} 000{n}.jpg\n" for n in (7, 8, 9)), "7 0\n8 1\n9 0\n"
 def test_texts_that_say_no_train_of_other_images_are_noted_and_no_lists(tmp_path, texts, note):
     put(tmp_path, ids=["0007", "0008", "0009"])
     for name, text in texts.items():
-        exports.put(tmp_path, name, text)
+        drawing.put(tmp_path, name, text)
     splits, plan = found(tmp_path)
     assert splits == {"train": ["0007", "0008", "0009"]}
     assert not note or any(n.startswith([*texts][-1] + note) for n in plan.notes)
@@ -524,13 +524,13 @@ OTHER_NAMES = {
 def test_splits_of_names_that_no_image_has_stop_the_build_if_nothing_else_divides(tmp_path, name):
     put(tmp_path, ids=["0007", "0008", "0009"])
     for file, text in OTHER_NAMES[name].items():
-        exports.put(tmp_path, file, text)
+        drawing.put(tmp_path, file, text)
     with pytest.raises(ListError, match="splits of images that are not in the folder") as caught:
         found(tmp_path)
     assert "correct the names" in caught.value.remedy
     assert found(tmp_path, splits={"train": 1.0})[0] == {"train": ["0007", "0008", "0009"]}
-    exports.put(tmp_path, "splits/train.txt", "0007\n0008\n")
-    exports.put(tmp_path, "splits/val.txt", "0009\n")
+    drawing.put(tmp_path, "splits/train.txt", "0007\n0008\n")
+    drawing.put(tmp_path, "splits/val.txt", "0009\n")
     assert found(tmp_path)[0] == {"train": ["0007", "0008"], "validation": ["0009"]}
 
 
@@ -548,11 +548,11 @@ TRAIN_ALONE = {
 def test_train_beside_an_unknown_word_stops_the_build_in_each_form(tmp_path, name):
     put(tmp_path, ids=["0007", "0008", "0009"])
     for file, text in TRAIN_ALONE[name].items():
-        exports.put(tmp_path, file, text)
+        drawing.put(tmp_path, file, text)
     with pytest.raises(ListError, match="in an unknown form"):
         found(tmp_path)
-    exports.put(tmp_path, "splits/train.txt", "0007\n0008\n")
-    exports.put(tmp_path, "splits/val.txt", "0009\n")
+    drawing.put(tmp_path, "splits/train.txt", "0007\n0008\n")
+    drawing.put(tmp_path, "splits/val.txt", "0009\n")
     assert found(tmp_path)[0] == {"train": ["0007", "0008"], "validation": ["0009"]}
 
 
@@ -585,7 +585,7 @@ def labels(head, row):
 def test_classes_and_what_is_not_understood_make_no_split(tmp_path, texts, note):
     put(tmp_path)
     for name, text in texts.items():
-        exports.put(tmp_path, name, text)
+        drawing.put(tmp_path, name, text)
     splits, plan = found(tmp_path)
     assert splits == {"train": IDS}
     assert note in " ".join(plan.notes)
@@ -595,7 +595,7 @@ def test_a_list_with_a_path_of_no_file_is_one_and_a_file_elsewhere_is_refused(tm
     put(root := tmp_path / "set")
     lists(root, "crack_{}.txt", "../far/{}.jpg", splits={**SPLITS, "train": [*IDS[:12], "gone"]})
     assert found(root, missing_image="skip")[0] == SPLITS
-    exports.put(tmp_path, "far/gone.jpg", "")
+    drawing.put(tmp_path, "far/gone.jpg", "")
     with pytest.raises(ListError, match=r"gone\.jpg', which leaves the folder"):
         found(root)
 
@@ -610,7 +610,7 @@ def test_a_table_of_a_larger_set_divides_the_images_that_are_here(tmp_path, othe
 
 def test_a_list_of_which_some_images_are_not_there_is_one(tmp_path):
     put(tmp_path)
-    exports.put(tmp_path, "meta/train.csv", "id\n" + "\n".join([*IDS[:12], "gone"]))
+    drawing.put(tmp_path, "meta/train.csv", "id\n" + "\n".join([*IDS[:12], "gone"]))
     with pytest.raises(VocSegError, match="no such file"):
         found(tmp_path)
     assert found(tmp_path, missing_image="skip")[0] == {"train": IDS[:12]}
@@ -703,7 +703,7 @@ def test_lists_against_folders_and_a_table_against_json_are_questions(tmp_path):
 
 def test_lists_that_agree_with_folders_win_and_a_part_of_a_folder_does_not(tmp_path):
     folders(tmp_path)
-    exports.put(tmp_path, "subset_train.txt", "\n".join(IDS[:5]))
+    drawing.put(tmp_path, "subset_train.txt", "\n".join(IDS[:5]))
     splits, plan = found(tmp_path)
     assert splits == SPLITS
     assert unused_of(plan)["", "5 ids of images"] == ["subset_train.txt"]
@@ -753,8 +753,8 @@ def test_lists_that_say_more_are_no_splits_without_a_question(tmp_path):
     lists(tmp_path / "a", "{}_small.txt", splits=small)
     assert found(tmp_path / "a")[0] == SPLITS
     put(tmp_path / "b")
-    exports.put(tmp_path / "b", "train.txt", "\n".join(IDS[:12]))
-    exports.put(tmp_path / "b", "train_all.txt", "\n".join(IDS))
+    drawing.put(tmp_path / "b", "train.txt", "\n".join(IDS[:12]))
+    drawing.put(tmp_path / "b", "train_all.txt", "\n".join(IDS))
     assert asked(tmp_path / "b") == [{"train": IDS[:12]}, {"train": IDS}]
 
 
@@ -792,12 +792,12 @@ def test_a_folder_of_train_and_validation_is_one_to_train_on(tmp_path, name, pat
 @pytest.mark.parametrize("name", OF_TWO)
 def test_a_list_of_train_and_validation_is_a_union(tmp_path, name):
     put(tmp_path, ids=IDS[:8])
-    exports.put(tmp_path, f"{name}.txt", "\n".join(IDS[:4]))
-    exports.put(tmp_path, "test.txt", "\n".join(IDS[4:8]))
+    drawing.put(tmp_path, f"{name}.txt", "\n".join(IDS[:4]))
+    drawing.put(tmp_path, "test.txt", "\n".join(IDS[4:8]))
     assert found(tmp_path)[0] == {"trainval": IDS[:4], "test": IDS[4:8]}
-    exports.put(tmp_path, "train.txt", "\n".join(IDS[:3]))
+    drawing.put(tmp_path, "train.txt", "\n".join(IDS[:3]))
     refused(tmp_path, "1 image in no other list, such as k03", ListError)
-    exports.put(tmp_path, "val.txt", IDS[3])
+    drawing.put(tmp_path, "val.txt", IDS[3])
     expected = {"train": IDS[:3], "validation": [IDS[3]], "test": IDS[4:8]}
     assert found(tmp_path)[0] == expected
 
@@ -838,7 +838,7 @@ def test_numbered_folders_of_a_split_are_never_train(tmp_path, names, deeper):
 
 def test_lists_that_the_user_named_and_that_say_no_split_are_an_error(tmp_path):
     put(tmp_path)
-    exports.put(tmp_path, "lists/ages.csv", "age\n3\n")
+    drawing.put(tmp_path, "lists/ages.csv", "age\n3\n")
     with pytest.raises(ListError, match="no list of a split"):
         found(tmp_path, lists="lists")
 
@@ -853,7 +853,7 @@ def test_an_option_says_names_with_commas_and_equal_signs(tmp_path):
 
 def test_a_list_of_validation_images_alone_is_a_question(tmp_path):
     put(tmp_path)
-    exports.put(tmp_path, "val.txt", "\n".join(IDS[12:16]))
+    drawing.put(tmp_path, "val.txt", "\n".join(IDS[12:16]))
     rest = {"train": IDS[:12] + IDS[16:], "validation": IDS[12:16]}
     assert asked(tmp_path) == [{"validation": IDS[12:16]}, rest, {"train": IDS}]
 
@@ -875,7 +875,7 @@ def test_a_name_of_two_images_means_the_one_in_the_folder_of_the_lists_split(tmp
 def test_a_path_whose_folder_is_another_means_no_image(tmp_path):
     folders(tmp_path, {"train": IDS[:4], "validation": IDS[:4]})
     text = "/data/images/test/k00.jpg\n/data/images/test/k01.jpg\n"
-    exports.put(tmp_path, "meta/train.txt", text)
+    drawing.put(tmp_path, "meta/train.txt", text)
     assert found(tmp_path)[0] == {"train": IDS[:4], "validation": IDS[:4]}
 
 

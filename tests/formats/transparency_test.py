@@ -6,7 +6,7 @@ import struct
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports, folders
+from support import drawing, folders
 from support.png_writer import chunk, write_png
 
 from voc_seg_tfrecord import voc_palette
@@ -89,10 +89,10 @@ def test_transparency_of_what_no_pixel_has_does_no_harm(form):
 
 
 def test_a_folder_of_voc_palettes_with_a_transparent_background_is_refused(tmp_path):
-    folders.write(tmp_path, "ab JPEGImages/{}.jpg SegmentationClass/{}.png")
+    drawing.write(tmp_path, "ab JPEGImages/{}.jpg SegmentationClass/{}.png")
     for name in "ab":
-        mask = write_png(exports.truth(name), palette=voc_palette())
-        exports.put(tmp_path, f"SegmentationClass/{name}.png", with_trns(mask, 0))
+        mask = write_png(drawing.truth(name), palette=voc_palette())
+        drawing.put(tmp_path, f"SegmentationClass/{name}.png", with_trns(mask, 0))
     with pytest.raises(MaskError, match="with transparency"):
         read_mask(File((tmp_path / "SegmentationClass/a.png").read_bytes(), "a.png"), RULE)
     assert folders.plan_of(tmp_path).meaning.by == "value"

@@ -132,7 +132,7 @@ def _moments(kills: int, seed: str | None) -> list[float]:
 
 
 def _commands(folder: pathlib.Path, pairs: int) -> dict[str, Command]:
-    from support.small_tree import write_small_tree
+    from support.drawing import write_small_tree
 
     tree, records = write_small_tree(folder / "tree", pairs), folder / "records"
     predicted = folder / "predicted"

@@ -1,6 +1,6 @@
 import pytest
 from support.building import build
-from support.small_tree import write_small_tree
+from support.drawing import write_small_tree
 
 from voc_seg_tfrecord import VocSegConfig
 

@@ -1,9 +1,9 @@
 import pytest
 from support.building import build
 from support.building import records as stored
+from support.drawing import write_small_tree
 from support.painting import assert_same
 from support.runs import assert_goes_on
-from support.small_tree import write_small_tree
 import tensorflow as tf
 
 from voc_seg_tfrecord import VocSegConfig, pipeline

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 from support.building import build, examples
-from support.small_tree import write_small_tree
+from support.drawing import write_small_tree
 import tensorflow as tf
 
 from voc_seg_tfrecord import VocSegConfig, arrays, from_arrays, pipeline

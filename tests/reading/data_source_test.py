@@ -15,8 +15,8 @@ from PIL import Image
 import pytest
 from support import tiled, worker_tasks
 from support.building import build, from_tree
+from support.drawing import write_small_tree
 from support.python import run_python
-from support.small_tree import write_small_tree
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import VocSegConfig, data_source, from_arrays, splits

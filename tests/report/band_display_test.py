@@ -1,7 +1,7 @@
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports
+from support import drawing
 from support.building import from_tree
 
 from voc_seg_tfrecord.commands import cli
@@ -148,7 +148,7 @@ def test_the_page_of_scores_takes_bands_too(tmp_path, capsys):
 
 
 def test_the_page_of_a_folder_of_8_bits_refuses_bands(tmp_path, capsys):
-    exports.put_pair(tmp_path / "photos", "a", exports.truth("a"))
+    drawing.put_pair(tmp_path / "photos", "a", drawing.truth("a"))
     words = ["check", str(tmp_path / "photos"), "--class_names", "background,a,b"]
     page = ["--html", str(tmp_path / "page.html")]
     assert cli.main([*words, *page, "--rgb", "0,1,2"]) == 2

@@ -7,7 +7,7 @@ import tarfile
 import threading
 
 import pytest
-from support import exports
+from support import drawing
 from support.building import build, version_folders
 from support.paths import DUMMY_DATA
 import tensorflow_datasets as tfds
@@ -274,7 +274,7 @@ def test_own_data_needs_a_manual_folder(tmp_path):
 
 
 def test_two_trees_in_the_manual_folder_are_named(devkit, root, tmp_path):
-    exports.put_pair(root.parent / "VOC2007", "a")
+    drawing.put_pair(root.parent / "VOC2007", "a")
     words = r"2 ways (?s:.*)VOC2012(?s:.*)not possible: images VOCdevkit/VOC2007/.*: no such file"
     with pytest.raises(voc_seg_tfrecord.VocSegError, match=words):
         build(tmp_path / "data", VocSegConfig(name="mine"), pathlib.Path(devkit))

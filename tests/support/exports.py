@@ -1,64 +1,13 @@
-"""Writes trees in the layouts of labeling tools: synthetic twins of their exports."""
+"""Draws small twins of what labeling tools export, one function for each tool."""
 
-from collections.abc import Iterable
 import pathlib
 
 import numpy as np
 from PIL import Image
+from support.drawing import put, put_image, put_lists, put_mask, put_pair, truth
 from support.png_writer import write_png
 
-SIZE = (12, 16)  # height, width
 COLORS = {"background": (0, 0, 0), "apple": (250, 50, 83), "tree": (51, 221, 255)}
-
-
-def truth(image_id: str) -> np.ndarray:
-    """Returns class indices 0, 1, 2 that differ from id to id, uint8 `[12, 16]`."""
-    mask = np.zeros(SIZE, np.uint8)
-    shift = sum(image_id.encode()) % 5
-    mask[2:6, 1 + shift : 6 + shift] = 1
-    mask[7:11, 2 + shift : 9 + shift] = 2
-    return mask
-
-
-def picture(image_id: str) -> Image.Image:
-    """Returns an image that differs from id to id, of the masks' size."""
-    seed = sum(image_id.encode())
-    noise = np.random.default_rng(seed).integers(0, 256, (*SIZE, 3), np.uint8)
-    return Image.fromarray(noise)
-
-
-def put_image(root: pathlib.Path, name: str) -> None:
-    """Saves an image as `root`/`name`, in the format of its ending."""
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    kind = "JPEG" if path.suffix.lower() in (".jpg", ".jpeg", ".jpe") else None
-    picture(path.stem).save(path, kind)
-
-
-def put(root: pathlib.Path, name: str, content: bytes | str) -> None:
-    """Writes a file with its folders."""
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-
-
-def put_mask(root: pathlib.Path, name: str, values: np.ndarray) -> None:
-    """Writes integers `[H, W]` as a grayscale mask."""
-    put(root, name, write_png(values, color=0))
-
-
-def put_pair(root: pathlib.Path, image_id: str, values: np.ndarray | None = None) -> None:
-    """Writes an image and its grayscale mask, `truth` if no values are given, in VOC's folders."""
-    put_image(root, f"JPEGImages/{image_id}.jpg")
-    values = truth(image_id) if values is None else values
-    put_mask(root, f"SegmentationClass/{image_id}.png", values)
-
-
-def put_pairs(root: pathlib.Path, ids: Iterable[str], image: str, mask: str) -> None:
-    """Writes an image and its mask for each id; both patterns have one {} for the id."""
-    for image_id in ids:
-        put_image(root, image.format(image_id))
-        put_mask(root, mask.format(image_id), truth(image_id))
 
 
 def rgb(values: np.ndarray, colors=COLORS) -> Image.Image:
@@ -72,20 +21,18 @@ def cvat(root: pathlib.Path) -> None:
     ids = ["000032", "sub dir/img 2", "photo.v1.2", "unannotated"]
     lines = [f"{name}:{','.join(map(str, COLORS[name]))}::" for name in sorted(COLORS)]
     put(root, "labelmap.txt", "# label:color_rgb:parts:actions\n" + "\n".join(lines) + "\n")
-    put(root, "ImageSets/Segmentation/default.txt", "".join(f"{i}\n" for i in ids))
+    put_lists(root, default=ids)
     for image_id, ending in zip(ids, (".JPG", ".png", ".jpeg", ".jpg"), strict=True):
         put_image(root, f"JPEGImages/{image_id}{ending}")
         if image_id != "unannotated":
-            path = root / "SegmentationClass" / f"{image_id}.png"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            rgb(truth(pathlib.Path(image_id).name)).save(path)
+            values = truth(pathlib.Path(image_id).name)
+            put(root, f"SegmentationClass/{image_id}.png", rgb(values))
 
 
 def datumaro_gray(root: pathlib.Path) -> None:
     """Datumaro without colors: gray masks of line numbers, empty colors, ignored last."""
     put(root, "labelmap.txt", "background:::\napple:::\ntree:::\nignored:224,224,192::\n")
-    put(root, "ImageSets/Segmentation/train.txt", "a\n")
-    put(root, "ImageSets/Segmentation/val.txt", "b\n")
+    put_lists(root, train="a", val="b")
     for image_id in "ab":
         values = truth(image_id)
         values[0] = 3
@@ -99,16 +46,14 @@ def labelme_old(root: pathlib.Path) -> None:
         put_image(root, f"JPEGImages/{image_id}.jpg")
         values = truth(image_id).astype(np.int32)
         values[0] = -1
-        path = root / "SegmentationClass" / f"{image_id}.npy"
-        path.parent.mkdir(exist_ok=True)
-        np.save(path, values)
+        put(root, f"SegmentationClass/{image_id}.npy", values)
 
 
 def supervisely(root: pathlib.Path) -> None:
     """Supervisely: each mask has a palette of its own, background is not listed."""
     root = root / "1_fruit" / "VOCdevkit" / "VOC"
     put(root, "colors.txt", "neutral 224 224 192\nkiwi fruit 255 0 0\nlemon 81 198 170\n")
-    put(root, "ImageSets/Segmentation/train.txt", "a\nb\n")
+    put_lists(root, train="ab")
     colors = {0: (0, 0, 0), 1: (255, 0, 0), 2: (81, 198, 170), 255: (224, 224, 192)}
     for image_id, order in (("a", [255, 2, 0, 1]), ("b", [1, 0, 2, 255])):
         put_image(root, f"JPEGImages/{image_id}.jpg")
@@ -140,8 +85,7 @@ def mmsegmentation(root: pathlib.Path) -> None:
 
 def sixteen_bits(root: pathlib.Path) -> None:
     """A hand-made tree: 16-bit gray indices, PNG images, an empty test list."""
-    put(root, "ImageSets/Segmentation/train.txt", "UFO_6.25_0074\n")
-    put(root, "ImageSets/Segmentation/test.txt", "")
+    put_lists(root, train=["UFO_6.25_0074"], test=[])
     put(root, "SegmentationClass/README.md", "masks")
     put_image(root, "JPEGImages/UFO_6.25_0074.png")
     mask = write_png(truth("UFO_6.25_0074"), depth=16, color=0)

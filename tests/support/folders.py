@@ -8,12 +8,15 @@ import subprocess
 
 import numpy as np
 import pytest
-from support import exports
+from support.encoding import decoded
 
+from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import arguments, cli
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.folder.plan import FolderPlan
+from voc_seg_tfrecord.formats.index_masks import read_mask
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.writing.examples import make_example
 
@@ -77,29 +80,12 @@ def said_by(options: str) -> dict:
     return {name: value for name, value in fields.items() if name != "class_names" or value}
 
 
-def write(root: pathlib.Path, *sets: str | tuple[str, str]) -> pathlib.Path:
-    """Writes images and masks, all different, and texts, and returns their folder.
-
-    Args:
-      root: the folder.
-      *sets: ids of a letter each, the pattern of the images' names, and those of masks, quoted as
-        for a shell, such as "abc images/{}.jpg masks/{}.png". The n-th mask of an image is
-        `exports.truth` of its id, rolled by n columns; the image `-` is none. A text stands
-        behind its name.
-    """
-    for of in sets:
-        ids, image, *masks = shlex.split(of) if isinstance(of, str) else ("", "")
-        if not isinstance(of, str):
-            exports.put(root, *of)
-        for image_id in ids:
-            if image != "-":
-                exports.put_image(root, image.format(image_id))
-            for number, mask in enumerate(masks):
-                values = np.roll(exports.truth(image_id), number, 1)
-                exports.put_mask(root, mask.format(image_id), values)
-    return root
-
-
 def unused_of(plan: FolderPlan) -> dict[tuple[str, str], Sequence[str]]:
     """Returns the names of the unused files, by their folder and by what they are, in words."""
     return {(group.folder, str(group.kind)): names for group, names in plan.unused.items()}
+
+
+def read_as(config: VocSegConfig, plan: FolderPlan) -> np.ndarray:
+    """Returns what a build makes of the mask `SegmentationClass/a.png`, uint8 `[H, W]`."""
+    path = plan.tree.root / "SegmentationClass" / "a.png"
+    return decoded(read_mask(File.read(path), config.example_spec(plan.mask_rule).rule).png)

@@ -4,7 +4,7 @@ import pathlib
 
 import numpy as np
 import pytest
-from support import exports
+from support import drawing
 from support.encoding import decoded
 from support.folders import examples_of, refused, said_by
 
@@ -20,11 +20,11 @@ OBJECT_INFO = {
 
 def put_masks(root: pathlib.Path, image: str, mask: str, values: list[int]) -> None:
     """Writes three images and masks, which have the values in columns."""
-    height, width = exports.SIZE
+    height, width = drawing.SIZE
     columns = np.resize(np.array(values, np.uint8), width)
     for image_id in "abc":
-        exports.put_image(root, image.format(image_id))
-        exports.put_mask(root, mask.format(image_id), np.tile(columns, (height, 1)))
+        drawing.put_image(root, image.format(image_id))
+        drawing.put_mask(root, mask.format(image_id), np.tile(columns, (height, 1)))
 
 
 def classes_of(root: pathlib.Path, values: list[int], **said) -> list[int]:
@@ -48,7 +48,7 @@ def test_two_classes_of_one_first_name_keep_all_their_names():
 def test_what_is_0_in_ade20k_is_asked(tmp_path, name):
     values = [0, 1, 2]
     put_masks(tmp_path, "images/training/{}.jpg", "annotations/training/{}.png", values)
-    exports.put(tmp_path, name, OBJECT_INFO["csv"])
+    drawing.put(tmp_path, name, OBJECT_INFO["csv"])
     text = refused(tmp_path, "no class for 1 of 3 values", MaskError, class_names=None)
     assert "value 0" in text
     for option, read in (("0=void", [255, 0, 1]), ("0=background", [0, 1, 2])):

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support import exports
+from support import drawing
 from support.folders import refused
 
 from voc_seg_tfrecord.core.errors import VocSegError
@@ -58,11 +58,11 @@ REFUSED = {
 def write(root, files):
     for name, content in files:
         if content is not None:
-            exports.put(root, name, content)
+            drawing.put(root, name, content)
         elif name.endswith(".png"):
-            exports.put_mask(root, name, exports.truth(name))
+            drawing.put_mask(root, name, drawing.truth(name))
         else:
-            exports.put_image(root, name)
+            drawing.put_image(root, name)
 
 
 @pytest.mark.parametrize("case", REFUSED)

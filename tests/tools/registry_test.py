@@ -3,7 +3,7 @@
 import pathlib
 
 import pytest
-from support import exports
+from support import drawing
 from support.folders import pairs_of, plan_of
 from support.paths import REPOSITORY
 
@@ -43,8 +43,8 @@ def test_a_folder_as_the_tool_writes_it_is_read_as_pairs(tmp_path, patterns):
                 pattern.format(id=image_id, split=split)
                 for pattern in (patterns.images, patterns.masks)
             )
-            exports.put_image(tmp_path, image)
-            exports.put_mask(tmp_path, mask, exports.truth(image_id))
+            drawing.put_image(tmp_path, image)
+            drawing.put_mask(tmp_path, mask, drawing.truth(image_id))
             pairs[tmp_path / image] = tmp_path / mask
     plan = plan_of(tmp_path)
     found = pairs_of(plan)

@@ -4,7 +4,7 @@ import functools
 import json
 
 import pytest
-from support import exports, folders
+from support import drawing, folders
 
 from voc_seg_tfrecord.commands import cli
 
@@ -32,12 +32,12 @@ FRACTIONS = "0.1 0.1 0.5 0.1 0.5 0.5"
 
 def put_images(root, *names):
     for name in names:
-        exports.put_image(root, name)
+        drawing.put_image(root, name)
     return root
 
 
 def put_json(root, name, content):
-    exports.put(root, name, json.dumps(content))
+    drawing.put(root, name, json.dumps(content))
 
 
 def write_coco(root, first, second):
@@ -59,9 +59,9 @@ def write_coco(root, first, second):
 
 def write_yolo(root, first, second):
     put_images(root, "images/a.jpg", "images/b.jpg")
-    exports.put(root, "data.yaml", json.dumps({"names": [first, second]}))
-    exports.put(root, "labels/a.txt", f"0 {FRACTIONS}\n1 {FRACTIONS}\n")
-    exports.put(root, "labels/b.txt", f"1 {FRACTIONS}\n")
+    drawing.put(root, "data.yaml", json.dumps({"names": [first, second]}))
+    drawing.put(root, "labels/a.txt", f"0 {FRACTIONS}\n1 {FRACTIONS}\n")
+    drawing.put(root, "labels/b.txt", f"1 {FRACTIONS}\n")
 
 
 def write_cvat(root, first, second):
@@ -74,7 +74,7 @@ def write_cvat(root, first, second):
         for n, (name, label) in enumerate((("a", first), ("b", second)))
     )
     head = f"<meta><task><labels>{labels}</labels></task></meta>"
-    exports.put(root, "annotations.xml", f"<annotations>{head}{images}</annotations>")
+    drawing.put(root, "annotations.xml", f"<annotations>{head}{images}</annotations>")
 
 
 def write_labelme(root, *labels):
@@ -106,8 +106,8 @@ def write_supervisely(root, first, second):
 
 
 def write_masks(root, first, second):
-    folders.write(root, "ab images/{}.jpg masks/{}.png")
-    exports.put(root, "classes.json", json.dumps(["background", first, second]))
+    drawing.write(root, "ab images/{}.jpg masks/{}.png")
+    drawing.put(root, "classes.json", json.dumps(["background", first, second]))
 
 
 WRITERS = {
@@ -158,7 +158,7 @@ def test_classes_that_differ_in_case_alone_are_two_and_a_note_merges_them(tmp_pa
 @pytest.mark.parametrize("form", SAME_NAMES)
 def test_names_that_the_user_gives_are_checked_by_the_same_rule(tmp_path, form):
     first, second, words = SAME_NAMES[form]
-    folders.write(tmp_path, "ab images/{}.jpg masks/{}.png")
+    drawing.write(tmp_path, "ab images/{}.jpg masks/{}.png")
     names = ["background", first, second]
     with pytest.raises(ValueError, match=r"option class_names: the names? ") as caught:
         folders.plan_of(tmp_path, class_names=names)
@@ -199,7 +199,7 @@ def test_labels_of_a_project_of_cvat_may_stand_in_each_of_its_tasks(tmp_path):
     parts = "".join(f"<label><name>{n}</name><parent>body</parent></label>" for n in (1, 2, 1, 2))
     skeleton = labels.replace("</labels>", f"{parts}</labels>")
     project = f"<project>{skeleton}<tasks><task>{labels}</task></tasks></project>"
-    exports.put(tmp_path, "annotations.xml", text.replace(f"<task>{labels}</task>", project))
+    drawing.put(tmp_path, "annotations.xml", text.replace(f"<task>{labels}</task>", project))
     plan = folders.plan_of(tmp_path, class_names=None)
     assert plan.config.class_names == ("background", "road", "car")
 
@@ -228,7 +228,7 @@ LISTS = {
 def test_a_label_that_the_list_of_classes_lacks_is_an_error(tmp_path, kind, write):
     text, labels, outcome = LISTS[kind]
     write(tmp_path, *labels)
-    exports.put(tmp_path, "labels.txt", text)
+    drawing.put(tmp_path, "labels.txt", text)
     if isinstance(outcome, str):
         assert outcome in refused(tmp_path, "expected: one of tree")
     else:
@@ -237,7 +237,7 @@ def test_a_label_that_the_list_of_classes_lacks_is_an_error(tmp_path, kind, writ
 
 def test_a_label_that_looks_like_a_class_is_read_as_it_with_a_note(tmp_path):
     write_labelme(tmp_path, "road", "ro\u200bad")
-    exports.put(tmp_path, "labels.txt", "road\n")
+    drawing.put(tmp_path, "labels.txt", "road\n")
     plan = folders.plan_of(tmp_path, class_names=None)
     assert plan.config.class_names == ("background", "road")
     assert any(r"The label 'ro\u200bad' in b.json, shape 1" in note for note in plan.notes)
@@ -245,9 +245,9 @@ def test_a_label_that_looks_like_a_class_is_read_as_it_with_a_note(tmp_path):
 
 def test_a_label_that_its_list_lacks_stops_a_build_only_if_polygons_are_read(tmp_path):
     write_labelme(tmp_path / "images", "road", "raod")
-    exports.put(tmp_path, "images/labels.txt", "road\n")
+    drawing.put(tmp_path, "images/labels.txt", "road\n")
     for name in "ab":
-        exports.put_mask(tmp_path, f"masks/{name}.png", exports.truth(name))
+        drawing.put_mask(tmp_path, f"masks/{name}.png", drawing.truth(name))
     plan = folders.plan_of(tmp_path)
     assert "b.json" in str(plan.notes)
     assert cli.main(["check", str(tmp_path), "--class_names", "a,b,c"]) == 0
@@ -262,20 +262,20 @@ def test_a_class_of_supervisely_that_meta_json_lacks_is_an_error(tmp_path):
 @pytest.mark.parametrize("write", [write_labelme, write_via])
 def test_two_lists_of_classes_in_different_orders_are_an_error(tmp_path, write):
     write(tmp_path, "cat", "dog")
-    exports.put(tmp_path, "a/labels.txt", "cat\ndog\n")
-    exports.put(tmp_path, "b/labels.txt", "dog\ncat\n")
+    drawing.put(tmp_path, "a/labels.txt", "cat\ndog\n")
+    drawing.put(tmp_path, "b/labels.txt", "dog\ncat\n")
     words = r"'cat' has the number 1 by a/labels\.txt, and 2 by b/labels\.txt"
     refused(tmp_path, words)
-    exports.put(tmp_path, "b/labels.txt", "cat\ndog\nbird\n")
+    drawing.put(tmp_path, "b/labels.txt", "cat\ndog\nbird\n")
     names = folders.plan_of(tmp_path, class_names=None).config.class_names
     assert names == ("background", "cat", "dog")
 
 
 def test_a_list_of_classes_beside_the_shapes_comes_before_one_of_another_folder(tmp_path):
     write_labelme(tmp_path / "b", "cat", "dog")
-    exports.put(tmp_path, "a/labels.txt", "cat\ndog\n")
-    exports.put(tmp_path, "b/labels.txt", "dog\ncat\n")
+    drawing.put(tmp_path, "a/labels.txt", "cat\ndog\n")
+    drawing.put(tmp_path, "b/labels.txt", "dog\ncat\n")
     names = folders.plan_of(tmp_path, class_names=None).config.class_names
     assert names == ("background", "dog", "cat")
-    exports.put(tmp_path, "labels.txt", "cat\ndog\n")
+    drawing.put(tmp_path, "labels.txt", "cat\ndog\n")
     refused(tmp_path, "'cat' has the number 1 by labels.txt, and 2 by b/labels.txt")

@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports
+from support import drawing
 from support.building import from_tree
 from support.folders import plan_of
 
@@ -140,15 +140,15 @@ def test_an_object_that_cannot_be_drawn_is_an_error_with_its_place(item, found):
 def write_project(root, *splits):
     """Writes a project with two images in each of its datasets."""
     meta = {"classes": [{"title": name} for name in ("tree", "car")], "tags": []}
-    exports.put(root, "meta.json", json.dumps(meta))
+    drawing.put(root, "meta.json", json.dumps(meta))
     for split in splits:
         for image_id in "ab":
-            exports.put_image(root, f"{split}/img/{split}{image_id}.jpg")
+            drawing.put_image(root, f"{split}/img/{split}{image_id}.jpg")
             name = f"{split}/ann/{split}{image_id}.jpg.json"
-            exports.put(root, name, document(polygon([[1, 1], [9, 1], [9, 9]])))
+            drawing.put(root, name, document(polygon([[1, 1], [9, 1], [9, 9]])))
             content = json.loads((root / name).read_text())
-            content["size"] = {"height": exports.SIZE[0], "width": exports.SIZE[1]}
-            exports.put(root, name, json.dumps(content))
+            content["size"] = {"height": drawing.SIZE[0], "width": drawing.SIZE[1]}
+            drawing.put(root, name, json.dumps(content))
 
 
 def test_the_classes_of_a_project_are_those_of_its_meta_json(tmp_path):
@@ -170,6 +170,6 @@ def test_datasets_that_are_called_as_splits_are_splits(tmp_path):
 )
 def test_a_damaged_file_of_an_image_stops_the_build(tmp_path, text, found):
     write_project(tmp_path, "ds0")
-    exports.put(tmp_path, "ds0/ann/ds0a.jpg.json", text)
+    drawing.put(tmp_path, "ds0/ann/ds0a.jpg.json", text)
     with pytest.raises(SplitError, match=rf"ds0a\.jpg\.json: .*{found}"):
         from_tree(tmp_path)

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from support import exports, folders
+from support import drawing, folders
 
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import File
@@ -220,9 +220,9 @@ def test_each_form_of_vias_files_has_the_same_shapes(name):
 @pytest.mark.parametrize("names", [[name] for name in FORMS] + [[*FORMS]])
 def test_a_folder_of_each_form_is_read_and_several_forms_agree(tmp_path, names):
     for image in REGIONS_BY_IMAGE:
-        exports.put_image(tmp_path, image)
+        drawing.put_image(tmp_path, image)
     for name in names:
-        exports.put(tmp_path, name, FORMS[name])
+        drawing.put(tmp_path, name, FORMS[name])
     plan = folders.plan_of(tmp_path, class_names=None)
     assert plan.config.class_names == ("background", "car", "tree")
     assert plan.splits == {"train": ["a", "b", "c"]}
@@ -274,7 +274,7 @@ def test_a_file_of_another_form_is_an_error(case):
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_two_entries_of_one_file_name_are_an_error_whatever_their_order(tmp_path, form):
     for name in "ab":
-        exports.put_image(tmp_path, f"{name}.jpg")
+        drawing.put_image(tmp_path, f"{name}.jpg")
     rows = [("a.jpg", 1, {}), ("a.jpg", 2, TRIANGLE), ("b.jpg", 3, TRIANGLE)]
     for ordered in (rows, rows[::-1]):
         if form == "json":
@@ -294,6 +294,6 @@ def test_two_entries_of_one_file_name_are_an_error_whatever_their_order(tmp_path
                 attributes = {"kind": "car"} if shape else {}
                 writer.writerow([name, size, json.dumps(shape), json.dumps(attributes)])
             text = out.getvalue()
-        exports.put(tmp_path, f"via_region_data.{form}", text)
+        drawing.put(tmp_path, f"via_region_data.{form}", text)
         with pytest.raises(MaskError, match=r"image a\.jpg: 2 images of one file name"):
             folders.examples_of(tmp_path)

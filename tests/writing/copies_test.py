@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from support import handwritten
 from support.building import build
-from support.small_tree import write_small_tree
+from support.drawing import write_small_tree
 from support.tfds_build import tfds_build
 
 import voc_seg_tfrecord

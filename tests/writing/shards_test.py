@@ -8,8 +8,8 @@ import apache_beam
 import pytest
 from support import handwritten
 from support.building import build, files, shuffled, version_folders
+from support.drawing import write_small_tree
 from support.paths import DUMMY_DATA, REPOSITORY
-from support.small_tree import write_small_tree
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord

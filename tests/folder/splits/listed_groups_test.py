@@ -6,7 +6,7 @@ import pathlib
 
 import numpy as np
 import pytest
-from support import exports
+from support import drawing
 from support.folders import NAMES, examples_of, images_of, plan_of, refused
 
 from voc_seg_tfrecord.core.config import VocSegConfig
@@ -19,12 +19,12 @@ WANTED = {"train": ["P01", "P02"], "validation": ["P03"], "test": ["P04"]}
 def put_set(root: pathlib.Path, image: str = "{}-S{}", group: str = "{}") -> pathlib.Path:
     """Writes two images of each patient, and lists of patients, by the patterns of their names."""
     for split, patients in WANTED.items():
-        exports.put(root, f"{split}.txt", "\n".join(group.format(p) for p in patients))
+        drawing.put(root, f"{split}.txt", "\n".join(group.format(p) for p in patients))
         for patient in patients:
             for number in (1, 2):
                 image_id = image.format(patient, number)
-                exports.put_image(root, f"images/{image_id}.png")
-                exports.put_mask(root, f"masks/{image_id}.png", exports.truth(image_id))
+                drawing.put_image(root, f"images/{image_id}.png")
+                drawing.put_mask(root, f"masks/{image_id}.png", drawing.truth(image_id))
     return root
 
 
@@ -63,13 +63,13 @@ def test_a_text_that_the_user_names_may_name_groups(tmp_path):
 
 def test_a_patient_in_two_lists_is_refused(tmp_path):
     put_set(tmp_path)
-    exports.put(tmp_path, "test.txt", "P04\nP01-S2\n")
+    drawing.put(tmp_path, "test.txt", "P04\nP01-S2\n")
     refused(tmp_path, "P01-S2", ListError, group_by="prefix:-")
 
 
 def test_a_name_that_is_no_patient_is_refused(tmp_path):
     put_set(tmp_path)
-    exports.put(tmp_path, "test.txt", "P04\nP05\n")
+    drawing.put(tmp_path, "test.txt", "P04\nP05\n")
     with pytest.raises(VocSegError, match="P05"):
         examples_of(tmp_path, group_by="prefix:-", class_names=NAMES)
 
@@ -78,7 +78,7 @@ def test_a_name_that_is_no_patient_is_refused(tmp_path):
 def test_a_rule_that_no_list_needs_is_refused(tmp_path, rule):
     put_set(tmp_path)
     for split, image_ids in wanted().items():
-        exports.put(tmp_path, f"{split}.txt", "\n".join(image_ids))
+        drawing.put(tmp_path, f"{split}.txt", "\n".join(image_ids))
     refused(tmp_path, f"option group_by: {rule!r}", ConfigError, group_by=rule)
 
 
@@ -92,17 +92,17 @@ IMAGES_OF_PATIENT = range(4)
 
 def put_lists(root: pathlib.Path) -> None:
     for split, patients in PATIENTS_BY_SPLIT.items():
-        exports.put(root, f"{split}.txt", "\n".join(patients))
+        drawing.put(root, f"{split}.txt", "\n".join(patients))
 
 
 def put_lists_in_folders(root: pathlib.Path) -> None:
     for split, patients in PATIENTS_BY_SPLIT.items():
-        exports.put(root, f"lists/{split}/patients.txt", "\n".join(patients))
+        drawing.put(root, f"lists/{split}/patients.txt", "\n".join(patients))
 
 
 def put_toml(root: pathlib.Path) -> None:
     lines = [f"{split} = {json.dumps(patients)}" for split, patients in PATIENTS_BY_SPLIT.items()]
-    exports.put(root, "splits.toml", "\n".join(lines))
+    drawing.put(root, "splits.toml", "\n".join(lines))
 
 
 def put_voc_lists(root: pathlib.Path) -> None:
@@ -110,36 +110,36 @@ def put_voc_lists(root: pathlib.Path) -> None:
 
 
 def put_json(root: pathlib.Path) -> None:
-    exports.put(root, "splits.json", json.dumps(PATIENTS_BY_SPLIT))
+    drawing.put(root, "splits.json", json.dumps(PATIENTS_BY_SPLIT))
 
 
 def put_yaml(root: pathlib.Path) -> None:
     lines = []
     for split, patients in PATIENTS_BY_SPLIT.items():
         lines += [f"{split}:", *(f"  - {patient}" for patient in patients)]
-    exports.put(root, "splits.yaml", "\n".join(lines))
+    drawing.put(root, "splits.yaml", "\n".join(lines))
 
 
 def put_json_of_patients(root: pathlib.Path) -> None:
     splits = {patient: split for split, some in PATIENTS_BY_SPLIT.items() for patient in some}
-    exports.put(root, "splits.json", json.dumps(splits))
+    drawing.put(root, "splits.json", json.dumps(splits))
 
 
 def put_lines_of_json(root: pathlib.Path) -> None:
     lines = []
     for split, patients in PATIENTS_BY_SPLIT.items():
         lines += [json.dumps({"patient": patient, "split": split}) for patient in patients]
-    exports.put(root, "splits.jsonl", "\n".join(lines))
+    drawing.put(root, "splits.jsonl", "\n".join(lines))
 
 
 def put_table(root: pathlib.Path, name: str, sign: str) -> None:
     rows = [f"{one}{sign}{split}" for split, some in PATIENTS_BY_SPLIT.items() for one in some]
-    exports.put(root, name, "\n".join([f"patient{sign}split", *rows]))
+    drawing.put(root, name, "\n".join([f"patient{sign}split", *rows]))
 
 
 def put_columns(root: pathlib.Path) -> None:
     rows = [",".join(row) for row in zip(*PATIENTS_BY_SPLIT.values(), strict=True)]
-    exports.put(root, "splits.csv", "\n".join([",".join(PATIENTS_BY_SPLIT), *rows]))
+    drawing.put(root, "splits.csv", "\n".join([",".join(PATIENTS_BY_SPLIT), *rows]))
 
 
 MEDIA = {
@@ -169,9 +169,9 @@ def test_a_patient_is_no_other_one_whose_name_begins_alike(tmp_path, image, rule
     random = np.random.default_rng(0)
     for patient, number in itertools.product(all_patients, IMAGES_OF_PATIENT):
         image_id = image.format(patient, number)
-        pixels = random.integers(0, 256, exports.SIZE, np.uint8)
-        exports.put_mask(tmp_path, f"JPEGImages/{image_id}.png", pixels)
-        exports.put_mask(tmp_path, f"SegmentationClass/{image_id}.png", pixels // 86)
+        pixels = random.integers(0, 256, drawing.SIZE, np.uint8)
+        drawing.put_mask(tmp_path, f"JPEGImages/{image_id}.png", pixels)
+        drawing.put_mask(tmp_path, f"SegmentationClass/{image_id}.png", pixels // 86)
     MEDIA[medium](tmp_path)
     wanted_ids = {
         split: {

@@ -6,8 +6,9 @@ In doubt the build asks.
 import json
 
 import pytest
-from support import exports
-from support.folders import images_of, plan_of, refused, said_by, write
+from support import drawing
+from support.drawing import write
+from support.folders import images_of, plan_of, refused, said_by
 import yaml
 
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
@@ -17,57 +18,57 @@ ASKED = "asked"
 
 
 def put_flat(root, ids_by_name):
-    exports.put_pairs(root, "".join(ids_by_name.values()), "images/{}.jpg", "masks/{}.png")
+    drawing.put_pairs(root, "".join(ids_by_name.values()), "images/{}.jpg", "masks/{}.png")
 
 
 def put_folders(root, ids_by_name):
     for name, ids in ids_by_name.items():
-        exports.put_pairs(root, ids, f"images/{name}/{{}}.jpg", f"masks/{name}/{{}}.png")
+        drawing.put_pairs(root, ids, f"images/{name}/{{}}.jpg", f"masks/{name}/{{}}.png")
 
 
 def put_folders_of_pairs(root, ids_by_name):
     for name, ids in ids_by_name.items():
-        exports.put_pairs(root, ids, f"{name}/images/{{}}.jpg", f"{name}/masks/{{}}.png")
+        drawing.put_pairs(root, ids, f"{name}/images/{{}}.jpg", f"{name}/masks/{{}}.png")
 
 
 def put_texts(root, ids_by_name):
     put_flat(root, ids_by_name)
     for name, ids in ids_by_name.items():
-        exports.put(root, f"{name}.txt", "\n".join(ids))
+        drawing.put(root, f"{name}.txt", "\n".join(ids))
 
 
 def put_voc_lists(root, ids_by_name):
-    exports.put_pairs(
+    drawing.put_pairs(
         root, "".join(ids_by_name.values()), "JPEGImages/{}.jpg", "SegmentationClass/{}.png"
     )
     for name, ids in ids_by_name.items():
-        exports.put(root, f"ImageSets/Segmentation/{name}.txt", "\n".join(ids))
+        drawing.put(root, f"ImageSets/Segmentation/{name}.txt", "\n".join(ids))
 
 
 def put_json(root, ids_by_name):
     put_flat(root, ids_by_name)
     lists = {name: [*ids] for name, ids in ids_by_name.items()}
-    exports.put(root, "splits.json", json.dumps(lists))
+    drawing.put(root, "splits.json", json.dumps(lists))
 
 
 def put_table(root, ids_by_name):
     put_flat(root, ids_by_name)
     rows = [f"{one}.jpg,{name}" for name, ids in ids_by_name.items() for one in ids]
-    exports.put(root, "data.csv", "\n".join(["image,split", *rows]))
+    drawing.put(root, "data.csv", "\n".join(["image,split", *rows]))
 
 
 def put_columns(root, ids_by_name):
     """Writes a table with a column of images for each split."""
     put_flat(root, ids_by_name)
     rows = [",".join(row) for row in zip(*ids_by_name.values(), strict=True)]
-    exports.put(root, "splits.csv", "\n".join([",".join(ids_by_name), *rows]))
+    drawing.put(root, "splits.csv", "\n".join([",".join(ids_by_name), *rows]))
 
 
 def put_lines(root, ids_by_name):
     """Writes a table with a line of images for each split."""
     put_flat(root, ids_by_name)
     lines = [",".join([name, *ids]) for name, ids in ids_by_name.items()]
-    exports.put(root, "splits.csv", "\n".join(lines))
+    drawing.put(root, "splits.csv", "\n".join(lines))
 
 
 def put_flags(root, ids_by_name):
@@ -77,7 +78,7 @@ def put_flags(root, ids_by_name):
     for name, ids in ids_by_name.items():
         flags = ",".join("1" if other == name else "0" for other in ids_by_name)
         rows += [f"{one},{flags}" for one in ids]
-    exports.put(root, "splits.csv", "\n".join([",".join(["image", *ids_by_name]), *rows]))
+    drawing.put(root, "splits.csv", "\n".join([",".join(["image", *ids_by_name]), *rows]))
 
 
 READ = {
@@ -173,7 +174,7 @@ def test_a_split_that_stands_alone_is_no_train(tmp_path, name, form):
 @pytest.mark.parametrize("name", ALONE)
 def test_images_beside_the_only_split_are_asked_about(tmp_path, name, form):
     FORMS[form](tmp_path, {name: "ab"})
-    exports.put_pairs(tmp_path, "cd", "images/{}.jpg", "masks/{}.png")
+    drawing.put_pairs(tmp_path, "cd", "images/{}.jpg", "masks/{}.png")
     found = splits_of(tmp_path)
     if form == "folders of pairs":  # a whole set for the split, and a set beside it
         split = ALONE[name]
@@ -247,7 +248,7 @@ def test_a_folder_of_a_split_that_lists_in_vocs_folder_leave_out_is_named(tmp_pa
     put_folders(tmp_path, {"train": "ab", "val": "cd", "test": "ef"})
     for name, ids in {"train": "ab", "val": "cd"}.items():
         lines = "".join(f"{name}/{one}\n" for one in ids)
-        exports.put(tmp_path, f"ImageSets/Segmentation/{name}.txt", lines)
+        drawing.put(tmp_path, f"ImageSets/Segmentation/{name}.txt", lines)
     plan = plan_of(tmp_path)
     assert images_of(plan) == {"train": ["a", "b"], "validation": ["c", "d"]}
     (note,) = [note for note in plan.notes if "takes the folders" in note]
@@ -295,7 +296,7 @@ def test_folders_make_splits_with_names_that_tfds_takes(tmp_path, put):
 
 def test_parts_in_folders_of_tests_make_splits_with_names_that_tfds_takes(tmp_path):
     for name, ids in {"train": "ab", "Test 1": "cd", "Test 2": "ef"}.items():
-        exports.put_pairs(tmp_path, ids, f"{name}/imgs/{{}}.jpg", f"{name}/gt/{{}}.png")
+        drawing.put_pairs(tmp_path, ids, f"{name}/imgs/{{}}.jpg", f"{name}/gt/{{}}.png")
     images = images_of(plan_of(tmp_path))
     assert images == {"train": ["a", "b"], "Test_1": ["c", "d"], "Test_2": ["e", "f"]}
 
@@ -314,7 +315,7 @@ def test_two_folders_whose_names_tfds_would_take_as_one_split_are_asked_about(tm
 def test_names_of_images_that_say_several_splits_are_asked_about(tmp_path, names, pattern):
     for number, name in enumerate(names.split()):
         ids = [pattern.format(split=name, id=one) for one in "abc"[number:]]
-        exports.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
+        drawing.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
     told = refused(tmp_path, "images of one folder with names of different splits", VocSegError)
     assert "train.txt" in told
     plan = plan_of(tmp_path, **said_by("--splits train=1"))
@@ -325,12 +326,12 @@ def test_names_of_images_that_say_several_splits_are_asked_about(tmp_path, names
 @pytest.mark.parametrize("others", ["bonus_{}", "{}"])
 def test_names_of_images_of_which_some_say_a_split_are_asked_about(tmp_path, name, others):
     ids = [name.format(7), *(others.format(one) for one in "abc")]
-    exports.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
+    drawing.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
     told = refused(tmp_path, "of which only some are named after a split", VocSegError)
     assert f"{ids[0]}.jpg, {ids[1]}.jpg" in told
     assert [*plan_of(tmp_path, **said_by("--splits train=1")).splits] == ["train"]
-    exports.put(tmp_path, "train.txt", "\n".join(ids[:2]))
-    exports.put(tmp_path, "val.txt", "\n".join(ids[2:]))
+    drawing.put(tmp_path, "train.txt", "\n".join(ids[:2]))
+    drawing.put(tmp_path, "val.txt", "\n".join(ids[2:]))
     assert images_of(plan_of(tmp_path)) == {"train": sorted(ids[:2]), "validation": ids[2:]}
 
 
@@ -338,7 +339,7 @@ def test_names_of_images_of_which_some_say_a_split_are_asked_about(tmp_path, nam
     "ids", [["test_a", "test_b"], ["a_train_b", "bus_a"], ["a_train_b", "a_val_b", *"cdefg"]]
 )
 def test_names_that_say_one_split_or_have_such_words_within_are_all_train(tmp_path, ids):
-    exports.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
+    drawing.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
     assert images_of(plan_of(tmp_path)) == {"train": sorted(ids)}
 
 
@@ -356,7 +357,7 @@ def test_a_folder_where_folders_of_splits_lie_is_not_silently_train(tmp_path, na
     for scene, ids in {"rome": "abc", "bonn": "def"}.items():
         for folder, one in zip(["train", "val", name], ids, strict=True):
             images = f"{scene}/{folder}/images/{{}}.jpg"
-            exports.put_pairs(tmp_path, one, images, f"{scene}/{folder}/masks/{{}}.png")
+            drawing.put_pairs(tmp_path, one, images, f"{scene}/{folder}/masks/{{}}.png")
     refused(
         tmp_path,
         f"images in the folder {name}, next to folders that are named after splits",
@@ -379,7 +380,7 @@ def test_the_folder_of_a_split_is_given_by_its_path_too(tmp_path, folder):
 
 
 def test_a_folder_that_may_be_one_of_two_is_asked_about(tmp_path):
-    exports.put_pairs(tmp_path, ["a", "images/b"], "images/{}.jpg", "masks/{}.png")
+    drawing.put_pairs(tmp_path, ["a", "images/b"], "images/{}.jpg", "masks/{}.png")
     told = refused(tmp_path, "which may be the folder", ConfigError, splits={"train": "images/"})
     assert "images/ or images/images/" in told
     plan = plan_of(tmp_path, splits={"train": "images/images/"})

@@ -3,7 +3,7 @@ import pickle
 
 from etils import epath
 import pytest
-from support import exports
+from support import drawing
 
 from voc_seg_tfrecord.core.errors import LayoutError, SplitError
 from voc_seg_tfrecord.core.example import NeededFiles
@@ -93,7 +93,7 @@ def test_a_tree_that_keeps_a_part_elsewhere_only_says_where(root, tmp_path):
 )
 def test_the_error_of_a_missing_feature_says_how_to_leave_it_out(tmp_path, parts, field):
     for name in ("JPEGImages/a.jpg", "SegmentationClass/a.png"):
-        exports.put(tmp_path, name, "")
+        drawing.put(tmp_path, name, "")
     with pytest.raises(SplitError, match=f'"{field}": false'):
         VocTree(tmp_path).pairs("train", ["a"], parts)
 
@@ -121,7 +121,7 @@ def test_a_tree_with_another_pattern_of_names_lists_its_masks_again(root):
 def test_a_word_that_an_image_and_its_mask_share_leaves_neither_out_beside_other_files(tmp_path):
     photos = (f"photos/{name}" for name in ("hall_old.jpg", "hall_old.json", "sky_old.jpg"))
     for name in (*photos, "masks/hall_old.png"):
-        exports.put(tmp_path, name, "")
+        drawing.put(tmp_path, name, "")
     root = epath.Path(tmp_path)
     layout = Layout("photos", "masks")
     tree = VocTree(root, layout, given_files=SetFiles(root, layout, excluded_names=["{id}_old"]))
@@ -130,7 +130,7 @@ def test_a_word_that_an_image_and_its_mask_share_leaves_neither_out_beside_other
 
 
 def test_the_size_of_an_image_of_several_channels_is_that_of_all_its_files(tmp_path):
-    exports.put(tmp_path, "case_0000.png", "12345")
-    exports.put(tmp_path, "case_0001.png", "123")
+    drawing.put(tmp_path, "case_0000.png", "12345")
+    drawing.put(tmp_path, "case_0001.png", "123")
     pair = Pair("case", "case_0000.png", tmp_path / "case_0000.png", channels=2)
     assert pair.size() == 8
