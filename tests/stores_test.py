@@ -7,9 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from support.building import build, examples, records
+from support.building import build, examples, records, tfds_build_process
 from support.paths import DUMMY_DATA
-from support.tfds_build import tfds_build_process
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import VocSegConfig

@@ -9,12 +9,11 @@ import types
 import numpy as np
 from PIL import Image
 import pytest
-from support.building import build, examples, version_folders
+from support.building import build, examples, tfds_build, version_folders
 from support.encoding import decode_mask
 from support.paths import DUMMY_DATA
 from support.png_writer import write_png
 from support.python import run_python
-from support.tfds_build import tfds_build
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord

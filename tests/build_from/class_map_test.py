@@ -6,9 +6,8 @@ import shutil
 import numpy as np
 import pytest
 from support import doctoring, drawing
-from support.building import build, examples, from_tree
+from support.building import build, examples, from_tree, tfds_build
 from support.paths import DUMMY_DATA
-from support.tfds_build import tfds_build
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig
 from voc_seg_tfrecord.audit import verify

@@ -10,8 +10,7 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import drawing, exports
-from support.building import examples
-from support.tfds_build import tfds_build
+from support.building import examples, tfds_build
 
 from voc_seg_tfrecord import VOID, VocSegError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, plan_to_build

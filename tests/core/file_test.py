@@ -10,8 +10,7 @@ from etils import epath
 import numpy as np
 from PIL import Image
 import pytest
-from support.encoding import encoded
-from support.frames import two_frames
+from support.encoding import encoded, two_frames
 from support.paths import REPOSITORY
 
 from voc_seg_tfrecord.core import dataset_files, storage

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 import contextlib
 import os
 import pathlib
@@ -6,10 +7,10 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 from support.paths import REPOSITORY
-from support.waiting import wait_until
 
 from voc_seg_tfrecord.core import processes
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
@@ -80,6 +81,14 @@ def test_no_process_outlives_an_early_end():
     results.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 60) -> bool:
+    """Waits until something holds; says whether it does, at the latest after some seconds."""
+    end = time.monotonic() + seconds
+    while not (found := condition()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return bool(found)
 
 
 @pytest.mark.slow  # waits

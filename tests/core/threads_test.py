@@ -4,8 +4,8 @@ import subprocess
 import threading
 
 import pytest
+from support.building import COMMAND
 from support.paths import REPOSITORY
-from support.tfds_build import COMMAND
 
 from voc_seg_tfrecord.core import threads
 

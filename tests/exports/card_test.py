@@ -4,9 +4,8 @@ import re
 from markdown_it import MarkdownIt
 import numpy as np
 import pytest
-from support.building import build, examples
+from support.building import ODD_NAMES, build, examples, odd_names
 from support.paths import DUMMY_DATA
-from support.published import ODD_NAMES, odd_names
 import tensorflow_datasets as tfds
 import yaml
 

@@ -2,8 +2,7 @@ import json
 
 import numpy as np
 import pytest
-from support.building import examples
-from support.published import holes_and_void
+from support.building import examples, holes_and_void
 
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.exports.coco import encode_runs

@@ -5,11 +5,10 @@ from PIL import Image
 import pyarrow.parquet as pq
 import pytest
 from support import doctoring, drawing, tiled
-from support.building import from_tree
+from support.building import ODD_NAMES, from_tree
 from support.drawing import SIZES_OF_SMALL_TREE, write_small_tree
 from support.encoding import decoded, encoded
 from support.painting import assert_same
-from support.published import ODD_NAMES
 import tensorflow_datasets as tfds
 import yaml
 

@@ -9,7 +9,7 @@ import pathlib
 
 import numpy as np
 import pytest
-from support.published import holes_and_void
+from support.building import holes_and_void
 
 from voc_seg_tfrecord.exports.export import export
 from voc_seg_tfrecord.reading.data_source import data_source

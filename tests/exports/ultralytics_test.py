@@ -5,8 +5,7 @@
 
 import numpy as np
 import pytest
-from support.building import examples
-from support.published import ODD_NAMES, holes_and_void, odd_names
+from support.building import ODD_NAMES, examples, holes_and_void, odd_names
 import yaml
 
 from voc_seg_tfrecord.build_from.run import from_arrays

@@ -9,10 +9,10 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import drawing
+from support.building import tfds_build
 from support.command_line import run_command
 from support.drawing import write
 from support.folders import plan_of, refused, said_by
-from support.tfds_build import tfds_build
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.commands import cli

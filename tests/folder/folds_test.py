@@ -8,10 +8,9 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import drawing
-from support.building import files
+from support.building import files, tfds_build
 from support.command_line import run_command
 from support.folders import plan_of, refused
-from support.tfds_build import tfds_build
 
 from voc_seg_tfrecord import VocSegConfig, splits
 from voc_seg_tfrecord.commands import cli

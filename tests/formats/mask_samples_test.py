@@ -10,8 +10,7 @@ import zlib
 import numpy as np
 from PIL import Image
 import pytest
-from support.encoding import encoded
-from support.frames import two_frames
+from support.encoding import encoded, two_frames
 from support.png_writer import chunk, write_png
 import tifffile
 

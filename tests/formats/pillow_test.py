@@ -5,8 +5,7 @@ import zlib
 import numpy as np
 from PIL import Image, ImageFile
 import pytest
-from support.encoding import encoded
-from support.frames import two_frames
+from support.encoding import encoded, two_frames
 from support.png_writer import png_around, write_png
 
 from voc_seg_tfrecord import voc_palette

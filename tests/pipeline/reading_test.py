@@ -3,9 +3,9 @@ import collections
 import numpy as np
 import pytest
 from support.painting import assert_same
-from support.rare_class import CLASSES, COUNT, build_rare
 from support.runs import assert_goes_on, digest, digests_elsewhere
 
+import voc_seg_tfrecord
 from voc_seg_tfrecord import pipeline
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.pipeline.balance import balanced
@@ -41,10 +41,22 @@ def test_examples_read_decoded_are_those_that_are_decoded_afterwards(sample):
 TRAINING = {"size": 24, "batch_size": 50, "seed": 0, "epochs": 4, "scales": (1, 1)}
 BALANCED = {"balance": "classes", "class_crop": 0.5, "cat_max_ratio": 0.75}
 
+CLASSES = ("background", "common", "rare")
+COUNT, HEIGHT, WIDTH = 200, 40, 56
+RARE = (17, 130)  # the images that have the rare class
+
 
 @pytest.fixture(scope="module")
 def rare(tmp_path_factory):
-    return build_rare(tmp_path_factory.mktemp("rare"))
+    """200 images: `common` fills a third of each, `rare` has 4 x 4 pixels of two of them."""
+    images = np.random.default_rng(0).integers(0, 256, (COUNT, HEIGHT, WIDTH, 3), np.uint8)
+    masks = np.zeros((COUNT, HEIGHT, WIDTH), np.uint8)
+    masks[:, :, :19] = 1
+    masks[RARE, 30:34, 48:52] = 2
+    data_dir = tmp_path_factory.mktemp("rare")
+    return voc_seg_tfrecord.from_arrays(
+        images, masks, name="rare", class_names=CLASSES, data_dir=data_dir
+    )
 
 
 def crops(builder, **arguments):

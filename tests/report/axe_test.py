@@ -7,7 +7,7 @@ import os
 import pathlib
 
 import pytest
-from support import browser, leaking
+from support import browser, shared_pictures
 
 from voc_seg_tfrecord.commands import cli
 
@@ -30,7 +30,7 @@ def folder(sample, tmp_path_factory):
     cli.main(["report", built, f"--out={out}/report.html"])
     words = [f"--predictions={out}/predictions", f"--html={out}/evaluate.html"]
     cli.main(["evaluate", f"{built}@train", *words])
-    data = leaking.write_datasets(out / "leaking")
+    data = shared_pictures.write_datasets(out / "leaking")
     cli.main(["leaks", data.our_dataset, data.their_dataset, f"--html={out}/leaks.html"])
     return out
 

@@ -1,13 +1,17 @@
 """The page of `leaks`: what its cards show, and the way from them to a dataset without leaks."""
 
+import dataclasses
+import html
 import json
+import pathlib
 import random
+import re
 import shutil
 
 import numpy as np
 import pytest
-from support import browser, doctoring, leaking, pictures, shared_pictures
-from support.leaking import COPIES, find_leaks, read_cards, save_decisions
+from support import browser, doctoring, pictures, shared_pictures
+from support.shared_pictures import COPIES
 
 from voc_seg_tfrecord.audit import leaks
 from voc_seg_tfrecord.commands import cli
@@ -18,9 +22,70 @@ from voc_seg_tfrecord.reading.dataset import open_built, parts_with
 from voc_seg_tfrecord.report import leak_cards, leak_page
 
 
+@dataclasses.dataclass(frozen=True)
+class PageCard:
+    """A card of a page.
+
+    Attributes:
+      kind: of the pair; empty if nobody can decide about it.
+      ids: those that a decision names.
+      sha256: the mark of the decision.
+      text: what can be read on the card, in one line.
+      images: how many thumbnails it has.
+      characters: the length of their data URLs.
+    """
+
+    kind: str
+    ids: list[str]
+    sha256: str
+    text: str
+    images: int
+    characters: int
+
+
+def read_cards(page: pathlib.Path) -> list[PageCard]:
+    """Returns the cards of a page of `leaks`."""
+    cards = []
+    for figure in re.findall(r"<figure class=\"card\".*?</figure>", page.read_text(), re.DOTALL):
+        head = figure.partition(">")[0]
+        attributes = {
+            name: html.unescape(value)
+            for name, value in re.findall(r'data-(kind|ids|sha256)="([^"]*)"', head)
+        }
+        text = html.unescape(re.sub(r"<[^>]*>", " ", figure.partition(">")[2]))
+        cards.append(
+            PageCard(
+                attributes.get("kind", ""),
+                json.loads(attributes.get("ids", "[]")),
+                attributes.get("sha256", ""),
+                " ".join(text.split()),
+                figure.count("<img"),
+                sum(map(len, re.findall(r'src="([^"]*)"', figure))),
+            )
+        )
+    return cards
+
+
+def save_decisions(path: pathlib.Path, decided: list[tuple[PageCard, str]]) -> pathlib.Path:
+    """Writes the file that a page saves."""
+    rows = [
+        {"kind": card.kind, "ids": card.ids, "sha256": card.sha256, "decision": decision}
+        for card, decision in decided
+    ]
+    path.write_text(json.dumps({"page": "leaks", "decisions": rows}))
+    return path
+
+
+def find_leaks(first: str, second: str, page: pathlib.Path, *words: str) -> list[PageCard]:
+    """Runs `leaks --html`, and returns the cards of the page."""
+    status = cli.main(["leaks", first, second, f"--html={page}", *words])
+    assert status in (0, 1)
+    return read_cards(page)
+
+
 @pytest.fixture(scope="module")
 def datasets(tmp_path_factory):
-    return leaking.write_datasets(tmp_path_factory.mktemp("leaking"))
+    return shared_pictures.write_datasets(tmp_path_factory.mktemp("leaking"))
 
 
 @pytest.fixture(scope="module")

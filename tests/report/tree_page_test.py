@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 from PIL import Image
 import pytest
-from support import browser, planted
+from support import browser, drawing, planted
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.mask_rule import index_rule
@@ -74,9 +74,23 @@ def test_a_table_leads_to_each_kind_of_finding_and_says_first_whether_it_is_an_e
         assert rows[0].locator("td").first.text_content() == "Error"
 
 
+def write_folders(root, numbers_of_damaged):
+    """Writes a tree with five images in each folder; the first masks of each are damaged."""
+    ids = [f"{folder}/{number}" for folder in numbers_of_damaged for number in range(5)]
+    for turn, image_id in enumerate(ids):
+        one = planted.draw(turn)
+        folder, _, number = image_id.partition("/")
+        is_damaged = int(number) < numbers_of_damaged[folder]
+        drawing.put(root, f"JPEGImages/{image_id}.jpg", one.image, quality=90)
+        mask = b"damaged" if is_damaged else one.mask
+        drawing.put(root, f"SegmentationClass/{image_id}.png", mask)
+    drawing.put(root, "class_names.txt", "\n".join(planted.NAMES))
+    drawing.put_lists(root, train=ids)
+
+
 def test_findings_are_filtered_by_the_folder_of_their_images(tmp_path):
     root = tmp_path / "tree"
-    planted.write_in_folders(root, {"anna": 2, "<b>ben": 1, "cleo": 3})
+    write_folders(root, {"anna": 2, "<b>ben": 1, "cleo": 3})
     assert cli.main(["check", str(root), "--html", str(tmp_path / "a.html")]) == 1
     with browser.opened(tmp_path / "a.html") as window:
         options = window.locator("#folder option").all_text_contents()

@@ -5,8 +5,10 @@ import hashlib
 import json
 
 import numpy as np
+from PIL import Image
 import pytest
-from support import make_context
+from scipy import io
+from support import release_twins
 from support.building import build, examples
 
 from voc_seg_tfrecord import VOID, VocSegConfig
@@ -33,14 +35,14 @@ def part(classes):
 
 def write_pngs(manual):
     root = manual / "VOCdevkit" / "VOC2010"
-    make_context.write(root, MASKS, LISTS)
-    make_context.write_pngs(root / "SegmentationClassContext", MASKS)
+    release_twins.write_context(root, MASKS, LISTS)
+    release_twins.write_context_pngs(root / "SegmentationClassContext", MASKS)
 
 
 def write_mats(manual, folder="trainval"):
-    make_context.write(manual / "VOCdevkit" / "VOC2010", MASKS, LISTS, "ImageSets/Main")
-    make_context.write_mats(manual / folder, MASKS)
-    (manual / "labels.txt").write_text(make_context.names_text())
+    release_twins.write_context(manual / "VOCdevkit" / "VOC2010", MASKS, LISTS, "ImageSets/Main")
+    release_twins.write_context_mats(manual / folder, MASKS)
+    (manual / "labels.txt").write_text(release_twins.context_names())
 
 
 @pytest.fixture
@@ -101,7 +103,7 @@ def test_the_59_classes_have_the_numbers_of_the_original_labels():
 
 def test_other_names_of_the_numbers_are_refused(manual, tmp_path):
     write_mats(manual)
-    text = make_context.names_text().replace("19: bedclothes", "19: beer")
+    text = release_twins.context_names().replace("19: bedclothes", "19: beer")
     (manual / "labels.txt").write_text(text)
     with pytest.raises(SourceError, match=r"(?s)labels.txt: 19 is beer.*19 is bedclothes"):
         build(tmp_path / "data", part(59), manual)
@@ -110,7 +112,7 @@ def test_other_names_of_the_numbers_are_refused(manual, tmp_path):
 def test_a_label_beyond_the_459_is_refused_by_name(manual, tmp_path):
     write_mats(manual)
     values = np.full((30, 20), 460, np.uint16)
-    make_context.io.savemat(manual / "trainval" / "2008_000003.mat", {"LabelMap": values})
+    io.savemat(manual / "trainval" / "2008_000003.mat", {"LabelMap": values})
     with pytest.raises((MaskError, SplitError), match=r"2008_000003.mat: the label 460"):
         build(tmp_path / "data", part(59), manual)
 
@@ -118,7 +120,7 @@ def test_a_label_beyond_the_459_is_refused_by_name(manual, tmp_path):
 def test_a_png_with_a_value_beyond_59_is_refused(manual, tmp_path):
     write_pngs(manual)
     path = manual / "VOCdevkit/VOC2010/SegmentationClassContext/2008_000003.png"
-    make_context.Image.fromarray(np.full((30, 20), 60, np.uint8)).save(path)
+    Image.fromarray(np.full((30, 20), 60, np.uint8)).save(path)
     with pytest.raises((MaskError, SplitError), match=r"2008_000003.png: .*60"):
         build(tmp_path / "data", part(59), manual)
 
@@ -154,7 +156,7 @@ def test_images_come_out_of_voc2010s_archive_where_only_labels_are_at_hand(manua
 
 
 def test_without_labels_the_error_names_both_forms_and_nothing_is_downloaded(manual, tmp_path):
-    make_context.write(manual / "VOC2010", MASKS, LISTS)
+    release_twins.write_context(manual / "VOC2010", MASKS, LISTS)
     words = r"(?s)no labels in .*SegmentationClassContext.*trainval or GroundTruth_trainval_mat"
     with pytest.raises(SourceError, match=words):
         build(tmp_path / "data", "context59", manual)

@@ -4,7 +4,8 @@ import types
 from etils import epath
 import numpy as np
 import pytest
-from support import make_sbd
+from scipy import io
+from support import release_twins
 from support.building import build, examples
 
 from voc_seg_tfrecord import VocSegConfig
@@ -24,7 +25,7 @@ MASK = np.array([[0, 15, 15], [7, 7, 0]], np.uint8)
 @pytest.fixture
 def dataset(tmp_path):
     folder = tmp_path / "benchmark_RELEASE" / "dataset"
-    make_sbd.write(folder, {"2008_000001": MASK}, {"2008_000001": "train.txt"})
+    release_twins.write_sbd(folder, {"2008_000001": MASK}, {"2008_000001": "train.txt"})
     return folder
 
 
@@ -75,7 +76,7 @@ def test_the_crafted_files_are_read_as_scipy_reads_them(real_data):
     folder = real_data / "odd" / "sbd_mat_crafted" / "dataset"
     for kind, name in (("cls", "GTcls"), ("inst", "GTinst")):
         path = folder / kind / "2008_000002.mat"
-        expected = make_sbd.io.loadmat(path)[name]["Segmentation"][0, 0]
+        expected = io.loadmat(path)[name]["Segmentation"][0, 0]
         assert np.array_equal(matlab_files.read_matlab(File.read(path), "SBD"), expected)
     assert sorted(np.unique(read(folder, "cls", "2008_000002"))) == [0, 1, 15, 20]
 
@@ -92,7 +93,7 @@ LISTS = dict(zip(MASKS, ("train.txt", "train.txt", "val.txt"), strict=True))
 @pytest.fixture
 def manual(tmp_path):
     folder = tmp_path / "manual"
-    make_sbd.write(folder / "benchmark_RELEASE" / "dataset", MASKS, LISTS)
+    release_twins.write_sbd(folder / "benchmark_RELEASE" / "dataset", MASKS, LISTS)
     return folder
 
 

@@ -8,7 +8,7 @@ import tarfile
 import numpy as np
 from PIL import Image
 import pytest
-from support import make_sbd
+from support import release_twins
 from support.building import build, examples, files, shuffled
 from support.paths import DUMMY_DATA
 
@@ -51,7 +51,7 @@ def of_sbd(devkit, root):
         ONLY_SBD[0]: "train.txt",
         ONLY_SBD[1]: "val.txt",
     }
-    make_sbd.write(devkit / "benchmark_RELEASE" / "dataset", masks, lists)
+    release_twins.write_sbd(devkit / "benchmark_RELEASE" / "dataset", masks, lists)
     return devkit
 
 

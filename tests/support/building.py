@@ -1,20 +1,24 @@
-"""Builds and reads datasets the way a user of TFDS does."""
+"""Builds datasets from configs, folders and arrays, by calls and by `tfds build`; reads them."""
 
 from collections.abc import Iterator
 import contextlib
 import dataclasses
 import hashlib
+import os
 import pathlib
+import subprocess
+import sys
 import types
 
 import numpy as np
 import pytest
+from support.paths import REPOSITORY
 import tensorflow as tf
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core import split_builder
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord import VocSegConfig, builder_from_tree
+from voc_seg_tfrecord import VocSegConfig, builder_from_tree, from_arrays
 from voc_seg_tfrecord.writing import shards
 from voc_seg_tfrecord.writing.serializer import StableSerializer
 from voc_seg_tfrecord.writing.streamed_items import StreamedItems
@@ -37,14 +41,11 @@ def build(
     return builder
 
 
-def from_tree(root: pathlib.Path, **said) -> tfds.core.DatasetBuilder:
+def from_tree(root: pathlib.Path, **options) -> tfds.core.DatasetBuilder:
     """Builds a user's own tree as `mine`, into a folder beside it, and prints nothing."""
-    said = {
-        "name": "mine",
-        "data_dir": root.with_name(f"{root.name}.data"),
-        "verbose": False,
-    } | said
-    return builder_from_tree(root, **said)
+    data_dir = root.with_name(f"{root.name}.data")
+    defaults = {"name": "mine", "data_dir": data_dir, "verbose": False}
+    return builder_from_tree(root, **defaults | options)
 
 
 class _ShuffledSplit:
@@ -118,3 +119,97 @@ def records(builder: tfds.core.DatasetBuilder, split: str) -> list[bytes]:
     """Returns a split's serialized records, shard after shard."""
     read = tf.compat.v1.io.tf_record_iterator
     return [record for path in builder.info.splits[split].filepaths for record in read(str(path))]
+
+
+COMMAND = (sys.executable, "-m", "tensorflow_datasets.scripts.cli.main", "build")
+COMMAND += ("voc_seg_tfrecord",)
+
+
+def tfds_command(*words: str | os.PathLike) -> None:
+    """Runs a command of `tfds` in this process; saves the 8 s that a new one starts for."""
+    from tensorflow_datasets.scripts.cli import main
+
+    main._parse_flags(["tfds", *map(str, words)]).execute()
+
+
+def tfds_build(*words: str | os.PathLike) -> None:
+    """Builds in this process, in the repository's root.
+
+    Args:
+      *words: further arguments of `tfds build`.
+
+    Raises:
+      VocSegError: what the builder raised.
+    """
+    with contextlib.chdir(REPOSITORY):
+        tfds_command(*COMMAND[-2:], *words)
+
+
+def tfds_build_process(
+    *words: str | os.PathLike, check: bool = True, **environment: str
+) -> subprocess.CompletedProcess:
+    """Builds in a process of its own, as a user does, in the repository's root.
+
+    Args:
+      *words: further arguments of `tfds build`.
+      check: whether a status other than 0 raises CalledProcessError.
+      **environment: environment variables beside those of this process.
+
+    Returns:
+      The ended process with `returncode`, and the texts `stdout` and `stderr`.
+    """
+    return subprocess.run(
+        [*COMMAND, *words],
+        check=check,
+        cwd=REPOSITORY,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+ODD_NAMES = [
+    *("no", "off", "null", "~", "a: b", "- c", "---", "+", "1.", "2) x", "# h", "<script>alert(1)"),
+    *("a|b", "`c`", "**b**", "_i_", "[x](y)", "![i](j)", "&amp;", "\\", "\\|", "$x$", "~~s~~"),
+    *("Bäume", "木", "🌳", "1", "  two  blanks", '"quoted"', "'", "{{ 7 * 7 }}", "{% raw %}", "=="),
+]
+"""Names of classes that mean something else in YAML, Markdown, HTML or a template."""
+
+
+def odd_names(data_dir: pathlib.Path, **options):
+    """Builds a dataset whose classes have these names, one image for each class."""
+    masks = [np.full((4, 5), number, np.uint8) for number in range(len(ODD_NAMES))]
+    images = [np.full((4, 5, 3), number, np.uint8) for number in range(len(ODD_NAMES))]
+    return from_arrays(images, masks, name="x", class_names=ODD_NAMES, data_dir=data_dir, **options)
+
+
+def holes_and_void(data_dir: pathlib.Path, count: int = 6, **options):
+    """Builds a dataset of blobs with holes, islands in holes, single pixels and void.
+
+    `road` never occurs, and background is not the first class.
+    """
+    rng = np.random.default_rng(0)
+    images = []
+    masks = []
+    for _ in range(count):
+        height, width = rng.integers(12, 40, 2)
+        coarse = rng.choice(
+            [0, 1, 3, 255], ((height + 3) // 4, (width + 3) // 4), p=[0.4, 0.3, 0.2, 0.1]
+        )
+        mask = np.kron(coarse, np.ones((4, 4))).astype(np.uint8)[:height, :width]
+        is_noise = rng.random((height, width)) < 0.1
+        mask[is_noise] = rng.choice([0, 1, 3], int(is_noise.sum()))
+        masks.append(mask)
+        images.append(rng.integers(0, 256, (height, width, 3), np.uint8))
+    names = ["crack", "background", "road", "hole: deep"]
+    names_of_files = [f"place/{number}.png" for number in range(count)]
+    return from_arrays(
+        images,
+        masks,
+        filenames=names_of_files,
+        name="holes",
+        class_names=names,
+        splits={"train": 0.5, "validation": 0.5},
+        data_dir=data_dir,
+        **options,
+    )

@@ -23,6 +23,13 @@ def encoded(image: Image.Image | np.ndarray, kind: str = "PNG", **options) -> by
     return buffer.getvalue()
 
 
+def two_frames(kind: str) -> bytes:
+    """Returns a file of two frames; `kind` is Pillow's name of a format that can be animated."""
+    first, second = (Image.new("L", (8, 6), value).convert("P") for value in (0, 200))
+    options = {"disposal": 0} if kind == "PNG" else {}
+    return encoded(first, kind, save_all=True, append_images=[second], **options)
+
+
 def rgb_mask(*colors: tuple[int, int, int]) -> bytes:
     """Returns an RGB PNG of one row with these colors."""
     return encoded(np.array([colors], np.uint8))

@@ -24,8 +24,8 @@ import shlex
 import subprocess
 import sys
 
+from support.building import tfds_command
 from support.paths import REPOSITORY
-from support.tfds_build import tfds_command
 
 from voc_seg_tfrecord.commands import cli
 

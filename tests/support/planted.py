@@ -1,11 +1,11 @@
 """Draws a set of images with masks, and plants mistakes in its masks."""
 
 import dataclasses
-import io
 import pathlib
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
+from support.drawing import put, put_lists
 
 NAMES = ("background", "coin", "leaf", "sign")
 COUNT = 101
@@ -103,37 +103,11 @@ def plant(drawn: list[Drawn], seed: int) -> dict[int, str]:
 
 def write(root: pathlib.Path, drawn: list[Drawn]) -> None:
     """Writes a tree: four fifths in train, one fifth in val."""
-    for folder in ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation"):
-        (root / folder).mkdir(parents=True, exist_ok=True)
-    (root / "class_names.txt").write_text("\n".join(NAMES))
+    put(root, "class_names.txt", "\n".join(NAMES))
     ids = {"train": [], "val": []}
     for number, one in enumerate(drawn):
         image_id = f"{number:03}"
         ids["val" if number % 5 == 4 else "train"].append(image_id)
-        buffer = io.BytesIO()
-        Image.fromarray(one.image).save(buffer, "JPEG", quality=90)
-        (root / f"JPEGImages/{image_id}.jpg").write_bytes(buffer.getvalue())
-        Image.fromarray(one.mask).save(root / f"SegmentationClass/{image_id}.png")
-    for split, of_split in ids.items():
-        (root / f"ImageSets/Segmentation/{split}.txt").write_text("\n".join(of_split) + "\n")
-
-
-def write_in_folders(root: pathlib.Path, numbers_of_damaged: dict[str, int]) -> None:
-    """Writes a tree with five images in each folder; the first masks of each are damaged."""
-    ids = []
-    for turn, (folder, damaged) in enumerate(numbers_of_damaged.items()):
-        for part in ("JPEGImages", "SegmentationClass"):
-            (root / part / folder).mkdir(parents=True)
-        for number in range(5):
-            one = draw(5 * turn + number)
-            image_id = f"{folder}/{number}"
-            ids.append(image_id)
-            Image.fromarray(one.image).save(root / f"JPEGImages/{image_id}.jpg", quality=90)
-            mask_path = root / f"SegmentationClass/{image_id}.png"
-            if number < damaged:
-                mask_path.write_bytes(b"damaged")
-            else:
-                Image.fromarray(one.mask).save(mask_path)
-    (root / "class_names.txt").write_text("\n".join(NAMES))
-    (root / "ImageSets/Segmentation").mkdir(parents=True)
-    (root / "ImageSets/Segmentation/train.txt").write_text("\n".join(ids) + "\n")
+        put(root, f"JPEGImages/{image_id}.jpg", one.image, quality=90)
+        put(root, f"SegmentationClass/{image_id}.png", one.mask)
+    put_lists(root, **ids)

@@ -1,9 +1,9 @@
-"""Trees of images of several sizes, for tests of tiles."""
+"""Draws a tree of images of several sizes, to be cut into tiles."""
 
 import pathlib
 
 import numpy as np
-from PIL import Image
+from support.drawing import put
 
 SIZES = [(40, 50), (16, 16), (9, 33), (31, 10), (7, 5), (33, 32)]
 """Height and width by number, of some images in a tree."""
@@ -21,14 +21,11 @@ def truth(number: int) -> tuple[np.ndarray, np.ndarray]:
 
 def write_tree(root: pathlib.Path, count: int = len(SIZES)) -> pathlib.Path:
     """Writes images `0.png` and so on with their masks; returns the folder."""
-    for folder in ("JPEGImages", "SegmentationClass", "SegmentationObject"):
-        (root / folder).mkdir(parents=True)
     for number in range(count):
         image, mask = truth(number)
-        Image.fromarray(image).save(root / "JPEGImages" / f"{number}.png")
-        Image.fromarray(mask).save(root / "SegmentationClass" / f"{number}.png")
-        objects = np.where(mask == 1, 7, mask)
-        Image.fromarray(objects).save(root / "SegmentationObject" / f"{number}.png")
+        put(root, f"JPEGImages/{number}.png", image)
+        put(root, f"SegmentationClass/{number}.png", mask)
+        put(root, f"SegmentationObject/{number}.png", np.where(mask == 1, 7, mask))
     return root
 
 

@@ -8,9 +8,8 @@ import apache_beam
 from etils import epath
 import numpy as np
 import pytest
-from support.building import build, version_folders
+from support.building import build, tfds_build_process, version_folders
 from support.paths import DUMMY_DATA
-from support.tfds_build import tfds_build_process
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord

@@ -11,9 +11,8 @@ import apache_beam
 import numpy as np
 import pytest
 from support import handwritten
-from support.building import build
+from support.building import build, tfds_build
 from support.drawing import write_small_tree
-from support.tfds_build import tfds_build
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig
