@@ -4,6 +4,7 @@ import measuring
 import numpy as np
 from PIL import Image
 import pytest
+from support import drawing
 from support.encoding import encoded
 
 pytestmark = pytest.mark.slow
@@ -18,12 +19,10 @@ def peak(*words):
 
 
 def write_tree(root, image, mask):
-    for folder, data in (("JPEGImages", image), ("SegmentationClass", mask)):
-        (root / folder).mkdir(parents=True)
-        (root / folder / "one.png").write_bytes(data)
-    (root / "labelmap.csv").write_text("id,name\n0,background\n1,a\n")
-    (root / "ImageSets" / "Segmentation").mkdir(parents=True)
-    (root / "ImageSets" / "Segmentation" / "train.txt").write_text("one\n")
+    drawing.put(root, "JPEGImages/one.png", image)
+    drawing.put(root, "SegmentationClass/one.png", mask)
+    drawing.put(root, "labelmap.csv", "id,name\n0,background\n1,a\n")
+    drawing.put_lists(root, train=["one"])
     return root
 
 

@@ -4,7 +4,7 @@ import shutil
 import numpy as np
 from PIL import Image
 import pytest
-from support import doctoring, planted
+from support import doctoring, drawing, planted
 from support.building import from_tree
 from support.encoding import decoded, encoded
 
@@ -19,19 +19,8 @@ SPLITS = {"train": ["a", "b", "c"], "validation": ["d", "e"], "test": ["f"]}
 
 def put(root, image_id, number, mask=None):
     drawn = planted.draw(number)
-    for folder in ("JPEGImages", "SegmentationClass"):
-        (root / folder).mkdir(parents=True, exist_ok=True)
-    Image.fromarray(drawn.image).save(root / f"JPEGImages/{image_id}.jpg")
-    Image.fromarray(drawn.mask if mask is None else mask).save(
-        root / f"SegmentationClass/{image_id}.png"
-    )
-
-
-def put_lists(root, splits):
-    folder = root / "ImageSets" / "Segmentation"
-    folder.mkdir(parents=True, exist_ok=True)
-    for split, ids in splits.items():
-        (folder / f"{split}.txt").write_text("".join(f"{i}\n" for i in ids))
+    drawing.put(root, f"JPEGImages/{image_id}.jpg", drawn.image)
+    drawing.put(root, f"SegmentationClass/{image_id}.png", drawn.mask if mask is None else mask)
 
 
 def build(root, name="mine", **options):
@@ -43,7 +32,7 @@ def tree(tmp_path):
     root = tmp_path / "tree"
     for number, image_id in enumerate("abcdef"):
         put(root, image_id, number)
-    put_lists(root, SPLITS)
+    drawing.put_lists(root, **SPLITS)
     return root
 
 
@@ -58,7 +47,7 @@ def grow(root):
     )
     put(root, "e", 40, planted.draw(4).mask)
     put(root, "g", 41)
-    put_lists(root, {"train": ["a", "b", "d", "g"], "validation": ["e"]})
+    drawing.put_lists(root, train=["a", "b", "d", "g"], validation=["e"])
     return [
         Change("f", "test", ""),
         Change("b", "train", "train", mask=MaskChange(6, classes)),
@@ -222,7 +211,7 @@ def test_the_command_says_what_changed_and_exits_with_1_if_a_test_split_did(tree
     assert cli.main(["diff", str(before.data_path), str(tree)]) == 0
     assert "nothing changed" in capsys.readouterr().out
     put(tree, "g", 41)
-    put_lists(tree, {"train": ["a", "b", "c", "g"]})
+    drawing.put_lists(tree, train=["a", "b", "c", "g"])
     assert cli.main(["diff", str(before.data_path), str(tree)]) == 0
     capsys.readouterr()
     grow(tree)
@@ -262,7 +251,7 @@ def test_classes_that_swapped_numbers_are_no_unchanged_dataset(tree, capsys):
 def test_classes_that_move_are_named_with_their_numbers_beside_other_changes(tree, capsys):
     before = build(tree)
     put(tree, "g", 41)
-    put_lists(tree, {"train": ["a", "b", "c", "g"]})
+    drawing.put_lists(tree, train=["a", "b", "c", "g"])
     order = [0, 3, 1, 2]
     for path in (tree / "SegmentationClass").iterdir():
         Image.fromarray(np.array(order, np.uint8)[np.array(Image.open(path))]).save(path)
@@ -285,8 +274,8 @@ def test_images_that_were_renamed_are_known_by_their_bytes(tree, capsys):
     mask = planted.draw(1).mask.copy()
     mask[:2, :3] = 2
     Image.fromarray(mask).save(tree / "SegmentationClass/b_rf_1.png")
-    put_lists(tree, {"train": ["a_rf_1", "b_rf_1", "c", "d_rf_1"], "validation": ["e"]})
-    put_lists(tree, {"test": ["f_rf_1"]})
+    drawing.put_lists(tree, train=["a_rf_1", "b_rf_1", "c", "d_rf_1"], validation=["e"])
+    drawing.put_lists(tree, test=["f_rf_1"])
     after = build(tree, "next")
     for second in (after, tree):
         found = diff.compare(before, second)
@@ -309,7 +298,7 @@ def test_copies_of_an_image_are_not_taken_for_renamed_ones(tree):
     before = build(tree)
     for image_id in "ab":
         rename(tree, image_id, f"new_{image_id}")
-    put_lists(tree, {"train": ["new_a", "new_b", "c"]})
+    drawing.put_lists(tree, train=["new_a", "new_b", "c"])
     changes = diff.compare(before, build(tree, "next")).changes
     assert {(change.id, change.before, change.after) for change in changes} == {
         ("a", "train", ""),

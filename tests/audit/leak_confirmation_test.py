@@ -1,12 +1,12 @@
 """Which pairs of the same picture are confirmed by pixels, from drawn photos."""
 
-import io
 import json
 
 import numpy as np
 from PIL import Image
 import pytest
 from support import pictures, shared_pictures
+from support.encoding import encoded
 
 from voc_seg_tfrecord.audit import leak_certificate, leaks
 from voc_seg_tfrecord.commands import cli
@@ -25,15 +25,9 @@ def stretch(pixels):
 CHANGES = {**pictures.CHANGES, "stretched": stretch}
 
 
-def encode_as_png(pixels):
-    buffer = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, "PNG")
-    return buffer.getvalue()
-
-
 def make_side(name, pixels_by_id, signs_by_id=None):
     """Returns a side whose images are at hand, with their own signs or with given ones."""
-    files = {i: File(encode_as_png(pixels), i) for i, pixels in pixels_by_id.items()}
+    files = {i: File(encoded(pixels), i) for i, pixels in pixels_by_id.items()}
     own_signs = {i: picture_signs.compute_signs(images.decode(file)) for i, file in files.items()}
     return leaks.Side(
         name,

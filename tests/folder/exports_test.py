@@ -38,8 +38,7 @@ def mask_of(image_id, shift=0):
 
 
 def put_list(root, ids, name="default"):
-    text = "".join(f"{image_id}\n" for image_id in ids)
-    drawing.put(root, f"ImageSets/Segmentation/{name}.txt", text)
+    drawing.put_lists(root, **{name: ids})
 
 
 def cvat(root, ids, *, classes=CLASSES, shift=0, photo=""):

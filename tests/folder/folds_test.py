@@ -42,12 +42,6 @@ def put_pair(root, image_id, mask):
     Image.fromarray(some.integers(0, 256, (*drawing.SIZE, 3), np.uint8)).save(path)
 
 
-def put_lists(root, **ids):
-    for name, ids_of_list in ids.items():
-        text = "".join(f"{image_id}\n" for image_id in ids_of_list)
-        drawing.put(root, f"ImageSets/Segmentation/{name}.txt", text)
-
-
 def scans(*patients):
     return [f"patient{patient:02}_slice{scan}" for patient in patients for scan in range(4)]
 
@@ -69,7 +63,7 @@ def test_folds_keep_patients_together_and_have_the_same_size_and_classes(tree):
 
 @pytest.mark.parametrize("split_by", ["hash", "stratified"])
 def test_a_list_of_test_stays_and_its_images_are_in_no_fold(tree, split_by):
-    put_lists(tree, train=scans(*range(8)), test=scans(8, 9))
+    drawing.put_lists(tree, train=scans(*range(8)), test=scans(8, 9))
     plan = plan_of(tree, folds=3, group_by="none", split_by=split_by, seed=3)
     assert {*plan.splits} == {"fold_0", "fold_1", "fold_2", "test"}
     assert sorted(plan.splits["test"]) == scans(8, 9)
@@ -91,7 +85,7 @@ def test_ratios_hold_a_test_out_and_folds_divide_the_rest(tree):
 @pytest.mark.parametrize("lists", [False, True])
 def test_folds_that_would_tear_patients_apart_are_a_question(tree, lists):
     if lists:
-        put_lists(tree, train=scans(*range(8)), test=scans(8, 9))
+        drawing.put_lists(tree, train=scans(*range(8)), test=scans(8, 9))
     text = refused(tree, "Folds would divide them", LayoutError, folds=4)
     assert "--group_by prefix:_" in text
     assert "split_by" not in text
@@ -150,7 +144,7 @@ def test_options_that_do_not_go_with_folds_are_refused(fields, words):
 
 
 def test_lists_of_validation_are_refused_with_a_command_that_works(tree):
-    put_lists(tree, train=scans(*range(6)), val=scans(6, 7), test=scans(8, 9))
+    drawing.put_lists(tree, train=scans(*range(6)), val=scans(6, 7), test=scans(8, 9))
     said = {"folds": 4, "group_by": "prefix:_"}
     text = refused(tree, "4 folds and the split validation", ConfigError, **said)
     assert "--splits train=train.txt+val.txt" in text
@@ -161,7 +155,7 @@ def test_lists_of_validation_are_refused_with_a_command_that_works(tree):
 
 
 def test_fewer_groups_than_folds_and_an_empty_fold_are_refused(tree):
-    put_lists(tree, train=scans(0, 1))
+    drawing.put_lists(tree, train=scans(0, 1))
     refused(tree, "3 splits for 2 groups", ConfigError, folds=3, group_by="prefix:_")
     fields = {"folds": 8, "group_by": "prefix:_", "split_by": "hash"}
     refused(tree, "split 'fold_.'", ListError, **fields)
@@ -169,7 +163,7 @@ def test_fewer_groups_than_folds_and_an_empty_fold_are_refused(tree):
 
 @pytest.mark.slow
 def test_every_command_reads_the_same_folds(tree, tmp_path):
-    put_lists(tree, train=scans(*range(8)), test=scans(8, 9))
+    drawing.put_lists(tree, train=scans(*range(8)), test=scans(8, 9))
     words = [CLASSES, "--folds=4", "--group_by=prefix:_"]
     checked = json.loads(run_command("check", tree, *words, "--json").output)
     built = run_command(
@@ -200,7 +194,7 @@ def test_the_rounds_of_a_dataset_train_on_all_other_folds(tree, tmp_path, sample
 
 
 def test_the_lists_of_each_round_are_written_and_build_that_round(tree):
-    put_lists(tree, train=scans(*range(8)), test=scans(8, 9))
+    drawing.put_lists(tree, train=scans(*range(8)), test=scans(8, 9))
     plan = plan_of(tree, folds=4, group_by="prefix:_")
     words = ["check", tree, CLASSES, "--folds=4", "--group_by=prefix:_"]
     written = run_command(*words, f"--write_lists={tree / 'folds'}")

@@ -55,10 +55,6 @@ def plain(splits):
     return {NAMES[split]: ids for split, ids in splits.items()}
 
 
-def put_json(root, name, content):
-    drawing.put(root, name, json.dumps(content))
-
-
 def folders(root, splits=SPLITS):
     """Writes pairs in folders of splits."""
     for split, ids in splits.items():
@@ -92,8 +88,8 @@ WAYS = {
     "lists of pairs": lambda root, of: lists(root, "{}_list.txt", "{0}.jpg {0}.png", splits=of),
     "a table for each split": lambda root, of: lists(root, "{}.csv", "{0}.jpg,{0}.png", splits=of),
     "one table": lambda root, of: table(root, "t.csv", ("name", "split"), rows_of(splits=of)),
-    "one JSON or YAML": lambda root, of: put_json(root, "s.json", plain(of)),
-    "rows with a split each": lambda root, of: put_json(
+    "one JSON or YAML": lambda root, of: drawing.put(root, "s.json", plain(of)),
+    "rows with a split each": lambda root, of: drawing.put(
         root, "rows.json", rows_of(lambda i, s: {"image": f"{i}.jpg", "split": s}, of)
     ),
     "folders": folders,
@@ -172,7 +168,7 @@ LOST = {
 @pytest.mark.parametrize("rule", LOST)
 def test_check_names_what_lost_and_why(tmp_path, capsys, rule):
     put(tmp_path)
-    put_json(tmp_path, "splits.json", plain(SPLITS))
+    drawing.put(tmp_path, "splits.json", plain(SPLITS))
     write, sentence = LOST[rule]
     write(tmp_path)
     assert found(tmp_path)[0] == SPLITS
@@ -637,7 +633,7 @@ def test_folds_seeds_and_texts_that_contradict_are_questions_with_a_line_for_eac
     for n, way in enumerate(ways):
         lists(tmp_path / "folds", f"{{}}_fold{n}.txt", splits=way)
     assert asked(tmp_path) == ways
-    put_json(tmp_path, "folds.json", [{"train": IDS[9:], "val": IDS[:2]}])
+    drawing.put(tmp_path, "folds.json", [{"train": IDS[9:], "val": IDS[:2]}])
     assert len(asked(tmp_path)) == 5  # it is a part of another
 
 
@@ -660,10 +656,10 @@ NUMBERS = [str(n) for n in range(8)]
 )
 def test_folds_of_one_text_are_a_question_if_there_are_several(tmp_path, content, ids, folds):
     put(tmp_path, ids=ids)
-    put_json(tmp_path, "splits_final.json", content)
+    drawing.put(tmp_path, "splits_final.json", content)
     assert [answer["validation"] for answer in asked(tmp_path)] == folds
     if ids == IDS:
-        put_json(tmp_path, "splits_final.json", [FIRST])
+        drawing.put(tmp_path, "splits_final.json", [FIRST])
         assert found(tmp_path)[0] == {"train": IDS[4:], "validation": IDS[:4]}
 
 
@@ -697,7 +693,7 @@ def test_lists_against_folders_and_a_table_against_json_are_questions(tmp_path):
     assert asked(tmp_path / "a") == [moved, SPLITS]
     put(tmp_path / "b")
     table(tmp_path / "b", "meta.csv", ("id", "split"), rows_of())
-    put_json(tmp_path / "b", "meta.json", plain(moved))
+    drawing.put(tmp_path / "b", "meta.json", plain(moved))
     assert sorted(map(str, asked(tmp_path / "b"))) == sorted(map(str, [moved, SPLITS]))
 
 
@@ -884,7 +880,7 @@ def test_nnunets_folds_divide_its_folder_of_train(tmp_path, folds):
     put(tmp_path, "imagesTr/{}_0000.png", "labelsTr/{}.png", IDS[:16])
     put(tmp_path, "imagesTs/{}_0000.png", "labelsTs/{}.png", IDS[16:])
     ways = [{"train": IDS[:n] + IDS[n + 4 : 16], "val": IDS[n : n + 4]} for n in range(folds)]
-    put_json(tmp_path, "splits_final.json", ways)
+    drawing.put(tmp_path, "splits_final.json", ways)
     answers = asked(tmp_path) if folds > 1 else [found(tmp_path)[0]]
     names = [f"{image_id}_0000" for image_id in IDS]
     assert [sorted(of) for of in answers] == [["test", "train", "validation"]] * folds

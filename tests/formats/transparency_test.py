@@ -1,12 +1,12 @@
 """Masks with pixels with transparency, in each way in which files say it."""
 
-import io
 import struct
 
 import numpy as np
 from PIL import Image
 import pytest
 from support import drawing, folders
+from support.encoding import encoded
 from support.png_writer import chunk, write_png
 
 from voc_seg_tfrecord import voc_palette
@@ -31,12 +31,6 @@ def with_trns(data, *content):
     return data[:place] + chunk(b"tRNS", bytes(content)) + data[place:]
 
 
-def saved(image, kind, **options):
-    buffer = io.BytesIO()
-    image.save(buffer, kind, **options)
-    return buffer.getvalue()
-
-
 def palette_image():
     image = Image.fromarray(VALUES, "P")
     image.putpalette(PALETTE.tobytes())
@@ -45,11 +39,11 @@ def palette_image():
 
 PALETTE_PNG = write_png(VALUES, palette=PALETTE)
 GRAY_PNG = write_png(VALUES, color=0)
-RGB_PNG = saved(Image.fromarray(COLORS), "PNG")
+RGB_PNG = encoded(Image.fromarray(COLORS), "PNG")
 RED = struct.pack(">HHH", 128, 0, 0)
 
 NOT_OPAQUE = {
-    "alpha": saved(Image.fromarray(np.dstack([COLORS, 254 * BITS.astype(np.uint8)])), "PNG"),
+    "alpha": encoded(Image.fromarray(np.dstack([COLORS, 254 * BITS.astype(np.uint8)])), "PNG"),
     "first entry of a palette": with_trns(PALETTE_PNG, 0),
     "half of an entry of a palette": with_trns(PALETTE_PNG, 255, 127),
     "last entry of a palette": with_trns(PALETTE_PNG, 255, 255, 0),
@@ -59,8 +53,8 @@ NOT_OPAQUE = {
     "gray of 16 bits": with_trns(write_png(VALUES.astype(np.uint16), color=0, depth=16), 0, 2),
     "a color": with_trns(RGB_PNG, *RED),
     "a color with bits that 8-bit samples do not have": with_trns(RGB_PNG, 1, 128, 2, 0, 3, 0),
-    "a value of a GIF": saved(palette_image(), "GIF", transparency=1),
-    "a lossless WebP": saved(
+    "a value of a GIF": encoded(palette_image(), "GIF", transparency=1),
+    "a lossless WebP": encoded(
         Image.fromarray(np.dstack([COLORS, 255 * BITS.astype(np.uint8)])), "WEBP", lossless=True
     ),
 }
@@ -68,7 +62,7 @@ OPAQUE = {
     "palette": with_trns(PALETTE_PNG, 255, 255, 255),
     "a value that no pixel has": with_trns(GRAY_PNG, 0, 3),
     "a color that no pixel has": with_trns(RGB_PNG, 0, 128, 0, 0, 0, 1),
-    "a GIF": saved(palette_image(), "GIF", transparency=7),
+    "a GIF": encoded(palette_image(), "GIF", transparency=7),
 }
 
 

@@ -36,10 +36,6 @@ def put_images(root, *names):
     return root
 
 
-def put_json(root, name, content):
-    drawing.put(root, name, json.dumps(content))
-
-
 def write_coco(root, first, second):
     put_images(root, "a.jpg", "b.jpg")
     outline = {"segmentation": [[1, 1, 20, 1, 20, 20]], "iscrowd": 0}
@@ -54,7 +50,7 @@ def write_coco(root, first, second):
             {"id": 2, "image_id": 1, "category_id": 5, **outline},
         ],
     }
-    put_json(root, "all.json", content)
+    drawing.put(root, "all.json", content)
 
 
 def write_yolo(root, first, second):
@@ -81,7 +77,7 @@ def write_labelme(root, *labels):
     for name, label in zip("abcdef", labels, strict=False):
         put_images(root, f"{name}.jpg")
         shape = {"label": label, "points": SQUARE, "shape_type": "polygon"}
-        put_json(root, f"{name}.json", {"shapes": [shape], "imagePath": f"{name}.jpg"})
+        drawing.put(root, f"{name}.json", {"shapes": [shape], "imagePath": f"{name}.jpg"})
 
 
 def write_via(root, *labels):
@@ -92,7 +88,7 @@ def write_via(root, *labels):
         outline = {"name": "polygon", "all_points_x": x, "all_points_y": y}
         region = {"shape_attributes": outline, "region_attributes": {"class": label}}
         entries[name] = {"filename": f"{name}.jpg", "regions": [region], "file_attributes": {}}
-    put_json(root, "via_region_data.json", entries)
+    drawing.put(root, "via_region_data.json", entries)
 
 
 def write_supervisely(root, first, second):
@@ -101,8 +97,8 @@ def write_supervisely(root, first, second):
         geometry = {"exterior": SQUARE, "interior": []}
         item = {"classTitle": label, "geometryType": "polygon", "points": geometry}
         content = {"size": {"height": 48, "width": 64}, "objects": [item], "tags": []}
-        put_json(root, f"ds/ann/{name}.jpg.json", content)
-    put_json(root, "meta.json", {"classes": [{"title": first}, {"title": second}]})
+        drawing.put(root, f"ds/ann/{name}.jpg.json", content)
+    drawing.put(root, "meta.json", {"classes": [{"title": first}, {"title": second}]})
 
 
 def write_masks(root, first, second):
@@ -184,11 +180,11 @@ def test_a_category_of_roboflow_that_groups_a_class_of_its_name_is_no_class(tmp_
         {"id": 3, "name": "tree", "supercategory": "road"},
         {"id": 5, "name": "road", "supercategory": "road"},
     ]
-    put_json(tmp_path, "all.json", content)
+    drawing.put(tmp_path, "all.json", content)
     plan = folders.plan_of(tmp_path, class_names=None)
     assert plan.config.class_names == ("background", "tree", "road")
     content["annotations"][0]["category_id"] = 0  # then it is a class of its own
-    put_json(tmp_path, "all.json", content)
+    drawing.put(tmp_path, "all.json", content)
     refused(tmp_path, "the name 'road' twice")
 
 
@@ -255,7 +251,7 @@ def test_a_label_that_its_list_lacks_stops_a_build_only_if_polygons_are_read(tmp
 
 def test_a_class_of_supervisely_that_meta_json_lacks_is_an_error(tmp_path):
     write_supervisely(tmp_path, "road", "tree")
-    put_json(tmp_path, "meta.json", {"classes": [{"title": "road"}]})
+    drawing.put(tmp_path, "meta.json", {"classes": [{"title": "road"}]})
     assert "'tree', which meta.json lacks" in refused(tmp_path, r"ds/ann/b\.jpg\.json, object 1")
 
 
