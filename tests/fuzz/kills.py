@@ -2,7 +2,6 @@
 
     python tests/fuzz/kills.py --kills 24
     python tests/fuzz/kills.py --kills 24 --signal TERM --seed 1 build "export voc"
-    python tests/fuzz/kills.py --kills 24 --signal INT --fresh build
 
 After each kill the dataset or folder must be absent or complete. Then the same command is run
 again: it must end with status 0, write the same bytes as a run that was not killed, and leave
@@ -11,8 +10,7 @@ their status, and show no traceback. `one worker` kills one of a build's two wor
 there: the build must end with an error and leave nothing, or have been complete.
 
 Each run is a fork of one process that has imported TensorFlow and the package already, so that the
-moments lie in the work and not in the imports. With --fresh each is a process of its own, and the
-moments lie in its start and its end too.
+moments lie in the work and not in the imports.
 """
 
 import argparse
@@ -59,19 +57,10 @@ class Command:
     tfds: bool = False
     worker: bool = False
 
-    def start(self, fresh: bool) -> int:
+    def start(self) -> int:
         """Starts it; returns the number of its process."""
         words = list(map(str, self.words))
-        if not fresh:
-            return _fork(lambda: (_tfds if self.tfds else _ours)(words), self.said)
-        module = "tensorflow_datasets.scripts.cli.main" if self.tfds else "voc_seg_tfrecord"
-        opened = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        files = [
-            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 2, self.said, opened, 0o600),
-        ]
-        program = [sys.executable, "-m", module, *words]
-        return os.posix_spawn(sys.executable, program, os.environ, file_actions=files)
+        return _fork(lambda: (_tfds if self.tfds else _ours)(words), self.said)
 
     @property
     def said(self) -> pathlib.Path:
@@ -107,14 +96,13 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=300, help="images and masks (300)")
     parser.add_argument("--signal", choices=("KILL", "TERM", "INT", "HUP"), default="KILL")
     parser.add_argument("--seed", help="moves the moments at random; even moments by default")
-    parser.add_argument("--fresh", action="store_true", help="processes in place of forks")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         commands = _commands(pathlib.Path(name), args.pairs)
         number = signal.Signals[f"SIG{args.signal}"]
         wanted = args.commands or list(commands)
         moments = _moments(args.kills, args.seed)
-        outcomes = {w: _kill_often(commands[w], moments, number, args.fresh) for w in wanted}
+        outcomes = {w: _kill_often(commands[w], moments, number) for w in wanted}
     fields = [field.name for field in dataclasses.fields(Outcome)]
     print("command".ljust(18), *fields)
     for command, outcome in outcomes.items():
@@ -191,11 +179,11 @@ def _tfds(words: list) -> int:
     return 0
 
 
-def _kill_often(command: Command, moments: list[float], number: int, fresh: bool) -> Outcome:
+def _kill_often(command: Command, moments: list[float], number: int) -> Outcome:
     shutil.rmtree(command.out, ignore_errors=True)
     command.out.mkdir()
     start = time.monotonic()
-    status = _wait(command.start(fresh))
+    status = _wait(command.start())
     duration = time.monotonic() - start
     whole = _digest(command.made)
     if status or not whole:
@@ -205,7 +193,7 @@ def _kill_often(command: Command, moments: list[float], number: int, fresh: bool
         if not command.replaces:
             shutil.rmtree(command.out, ignore_errors=True)
             command.out.mkdir()
-        child = command.start(fresh)
+        child = command.start()
         time.sleep(duration * moment)
         victims = _workers(child) if command.worker else [child]
         for victim in victims[:1]:
@@ -215,7 +203,7 @@ def _kill_often(command: Command, moments: list[float], number: int, fresh: bool
         if not command.replaces and command.made.exists():
             shutil.rmtree(command.out)
             command.out.mkdir()  # the kill came too late: the next run is to build again
-        _judge_next(outcome, _wait(command.start(fresh=False)), command, whole)
+        _judge_next(outcome, _wait(command.start()), command, whole)
     return outcome
 
 

@@ -16,7 +16,7 @@ import unicodedata
 import zlib
 
 from etils import epath
-from fuzz import strangers, wholes
+from fuzz import datasets, wholes
 from fuzz.mutations import damaged
 import numpy as np
 from PIL import Image
@@ -423,5 +423,5 @@ KINDS: dict[str, Callable[[random.Random], str]] = {
     "npy": array,
     "sbd": matlab,
     **wholes.KINDS,
-    **strangers.KINDS,
+    **datasets.KINDS,
 }

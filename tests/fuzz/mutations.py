@@ -1,23 +1,7 @@
 """Damage done to bytes, and odd values, for all kinds of inputs."""
 
 from collections.abc import Sequence
-import pathlib
 import random
-
-from support.paths import DUMMY_DATA
-
-TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
-
-
-def build(folder: pathlib.Path, name: str, tree: pathlib.Path = TREE, **options) -> pathlib.Path:
-    """Returns the version's folder of a dataset, which is built if it is not there yet."""
-    from voc_seg_tfrecord.build_from.tree import builder_from_tree
-
-    place = folder / "voc_seg_tfrecord" / name / "1.0.0"
-    if not place.exists():
-        options = options or {"class_names": [f"class{n}" for n in range(21)]}
-        builder_from_tree(tree, name=name, data_dir=folder, verbose=False, **options)
-    return place
 
 
 def odd_value(

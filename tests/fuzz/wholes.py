@@ -1,14 +1,16 @@
-"""Inputs that are more than one file: archives, configs, command lines, and built datasets.
+"""Inputs that are more than one file: archives, configs, command lines, and folders.
 
 Judges return the words that `fuzz.kinds` names.
 """
 
 import bz2
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+import contextlib
 import gzip
 import io
 import json
 import lzma
+import os
 import pathlib
 import random
 import shutil
@@ -16,15 +18,14 @@ import tarfile
 import tempfile
 import zipfile
 
-from fuzz.mutations import build, damaged, odd_value
+from fuzz.mutations import damaged, odd_value
 from support.command_line import run_command
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.audit import counting, verify
 from voc_seg_tfrecord.core import features
+from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.formats.archives import unpacked
-from voc_seg_tfrecord.reading.dataset import open_built
 
 FILES = {
     "ImageSets/Segmentation/train.txt": b"a\nb\n",
@@ -184,6 +185,21 @@ WORDS += ("train=nan", "train=inf,a=1", "train=1e999", "0=9", "1=1,1=2", "\x1b[1
 WORDS += ("skip", "background", "stratified", "64", "-5", "*=background")
 
 
+def by_command(*words: str) -> Callable[[pathlib.Path, pathlib.Path], None]:
+    """Returns what runs a command about a dataset or folder, and raises what it refuses."""
+
+    def read(dataset: pathlib.Path, out: pathlib.Path) -> None:
+        ended = run_command(*(word.format(dataset=dataset, out=out) for word in words))
+        if ended.status == 0:
+            return
+        text = ended.text
+        if ended.status not in (1, 2) or not text.strip() or "Traceback" in text:
+            raise AssertionError(f"status {ended.status}: {text[-200:]}")
+        raise VocSegError("a command", found=text[-2000:])
+
+    return read
+
+
 def options(rng: random.Random) -> str:
     """A dry run of a build with odd options: the status and the error are those of a command."""
     words = ["build", str(DUMMY_DATA), "--name", "x", "--dry_run"]
@@ -203,69 +219,74 @@ def options(rng: random.Random) -> str:
     return "WRONG a long line" if max(map(len, text.splitlines())) > 12_000 else "refused"
 
 
-_built: dict[str, pathlib.Path] = {}
+_HOSTILE = ("$(touch X)", "a b", "-rf", "a'b", "a\nb", "\x1b[31m", "ü", "`id`", "a;b", "{id}")
+_HOSTILE += ("~", "*")
 
 
-def prepare(folder: pathlib.Path) -> None:
-    """Builds the dataset that `dataset` damages, if it is not built in the folder."""
-    _built["whole"] = build(folder, "x")
-    _built["counts"] = _counted(_built["whole"])
+def tree(rng: random.Random) -> str:
+    """A folder in VOC's layout with odd names, lists and files: `check` and a dry run take it."""
+    with tempfile.TemporaryDirectory() as temporary:
+        root = pathlib.Path(temporary) / rng.choice(("tree", "a b", "it's $(touch X)"))
+        shutil.copytree(DUMMY_DATA / "VOCdevkit" / "VOC2012", root)
+        for _ in range(rng.randrange(1, 5)):
+            _odd_tree(rng, root)
+        outcomes = set()
+        names = ["--class_names", "voc"] if rng.random() < 0.6 else []
+        for words in (("check",), ("build", "--name", "x", "--dry_run")):
+            try:
+                by_command(words[0], "{dataset}", *words[1:], *names)(root, root)
+                outcomes.add("equal")
+            except VocSegError:
+                outcomes.add("refused")
+        if any(path.name == "X" for path in pathlib.Path(temporary).rglob("*")):
+            return "WRONG ran a name"
+        return "refused" if "refused" in outcomes else "equal"
 
 
-def dataset(rng: random.Random) -> str:
-    """A built dataset with damaged, lost, swapped or doubled files: what is accepted is sound."""
-    whole = _built["whole"]
-    with tempfile.TemporaryDirectory() as folder:
-        copy = pathlib.Path(shutil.copytree(whole, pathlib.Path(folder, "1.0.0")))
-        _damage(rng, copy)
-        same = _digest(copy) == _digest(whole)
-        sums = copy / "SHA256SUMS"
-        if rng.random() < 0.4 and sums.is_file():
-            sums.unlink()
-        has_sums = sums.exists()
-        builder = open_built(str(copy))
-        if rng.random() < 0.5:
-            found = _counted(copy)
-            return "equal" if same else "lenient" if found == _built["counts"] else "WRONG counts"
-        if verify.verify(builder).faults:
-            return "refused"
-    if same or not has_sums:
-        return "equal" if same else "lenient"
-    return "WRONG unnoticed"
-
-
-def _damage(rng: random.Random, folder: pathlib.Path) -> None:
-    paths = sorted(folder.iterdir())
+def _odd_tree(rng: random.Random, root: pathlib.Path) -> None:
+    paths = sorted(path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
     path, other = rng.choice(paths), rng.choice(paths)
-    way = rng.choice(("bytes", "bytes", "bytes", "swap", "copy", "lose", "none", "empty", "folder"))
-    if way == "bytes":
-        path.write_bytes(damaged(rng, path.read_bytes()))
-    elif way == "swap":
-        first, second = path.read_bytes(), other.read_bytes()
-        path.write_bytes(second)
-        other.write_bytes(first)
-    elif way == "copy":
-        path.write_bytes(other.read_bytes())
-    elif way == "empty":
-        path.write_bytes(b"")
-    elif way != "none":
-        path.unlink()
-        if way == "folder":
-            path.mkdir()
-
-
-def _counted(folder: pathlib.Path) -> Mapping[str, object]:
-    found = counting.compute(open_built(str(folder)))
-    return {split: str(vars(one)) for split, one in found.items()}
-
-
-def _digest(folder: pathlib.Path) -> dict[str, bytes]:
-    return {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file()}
+    way = rng.randrange(12)
+    name = rng.choice(_HOSTILE)
+    with contextlib.suppress(OSError):
+        if way == 0:
+            path.rename(path.with_name(f"{name}{path.suffix}"))
+        elif way == 1:
+            path.parent.rename(path.parent.with_name(name))
+        elif way == 2:
+            path.write_bytes(damaged(rng, path.read_bytes()))
+        elif way == 3:
+            path.unlink()
+        elif way == 4:
+            shutil.copy(path, other)
+        elif way == 5:
+            lists = [path for path in paths if path.suffix == ".txt"] or [root / "x.txt"]
+            line = rng.choice((name, "../x", "/etc/passwd", "a:b", "c:\\x", "x" * 5000, "\0", ""))
+            with rng.choice(lists).open("a") as file:
+                file.write(f"{line}\n")
+        elif way == 6:
+            file = rng.choice(("labelmap.txt", "classes.csv", "class_names.txt", "obj.names"))
+            text = f"{name}:0,0,0::\n{rng.choice(_HOSTILE)}:1,1,1::\n"
+            (root / file).write_text(text if rng.random() < 0.7 else "\n".join(_HOSTILE))
+        elif way == 7:
+            path.unlink()
+            path.symlink_to(rng.choice(("/dev/zero", "/etc/passwd", path.name, "..", "/no/such")))
+        elif way == 8:
+            (path.parent / name).mkdir(exist_ok=True)
+            shutil.copy(path, path.parent / name / path.name)
+        elif way == 9:
+            shutil.copytree(path.parent, path.parent.with_name(name), symlinks=True)
+        elif way == 10:
+            os.mkfifo(path.with_name(f"pipe{path.suffix}"))
+        else:
+            path.write_bytes(
+                rng.choice((b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"version https://git"))
+            )
 
 
 KINDS: dict[str, Callable[[random.Random], str]] = {
     "archives": archive,
     "configs": config,
     "options": options,
-    "datasets": dataset,
+    "trees": tree,
 }

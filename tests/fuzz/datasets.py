@@ -1,19 +1,18 @@
-"""Built datasets as a stranger could have made them: whole files that say or hold something odd.
+"""Built datasets, damaged or as a stranger could have made them: whole files with odd content.
 
-Each has right checksums, as whoever makes a dataset makes these too. What `verify` calls faultless,
-every reader must read to the end; anything else is one error. No module that a dataset names may be
-looked for.
+A stranger's have right checksums, as whoever makes a dataset makes these too. What `verify` calls
+faultless, every reader must read to the end; anything else is one error. No module that a dataset
+names may be looked for.
 
 Judges return the words that `fuzz.kinds` names, with the reader for which they are true.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import contextlib
 import copy
 import importlib.abc
 import io
 import json
-import os
 import pathlib
 import random
 import shutil
@@ -21,20 +20,24 @@ import sys
 import tempfile
 
 from etils import epath
-from fuzz.mutations import build, damaged, odd_value
+from fuzz.mutations import damaged, odd_value
+from fuzz.wholes import by_command
 import numpy as np
 from PIL import Image
-from support.command_line import run_command
+from support.building import from_tree
 from support.paths import DUMMY_DATA
 from support.tiled import tree_options, write_tree
 from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord import VOC_CLASSES
+from voc_seg_tfrecord.audit import counting, verify
 from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.formats import frames
 from voc_seg_tfrecord.reading.data_source import data_source
 from voc_seg_tfrecord.reading.dataset import open_built
+
+VOC2012 = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 
 _built: list[pathlib.Path] = []
 
@@ -43,26 +46,21 @@ Example = tf_example_pb2.Example
 
 def prepare(folder: pathlib.Path) -> None:
     """Builds the datasets that judges change, if they are not built in the folder."""
-    whole = {"class_names": VOC_CLASSES, "instance_mask": True, "objects": True}
+    names = [f"class{n}" for n in range(21)]
+    objects = {"class_names": VOC_CLASSES, "instance_mask": True, "objects": True}
+    tiled = tree_options(tile=16, tile_overlap=3, splits={"train": 1.0})
     if not (folder / "tree").exists():
         write_tree(folder / "tree")
-    tiled = tree_options(tile=16, tile_overlap=3, splits={"train": 1.0})
-    _built.append(build(folder, "strange", **whole))
-    _built.append(build(folder, "plain"))
-    _built.append(build(folder, "tiled", folder / "tree", **tiled))
+    _built.append(_build(folder, "strange", VOC2012, **objects))
+    _built.append(_build(folder, "plain", VOC2012, class_names=names))
+    _built.append(_build(folder, "tiled", folder / "tree", **tiled))
 
 
-def _by_command(*words: str) -> Callable[[pathlib.Path, pathlib.Path], None]:
-    def read(dataset: pathlib.Path, out: pathlib.Path) -> None:
-        ended = run_command(*(word.format(dataset=dataset, out=out) for word in words))
-        if ended.status == 0:
-            return
-        text = ended.text
-        if ended.status not in (1, 2) or not text.strip() or "Traceback" in text:
-            raise AssertionError(f"status {ended.status}: {text[-200:]}")
-        raise VocSegError("a command", found=text[-2000:])
-
-    return read
+def _build(folder: pathlib.Path, name: str, tree: pathlib.Path, **options) -> pathlib.Path:
+    version = folder / "voc_seg_tfrecord" / name / "1.0.0"
+    if not version.exists():
+        from_tree(tree, name=name, data_dir=folder, **options)
+    return version
 
 
 def _by_tfds(dataset: pathlib.Path, _: pathlib.Path) -> None:
@@ -91,18 +89,18 @@ READERS: dict[str, Callable[[pathlib.Path, pathlib.Path], None]] = {
     "tfds.load": _by_tfds,
     "pipeline": _by_pipeline,
     "data_source": _by_number,
-    "stats": _by_command("stats", "{dataset}"),
-    "leaks": _by_command("leaks", "{dataset}", "voc2012_val"),
-    "report": _by_command("report", "{dataset}", "--out", "{out}/page.html"),
-    "card": _by_command("report", "{dataset}", "--card", "{out}/card"),
-    "preview": _by_command("preview", "{dataset}", "--out", "{out}/sheet.png"),
-    "diff": _by_command("diff", "{dataset}", "{dataset}"),
+    "stats": by_command("stats", "{dataset}"),
+    "leaks": by_command("leaks", "{dataset}", "voc2012_val"),
+    "report": by_command("report", "{dataset}", "--out", "{out}/page.html"),
+    "card": by_command("report", "{dataset}", "--card", "{out}/card"),
+    "preview": by_command("preview", "{dataset}", "--out", "{out}/sheet.png"),
+    "diff": by_command("diff", "{dataset}", "{dataset}"),
     **{
-        layout: _by_command("export", "{dataset}", "--layout", layout, "--out", f"{{out}}/{layout}")
+        layout: by_command("export", "{dataset}", "--layout", layout, "--out", f"{{out}}/{layout}")
         for layout in ("raw", "deeplab", "voc", "parquet")
     },
 }
-_VERIFY = _by_command("verify", "{dataset}")
+_VERIFY = by_command("verify", "{dataset}")
 
 
 class _Looked(importlib.abc.MetaPathFinder):
@@ -396,73 +394,59 @@ def _odd_content(rng: random.Random, features) -> None:
         values[0] = stream.getvalue()
 
 
-_HOSTILE = ("$(touch X)", "a b", "-rf", "a'b", "a\nb", "\x1b[31m", "ü", "`id`", "a;b", "{id}")
-_HOSTILE += ("~", "*")
+def dataset(rng: random.Random) -> str:
+    """A built dataset with damaged, lost, swapped or doubled files: what is accepted is sound."""
+    whole = _built[1]
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(shutil.copytree(whole, pathlib.Path(folder, "1.0.0")))
+        _damage(rng, copy)
+        same = _digest(copy) == _digest(whole)
+        sums = copy / "SHA256SUMS"
+        if rng.random() < 0.4 and sums.is_file():
+            sums.unlink()
+        has_sums = sums.exists()
+        builder = open_built(str(copy))
+        if rng.random() < 0.5:
+            found = _counted(copy)
+            return "equal" if same else "lenient" if found == _counted(whole) else "WRONG counts"
+        if verify.verify(builder).faults:
+            return "refused"
+    if same or not has_sums:
+        return "equal" if same else "lenient"
+    return "WRONG unnoticed"
 
 
-def tree(rng: random.Random) -> str:
-    """A folder in VOC's layout with odd names, lists and files: `check` and a dry run take it."""
-    with tempfile.TemporaryDirectory() as temporary:
-        root = pathlib.Path(temporary) / rng.choice(("tree", "a b", "it's $(touch X)"))
-        shutil.copytree(DUMMY_DATA / "VOCdevkit" / "VOC2012", root)
-        for _ in range(rng.randrange(1, 5)):
-            _odd_tree(rng, root)
-        outcomes = set()
-        names = ["--class_names", "voc"] if rng.random() < 0.6 else []
-        for words in (("check",), ("build", "--name", "x", "--dry_run")):
-            try:
-                _by_command(words[0], "{dataset}", *words[1:], *names)(root, root)
-                outcomes.add("equal")
-            except VocSegError:
-                outcomes.add("refused")
-        if any(path.name == "X" for path in pathlib.Path(temporary).rglob("*")):
-            return "WRONG ran a name"
-        return "refused" if "refused" in outcomes else "equal"
-
-
-def _odd_tree(rng: random.Random, root: pathlib.Path) -> None:
-    paths = sorted(path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+def _damage(rng: random.Random, folder: pathlib.Path) -> None:
+    paths = sorted(folder.iterdir())
     path, other = rng.choice(paths), rng.choice(paths)
-    way = rng.randrange(12)
-    name = rng.choice(_HOSTILE)
-    with contextlib.suppress(OSError):
-        if way == 0:
-            path.rename(path.with_name(f"{name}{path.suffix}"))
-        elif way == 1:
-            path.parent.rename(path.parent.with_name(name))
-        elif way == 2:
-            path.write_bytes(damaged(rng, path.read_bytes()))
-        elif way == 3:
-            path.unlink()
-        elif way == 4:
-            shutil.copy(path, other)
-        elif way == 5:
-            lists = [path for path in paths if path.suffix == ".txt"] or [root / "x.txt"]
-            line = rng.choice((name, "../x", "/etc/passwd", "a:b", "c:\\x", "x" * 5000, "\0", ""))
-            with rng.choice(lists).open("a") as file:
-                file.write(f"{line}\n")
-        elif way == 6:
-            file = rng.choice(("labelmap.txt", "classes.csv", "class_names.txt", "obj.names"))
-            text = f"{name}:0,0,0::\n{rng.choice(_HOSTILE)}:1,1,1::\n"
-            (root / file).write_text(text if rng.random() < 0.7 else "\n".join(_HOSTILE))
-        elif way == 7:
-            path.unlink()
-            path.symlink_to(rng.choice(("/dev/zero", "/etc/passwd", path.name, "..", "/no/such")))
-        elif way == 8:
-            (path.parent / name).mkdir(exist_ok=True)
-            shutil.copy(path, path.parent / name / path.name)
-        elif way == 9:
-            shutil.copytree(path.parent, path.parent.with_name(name), symlinks=True)
-        elif way == 10:
-            os.mkfifo(path.with_name(f"pipe{path.suffix}"))
-        else:
-            path.write_bytes(
-                rng.choice((b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"version https://git"))
-            )
+    way = rng.choice(("bytes", "bytes", "bytes", "swap", "copy", "lose", "none", "empty", "folder"))
+    if way == "bytes":
+        path.write_bytes(damaged(rng, path.read_bytes()))
+    elif way == "swap":
+        first, second = path.read_bytes(), other.read_bytes()
+        path.write_bytes(second)
+        other.write_bytes(first)
+    elif way == "copy":
+        path.write_bytes(other.read_bytes())
+    elif way == "empty":
+        path.write_bytes(b"")
+    elif way != "none":
+        path.unlink()
+        if way == "folder":
+            path.mkdir()
+
+
+def _counted(folder: pathlib.Path) -> Mapping[str, object]:
+    found = counting.compute(open_built(str(folder)))
+    return {split: str(vars(one)) for split, one in found.items()}
+
+
+def _digest(folder: pathlib.Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file()}
 
 
 KINDS: dict[str, Callable[[random.Random], str]] = {
+    "datasets": dataset,
     "descriptions": description,
     "records": record,
-    "trees": tree,
 }
