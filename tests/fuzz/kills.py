@@ -43,7 +43,7 @@ class Command:
 
     Attributes:
       words: the command line.
-      made: the folder that it makes.
+      result: the file or folder that it writes.
       out: the folder that all it writes is in.
       replaces: whether the folder is there before, and must stay until the new one is complete.
       tfds: whether it is TFDS's own command line.
@@ -51,7 +51,7 @@ class Command:
     """
 
     words: list
-    made: pathlib.Path
+    result: pathlib.Path
     out: pathlib.Path
     replaces: bool = False
     tfds: bool = False
@@ -60,12 +60,12 @@ class Command:
     def start(self) -> int:
         """Starts it; returns the number of its process."""
         words = list(map(str, self.words))
-        return _fork(lambda: (_tfds if self.tfds else _ours)(words), self.said)
+        return _fork(lambda: (_tfds if self.tfds else _ours)(words), self.errors)
 
     @property
-    def said(self) -> pathlib.Path:
+    def errors(self) -> pathlib.Path:
         """The file of what it writes to standard error."""
-        return self.out.with_name("said")
+        return self.out.with_name("errors")
 
 
 @dataclasses.dataclass
@@ -132,12 +132,12 @@ def _commands(folder: pathlib.Path, pairs: int) -> dict[str, Command]:
         )
     source, out = folder / "source", folder / "out"
     # They are made in a child, so that no thread of TensorFlow runs in this process.
-    made = [
+    sources = [
         ["build", tree, "--name", "s", "--class_names", CLASSES, "--data_dir", source],
         ["export", source / "voc_seg_tfrecord/s/1.0.0", "--layout", "raw", "--out", records],
     ]
-    for words in made:
-        _wait(_fork(lambda words=words: _ours(list(map(str, words))), folder / "said"))
+    for words in sources:
+        _wait(_fork(lambda words=words: _ours(list(map(str, words))), folder / "errors"))
     config = '{"name": "k"}'
     built = out / "voc_seg_tfrecord/k/1.0.0"
     build = ["build", tree, "--name", "k", "--class_names", CLASSES, "--data_dir", out]
@@ -185,7 +185,7 @@ def _kill_often(command: Command, moments: list[float], number: int) -> Outcome:
     start = time.monotonic()
     status = _wait(command.start())
     duration = time.monotonic() - start
-    whole = _digest(command.made)
+    whole = _digest(command.result)
     if status or not whole:
         raise SystemExit(f"a run that nobody killed ended with status {status}")
     outcome = Outcome()
@@ -200,7 +200,7 @@ def _kill_often(command: Command, moments: list[float], number: int) -> Outcome:
             os.kill(victim, number)
         outcome.kills += len(victims[:1])
         _judge_killed(outcome, _wait(child), command, whole, number, moment)
-        if not command.replaces and command.made.exists():
+        if not command.replaces and command.result.exists():
             shutil.rmtree(command.out)
             command.out.mkdir()  # the kill came too late: the next run is to build again
         _judge_next(outcome, _wait(command.start()), command, whole)
@@ -218,7 +218,7 @@ def _judge_killed(
 ) -> None:
     unfinished = bool(_unfinished(command.out))
     outcome.left_unfinished += unfinished
-    found = _digest(command.made)
+    found = _digest(command.result)
     outcome.half_loads += found not in ("", whole)
     outcome.old_lost += command.replaces and not found
     if command.worker:
@@ -226,16 +226,16 @@ def _judge_killed(
     elif number != signal.SIGKILL:
         other = status not in (0, 128 + number) or unfinished
         outcome.other_status += other
-        said = command.said.read_text()
-        shown = not command.tfds and ("Traceback" in said or "Exception ignored" in said)
+        errors = command.errors.read_text()
+        shown = not command.tfds and ("Traceback" in errors or "Exception ignored" in errors)
         outcome.tracebacks += shown
         if other or shown:
-            print(f"at {moment:.4f}: status {status}, unfinished: {unfinished}\n{said[-2000:]}")
+            print(f"at {moment:.4f}: status {status}, unfinished: {unfinished}\n{errors[-2000:]}")
 
 
 def _judge_next(outcome: Outcome, status: int, command: Command, whole: str) -> None:
     outcome.next_failed += status != 0
-    outcome.next_differs += _digest(command.made) != whole
+    outcome.next_differs += _digest(command.result) != whole
     left = _unfinished(command.out)
     outcome.next_unfinished += bool(left)
     if left:
@@ -258,7 +258,7 @@ def _digest(folder: pathlib.Path) -> str:
     return digest.hexdigest()
 
 
-def _fork(call: Callable[[], int], said: pathlib.Path) -> int:
+def _fork(call: Callable[[], int], errors: pathlib.Path) -> int:
     status = 1
     child = 0
     try:
@@ -266,7 +266,7 @@ def _fork(call: Callable[[], int], said: pathlib.Path) -> int:
         if child:
             return child
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 2)
+        os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 2)
         status = call()
     except SystemExit as error:
         status = error.code if isinstance(error.code, int) else 1

@@ -114,32 +114,35 @@ CLASSES = ("background", "crack", "void")
 
 
 def config(rng: random.Random) -> str:
-    """A config in JSON of odd fields and values: what is accepted says again what it was."""
-    said = {"name": "x" if rng.random() < 0.9 else rng.choice(TEXTS)}
+    """A config in JSON of odd fields and values: what is accepted is written as it was read."""
+    fields = {"name": "x" if rng.random() < 0.9 else rng.choice(TEXTS)}
     if rng.random() < 0.7:
-        said["class_names"] = list(CLASSES)
+        fields["class_names"] = list(CLASSES)
     for name in rng.sample(NAMES, rng.randrange(4)):
-        said[name] = odd_value(rng, TEXTS, NUMBERS) if rng.random() < 0.5 else _likely(rng, name)
-    text = json.dumps(said)
+        fields[name] = odd_value(rng, TEXTS, NUMBERS) if rng.random() < 0.5 else _likely(rng, name)
+    text = json.dumps(fields)
     if rng.random() < 0.2:
         text = damaged(rng, text.encode()).decode("utf-8", "replace")
         try:
-            said = json.loads(text)
+            fields = json.loads(text)
         except (ValueError, RecursionError):
             return "refused"
-        if not isinstance(said, dict):
+        if not isinstance(fields, dict):
             return "refused"
     try:
-        made = VocSegConfig(**json.loads(text))
+        accepted = VocSegConfig(**json.loads(text))
     except TypeError as error:  # fields that Python itself refuses, such as one called self
         return "refused" if "argument" in str(error) else f"FOREIGN {error}"
-    again = VocSegConfig(**json.loads(made.to_json()))
-    if again.to_json() != made.to_json() or again.built_class_names != made.built_class_names:
-        return "WRONG says something else again"
-    features.make_features(made)
-    names = list(made.built_class_names)
-    sound = len(set(names)) == len(names) and (names or made.task == "images")
-    return "equal" if sound and repr(made) and made._repr_html_() else f"WRONG {names!r}"
+    again = VocSegConfig(**json.loads(accepted.to_json()))
+    if (
+        again.to_json() != accepted.to_json()
+        or again.built_class_names != accepted.built_class_names
+    ):
+        return "WRONG is written differently"
+    features.make_features(accepted)
+    names = list(accepted.built_class_names)
+    sound = len(set(names)) == len(names) and (names or accepted.task == "images")
+    return "equal" if sound and repr(accepted) and accepted._repr_html_() else f"WRONG {names!r}"
 
 
 def _likely(rng: random.Random, name: str) -> object:

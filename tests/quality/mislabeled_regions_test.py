@@ -50,7 +50,7 @@ def drawn():
 def world(drawn, tmp_path_factory):
     """A folder, and what is wrong in it: by id the box, the class, and the right class."""
     root = tmp_path_factory.mktemp("looks") / "signs"
-    copies = [planted.Drawn(one.image, one.mask.copy()) for one in drawn]
+    copies = [planted.Pair(one.image, one.mask.copy()) for one in drawn]
     wrong = {f"{number:03}": swap(copies[number], number) for number in WRONG}
     planted.write(root, copies)
     return root, wrong
@@ -141,7 +141,7 @@ def test_where_classes_are_given_at_random_nothing_is_named_and_a_note_says_so(
     drawn, tmp_path, capsys
 ):
     rng = np.random.default_rng(3)
-    copies = [planted.Drawn(one.image, one.mask.copy()) for one in drawn]
+    copies = [planted.Pair(one.image, one.mask.copy()) for one in drawn]
     for one in copies:
         for _, _, inside in list(objects_in(one.mask)):
             one.mask[inside] = rng.integers(1, 4)
@@ -159,7 +159,7 @@ def test_where_classes_are_given_at_random_nothing_is_named_and_a_note_says_so(
 
 @pytest.mark.slow
 def test_a_class_with_few_regions_is_left_out_and_named(drawn, tmp_path, capsys):
-    copies = [planted.Drawn(one.image, one.mask.copy()) for one in drawn]
+    copies = [planted.Pair(one.image, one.mask.copy()) for one in drawn]
     for number, one in enumerate(copies):
         one.mask[one.mask == 1] = 1 if number < 12 else 0  # what is left are few coins
     few = sum(label == 1 for one in copies for label, _, _ in objects_in(one.mask))
@@ -195,7 +195,7 @@ def test_a_mistake_in_each_frame_of_a_film_does_not_hide_itself(drawn, tmp_path)
     for folder in ("JPEGImages", "SegmentationClass"):
         (root / folder).mkdir(parents=True)
     (root / "class_names.txt").write_text("\n".join(planted.NAMES))
-    wrong = planted.Drawn(drawn[WRONG[0]].image, drawn[WRONG[0]].mask.copy())
+    wrong = planted.Pair(drawn[WRONG[0]].image, drawn[WRONG[0]].mask.copy())
     box, _, right = swap(wrong, 0)
     rng = np.random.default_rng(0)
     for number in range(COUNT // 2):
@@ -261,7 +261,7 @@ def test_the_table_and_the_page_have_each_object_and_a_decision_is_about_one(
     drawn, tmp_path, capsys
 ):
     root = tmp_path / "signs"
-    copies = [planted.Drawn(one.image, one.mask.copy()) for one in drawn]
+    copies = [planted.Pair(one.image, one.mask.copy()) for one in drawn]
     number = next(n for n, one in enumerate(copies) if len(list(objects_in(one.mask))) == 3)
     for _, _, inside in list(objects_in(copies[number].mask))[:2]:
         copies[number].mask[inside] = 1 + copies[number].mask[inside] % 3

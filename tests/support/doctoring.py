@@ -29,13 +29,13 @@ def rewrite(
     with tf.io.TFRecordWriter(str(path)) as writer:
         for example in examples:
             writer.write(example.SerializeToString())
-    said = builder.info.splits[split]
-    _say_size(builder, split, path.stat().length - 16 * said.num_examples)
+    count = builder.info.splits[split].num_examples
+    _set_size(builder, split, path.stat().length - 16 * count)
     dataset_files.write_sums(builder.data_path)
 
 
-def _say_size(builder: tfds.core.DatasetBuilder, split: str, size: int) -> None:
-    """Lets the dataset's info say of how many bytes a split is, as if it had been built so."""
+def _set_size(builder: tfds.core.DatasetBuilder, split: str, size: int) -> None:
+    """Sets a split's number of bytes in the dataset's info, as a build does."""
     object.__setattr__(builder.info.splits[split], "num_bytes", size)
     path = builder.data_path / "dataset_info.json"
     info = json.loads(path.read_text())

@@ -23,14 +23,14 @@ from voc_seg_tfrecord.writing.examples import make_example
 NAMES = ["background", "apple", "tree"]
 
 
-def plan_of(root: pathlib.Path, **said) -> FolderPlan:
-    """Returns the plan of a folder, whose classes are `NAMES` unless others are said."""
-    return plan_to_build(root, name="mine", **{"class_names": NAMES, **said})
+def plan_of(root: pathlib.Path, **options) -> FolderPlan:
+    """Returns the plan of a folder, whose classes are `NAMES` unless others are given."""
+    return plan_to_build(root, name="mine", **{"class_names": NAMES, **options})
 
 
-def examples_of(root: pathlib.Path, **said) -> dict[str, dict]:
+def examples_of(root: pathlib.Path, **options) -> dict[str, dict]:
     """Returns what a build of a folder stores of each image, by `image/filename`."""
-    source = own_source(plan_to_build(root, name="x", **said))
+    source = own_source(plan_to_build(root, name="x", **options))
     examples = {}
     for pairs in source.splits.values():
         for pair in pairs:
@@ -51,14 +51,16 @@ def pairs_of(plan: FolderPlan) -> dict[str, dict[pathlib.Path, pathlib.Path]]:
 
 def images_of(plan: FolderPlan) -> dict[str, list[str]]:
     """Returns by split the names of the images, without folders and endings, sorted."""
-    found = pairs_of(plan)
-    return {split: sorted(image.stem for image in pairs) for split, pairs in found.items()}
+    pairs_by_split = pairs_of(plan)
+    return {split: sorted(image.stem for image in pairs) for split, pairs in pairs_by_split.items()}
 
 
-def refused(root: pathlib.Path, words: str, error: type[VocSegError] = LayoutError, **said) -> str:
+def refused(
+    root: pathlib.Path, words: str, error: type[VocSegError] = LayoutError, **options
+) -> str:
     """Checks that a folder cannot be read, with words of the error; returns its text."""
     with pytest.raises(error, match=words) as caught:
-        plan_of(root, **said)
+        plan_of(root, **options)
     return str(caught.value)
 
 

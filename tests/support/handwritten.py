@@ -12,14 +12,14 @@ SIZES = [(30, 40), (40, 30), (24, 24), (33, 21), (17, 50), (28, 28)]
 
 def pairs(count: int = 6, channels: int = 3) -> list[tuple[np.ndarray, np.ndarray]]:
     """Returns images, uint8 `[H, W]` or `[H, W, 3]`, and masks, uint8 `[H, W]`."""
-    made = []
+    arrays = []
     for n in range(count):
         height, width = SIZES[n % len(SIZES)]
         shape = (height, width, channels) if channels > 1 else (height, width)
         mask = RNG.integers(0, 21, (height, width), np.uint8)
         mask[0] = 255
-        made.append((RNG.integers(0, 256, shape, np.uint8), mask))
-    return made
+        arrays.append((RNG.integers(0, 256, shape, np.uint8), mask))
+    return arrays
 
 
 def feature(value: bytes | int | list[int]) -> tf.train.Feature:

@@ -13,6 +13,7 @@ import sys
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
+from support.drawing import put, put_lists
 from support.paths import DUMMY_DATA
 from support.png_writer import write_png
 
@@ -161,24 +162,19 @@ def annotation(scene: Scene) -> str:
 def write(folder: pathlib.Path) -> None:
     """Writes all scenes as `folder`/VOCdevkit/VOC2012."""
     root = folder / "VOCdevkit" / "VOC2012"
-    names = ("JPEGImages", "SegmentationClass", "SegmentationObject", "Annotations")
-    images, masks, instances, xmls = (root / name for name in names)
-    lists = root / "ImageSets" / "Segmentation"
-    for path in (images, masks, instances, xmls, lists):
-        path.mkdir(parents=True, exist_ok=True)
     for scene in SCENES:
         picture, classes, objects = draw(scene)
-        picture.convert("L" if scene.gray else "RGB").save(images / f"{scene.id}.jpg", quality=90)
+        image = picture.convert("L" if scene.gray else "RGB")
+        put(root, f"JPEGImages/{scene.id}.jpg", image, quality=90)
         palette = voc_palette()[: 1 << scene.depth]
-        for path, values in ((masks, classes), (instances, objects)):
-            data = write_png(
+        for name, values in (("SegmentationClass", classes), ("SegmentationObject", objects)):
+            mask = write_png(
                 values, depth=scene.depth, palette=palette, interlaced=scene.interlaced
             )
-            (path / f"{scene.id}.png").write_bytes(data)
-        (xmls / f"{scene.id}.xml").write_text(annotation(scene))
+            put(root, f"{name}/{scene.id}.png", mask)
+        put(root, f"Annotations/{scene.id}.xml", annotation(scene))
     for name in ("train", "val", "test"):
-        ids = [scene.id for scene in SCENES if scene.list == name]
-        (lists / f"{name}.txt").write_text("".join(f"{i}\n" for i in ids))
+        put_lists(root, **{name: [scene.id for scene in SCENES if scene.list == name]})
 
 
 if __name__ == "__main__":

@@ -13,14 +13,14 @@ SIZE = (150, 200)  # height, width
 
 
 @dataclasses.dataclass
-class Drawn:
+class Pair:
     """An image, uint8 `[H, W, 3]`, and its mask, uint8 `[H, W]`."""
 
     image: np.ndarray
     mask: np.ndarray
 
 
-def draw(number: int) -> Drawn:
+def draw(number: int) -> Pair:
     """Returns a textured image with one to three objects, and its mask."""
     rng = np.random.default_rng(number)
     height, width = SIZE
@@ -47,7 +47,7 @@ def draw(number: int) -> Drawn:
     image = image.filter(ImageFilter.GaussianBlur(0.7))
     noise = rng.normal(0, 6, (height, width, 3))
     pixels = np.clip(np.asarray(image) + noise, 0, 255).astype(np.uint8)
-    return Drawn(pixels, np.array(mask))
+    return Pair(pixels, np.array(mask))
 
 
 def moved(mask: np.ndarray, right: int, down: int) -> np.ndarray:
@@ -60,54 +60,55 @@ def moved(mask: np.ndarray, right: int, down: int) -> np.ndarray:
     return found
 
 
-def plant(drawn: list[Drawn], seed: int) -> dict[int, str]:
+def plant(pairs: list[Pair], seed: int) -> dict[int, str]:
     """Changes 25 masks and images; returns the kind of finding that names each, by number."""
     rng = np.random.default_rng(seed)
-    numbers = rng.permutation(np.arange(1, len(drawn) - 1, 3))[:25].tolist()
+    numbers = rng.permutation(np.arange(1, len(pairs) - 1, 3))[:25].tolist()
     expected = {}
     for turn, number in enumerate(numbers):
-        one, before = drawn[number], drawn[number - 1]
-        mask = one.mask
+        pair = pairs[number]
+        before = pairs[number - 1]
+        mask = pair.mask
         kind = turn % 10
         if kind < 5:
             expected[number] = "mask does not fit its image"
         if kind == 0:
-            one.mask = mask[:, ::-1]
+            pair.mask = mask[:, ::-1]
         elif kind == 1:
-            one.mask = mask[::-1]
+            pair.mask = mask[::-1]
         elif kind == 2:
-            one.mask = mask[::-1, ::-1]
+            pair.mask = mask[::-1, ::-1]
         elif kind == 3:
-            one.mask = moved(mask, 25, 0)
+            pair.mask = moved(mask, 25, 0)
         elif kind == 4:
-            one.mask = before.mask
+            pair.mask = before.mask
         elif kind == 5:
-            one.mask, expected[number] = np.zeros_like(mask), "all background"
+            pair.mask, expected[number] = np.zeros_like(mask), "all background"
         elif kind == 6:
-            one.mask, expected[number] = mask.copy(), "speck"
+            pair.mask, expected[number] = mask.copy(), "speck"
             y, x = np.argwhere(mask == 0)[rng.integers(np.count_nonzero(mask == 0))]
-            one.mask[y, x] = one.mask[y, max(0, x - 1)] = 1
+            pair.mask[y, x] = pair.mask[y, max(0, x - 1)] = 1
         elif kind == 7:
-            one.mask, expected[number] = np.full_like(mask, mask.max()), "unusual size"
+            pair.mask, expected[number] = np.full_like(mask, mask.max()), "unusual size"
         elif kind == 8:
-            one.mask, expected[number] = mask.copy(), "hole of one pixel"
+            pair.mask, expected[number] = mask.copy(), "hole of one pixel"
             inner = np.argwhere(
                 (mask > 0) & (moved(mask, 3, 3) == mask) & (moved(mask, -3, -3) > 0)
             )
             y, x = inner[len(inner) // 2]
-            one.mask[y, x] = 0
+            pair.mask[y, x] = 0
         else:
-            one.image, expected[number] = before.image, "same image, other mask"
+            pair.image, expected[number] = before.image, "same image, other mask"
     return expected
 
 
-def write(root: pathlib.Path, drawn: list[Drawn]) -> None:
+def write(root: pathlib.Path, pairs: list[Pair]) -> None:
     """Writes a tree: four fifths in train, one fifth in val."""
     put(root, "class_names.txt", "\n".join(NAMES))
     ids = {"train": [], "val": []}
-    for number, one in enumerate(drawn):
+    for number, pair in enumerate(pairs):
         image_id = f"{number:03}"
         ids["val" if number % 5 == 4 else "train"].append(image_id)
-        put(root, f"JPEGImages/{image_id}.jpg", one.image, quality=90)
-        put(root, f"SegmentationClass/{image_id}.png", one.mask)
+        put(root, f"JPEGImages/{image_id}.jpg", pair.image, quality=90)
+        put(root, f"SegmentationClass/{image_id}.png", pair.mask)
     put_lists(root, **ids)
