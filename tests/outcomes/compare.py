@@ -80,7 +80,7 @@ def compare(before: Outcome, after: Outcome) -> str:
         return SAME
     if after.get("truth") == "WRONG" and before.get("truth") != "WRONG":
         return "read, and now WRONG"
-    if kinds[1] in ("crash", "slow"):
+    if kinds[1] in ("crash", "slow") and kinds[0] != kinds[1]:
         return "crash or slow"
     if kinds == ("read", "read"):
         return _compare_readings(before, after)

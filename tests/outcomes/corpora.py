@@ -121,11 +121,12 @@ def _list_suite(folder: pathlib.Path) -> Iterator[Case]:
         yield _found(path.parent.name, root, options)
 
 
+_PATIENTS = {"class_names": ["background", "organ"], "group_by": "folder"}
 _OPTIONS_OF_CASES: Mapping[str, Mapping[str, _Options]] = {
     "unet": {"cells": {"classes": [[0, "background"], [255, "cell"]]}},
     "patients": {
-        "two": {"splits": {"train": 0.7, "validation": 0.3}, "group_by": "folder"},
-        "three": {"splits": {"train": 0.8, "validation": 0.1, "test": 0.1}, "group_by": "folder"},
+        "two": {**_PATIENTS, "splits": {"train": 0.7, "validation": 0.3}},
+        "three": {**_PATIENTS, "splits": {"train": 0.8, "validation": 0.1, "test": 0.1}},
     },
     "exported": {"ratios": {"splits": {"train": 0.7, "validation": 0.3}}},
 }

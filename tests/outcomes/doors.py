@@ -25,8 +25,10 @@ from voc_seg_tfrecord.writing.examples import make_example
 
 MAX_CLASS_PROPOSALS = 8
 
-_LINE = re.compile(r"^    (?:(.*): )?(--[a-z].*)$", re.MULTILINE)
-"""A line of a question: what it gives, and its options."""
+_LINE = re.compile(r"^    (?:(.*): )?((?:voc-seg-tfrecord|--[a-z]).*)$", re.MULTILINE)
+"""A line of a question: what it gives, and its options, or a whole command."""
+
+_QUESTION = re.compile(r"(\d+ ways|one way) to ")
 
 _CLASS_PROPOSAL = re.compile(r"--(?:class_names|classes) (?:'[^'\n]*'|[^\s;,]+(?:,[^\s;,]+)*)")
 """Options about classes inside the sentences of an error."""
@@ -145,12 +147,12 @@ def list_answers(text: str) -> list[tuple[str, str]] | None:
         return lines
     sentences, table, _ = text.partition(_TABLE_OF_CLASSES)
     options = dict.fromkeys(_CLASS_PROPOSAL.findall(sentences))
-    if options or table:
+    if options or table or _QUESTION.search(text):
         return [("", option) for option in options][:MAX_CLASS_PROPOSALS]
     return None
 
 
-def add_answer(options: Mapping[str, Any], answer: str, text: str) -> dict[str, Any]:
+def add_answer(options: Mapping[str, Any], answer: str, text: str) -> dict[str, Any] | None:
     """Returns the options of a call to which the options of a line are added.
 
     Args:
@@ -158,10 +160,15 @@ def add_answer(options: Mapping[str, Any], answer: str, text: str) -> dict[str, 
       answer: those of the line, as they are typed.
       text: the error with the line, which may say that they replace `--class_names`.
 
+    Returns:
+      None if the line is a whole command, such as one about a part of the folder.
+
     Raises:
       VocSegError: if the command line refuses them.
       SystemExit: likewise.
     """
+    if not answer.startswith("--"):
+        return None
     words = ["check", "folder", *shlex.split(answer)]
     added = arguments.tree_fields(cli.make_parser(["check"]).parse_args(words))
     fields = dict(options)

@@ -123,6 +123,8 @@ class _Reader:
             fields = doors.add_answer(options, answer, question)
         except (VocSegError, SystemExit, ValueError) as error:
             return {"kind": "refused", "error": type(error).__name__}
+        if fields is None:
+            return {"kind": "another command"}
         outcome = self.outcome(fields, MAX_MASKS_OF_LINE)
         short = {name: outcome[name] for name in ("kind", "error", "about") if name in outcome}
         if outcome["kind"] == "read":
