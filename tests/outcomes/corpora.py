@@ -18,7 +18,7 @@ import pathlib
 import shutil
 from typing import Any
 
-from outcomes.outcome import Truth
+from outcomes.known_layouts import LAYOUTS, Truth
 from support import made_folders
 
 MADE_SEEDS = range(1000)
@@ -90,18 +90,14 @@ def _draw_made(folder: pathlib.Path, *, seed: int, options: _Options) -> OpenCas
 
 def list_layouts() -> list[Case]:
     """Returns a case for each known public set."""
-    from outcomes.known_layouts import LAYOUTS
-
     return [Case(name, functools.partial(_draw_layout, name=name)) for name in LAYOUTS]
 
 
 def _draw_layout(folder: pathlib.Path, *, name: str) -> OpenCase:
-    from outcomes.known_layouts import LAYOUTS
-
     root = folder / name.replace("/", "_")
     root.mkdir()
     truth = LAYOUTS[name](root)
-    return OpenCase(root, truth.options, Truth(truth.splits, truth.also_right, truth.must_ask))
+    return OpenCase(root, truth.options, truth)
 
 
 def _find(_: pathlib.Path, *, root: pathlib.Path, options: _Options) -> OpenCase:

@@ -4,9 +4,8 @@ Only `doors` knows the package. Paths of files with the same bytes count as one:
 by the first of them, so that a copy is as good as its original.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 import contextlib
-import dataclasses
 import hashlib
 import json
 import os
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from outcomes import doors
+from outcomes.layouts.drawing import Pairs, Truth
 
 from voc_seg_tfrecord.core.errors import VocSegError
 
@@ -25,25 +25,6 @@ MAX_LINES = 8
 MAX_LISTED_FILES = 40
 MAX_CPU_SECONDS = 60
 MAX_TEXT_LENGTH = 300
-
-Splits = Mapping[str, Mapping[str, str]]
-"""By split, for each image its mask; both as paths relative to the folder."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Truth:
-    """What is right about a folder.
-
-    Attributes:
-      splits: the right pairs. Shapes are named by the file that holds them, and masks that are
-        one label together by their folder.
-      also_right: other pairs that are as good.
-      must_ask: whether it is wrong to read the folder without asking.
-    """
-
-    splits: Splits
-    also_right: Sequence[Splits] = ()
-    must_ask: bool = False
 
 
 class _TooSlowError(BaseException):
@@ -181,7 +162,7 @@ class _Reader:
             return {"kind": "refused", **facts, "text": shown}
         return {"kind": "asked", **facts, "text": self._shorten(lines[0]), "question": text}
 
-    def _pairs(self, splits: Splits) -> dict[str, list[list[str]]]:
+    def _pairs(self, splits: Mapping[str, Pairs]) -> dict[str, list[list[str]]]:
         """Returns pairs as `_describe_reading` has them."""
         return {
             split: sorted([self._name(image), self._name(mask)] for image, mask in pairs.items())

@@ -9,12 +9,15 @@ Then replace the file in `frozen`. Those of b3156bc4 stay in the history.
 """
 
 from collections import Counter
+import functools
 import pathlib
+from typing import Any
 
 from outcomes.compare import compare
-from outcomes.corpora import Case, list_made
+from outcomes.corpora import Case, list_layouts, list_made
 from outcomes.freeze import freeze, read_outcomes
-from outcomes.outcome import Truth, outcome_of
+from outcomes.known_layouts import LAYOUTS, Truth
+from outcomes.outcome import outcome_of
 import pytest
 from support import exports, made_folders
 from support.folders import write
@@ -25,22 +28,38 @@ CLASSES = {"class_names": made_folders.CLASSES}
 PAIRS = {f"images/{name}.jpg": f"masks/{name}.png" for name in "abc"}
 
 
-def differences(corpus: str, cases: list[Case]) -> dict[str, str]:
+@functools.cache
+def read_frozen(corpus: str) -> dict[str, dict[str, Any]]:
+    return read_outcomes(FROZEN / f"{corpus}.jsonl.gz")
+
+
+def find_differences(corpus: str, cases: list[Case]) -> dict[str, str]:
     """Returns how cases differ from their frozen outcomes, by key."""
-    frozen = read_outcomes(FROZEN / f"{corpus}.jsonl.gz")
+    frozen = read_frozen(corpus)
     kind_by_key = {case.key: compare(frozen[case.key], freeze(case)) for case in cases}
     return {key: kind for key, kind in kind_by_key.items() if kind not in SAME}
 
 
 @pytest.mark.parametrize("seed", [0, 4, 17])
 def test_a_made_folder_is_read_as_before(seed):
-    assert differences("made", list_made([seed])) == {}
+    assert find_differences("made", list_made([seed])) == {}
+
+
+@pytest.mark.parametrize("name", ["labelme", "Kvasir-SEG", "TGS Salt", "Severstal Steel"])
+def test_a_known_layout_is_read_as_before(name):
+    assert find_differences("layouts", [case for case in list_layouts() if case.key == name]) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_known_layouts_are_read_as_before(name):
+    assert find_differences("layouts", [case for case in list_layouts() if case.key == name]) == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 150, 10))
 def test_made_folders_are_read_as_before(first):
-    assert differences("made", list_made(range(first, first + 10))) == {}
+    assert find_differences("made", list_made(range(first, first + 10))) == {}
 
 
 def test_each_corpus_has_a_frozen_outcome_of_each_kind():
@@ -58,7 +77,7 @@ def test_a_reading_is_right_if_its_pairs_and_splits_are_those_of_the_truth(tmp_p
             Truth({"train": PAIRS}),
             Truth({"train": PAIRS}, must_ask=True),
             Truth({"train": others}),
-            Truth({"train": others}, also_right=[{"train": PAIRS}]),
+            Truth({"train": others}, also_right=({"train": PAIRS},)),
             Truth({"test": PAIRS}),
         )
     ]
