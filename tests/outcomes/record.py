@@ -8,8 +8,9 @@ made again at any time, from a worktree of that commit beside this one:
     PYTHONPATH=$PWD:HERE/tests pytest -p outcomes.record --record_folders SUITE -n 2 \
         tests/folder tests/tools tests/build_from tests/commands tests/sources
 
-HERE is this checkout, and SUITE the folder that is written. It holds a folder for each planned
-folder and its options, called by a digest of both:
+HERE is this checkout, and SUITE the folder that is written; VOC_SEG_REAL_DATA is not set, so that
+no real picture gets there. SUITE holds a folder for each planned folder and its options, called by
+a digest of both:
 
     SUITE/0a1b2c3d4e5f/options.json      {"test": "tests/folder/...", "options": {...}}
     SUITE/0a1b2c3d4e5f/folder/NAME/...   the copy; NAME is the folder's own name
