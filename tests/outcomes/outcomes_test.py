@@ -20,7 +20,7 @@ from outcomes.known_layouts import LAYOUTS, Truth
 from outcomes.outcome import outcome_of
 import pytest
 from support import exports, made_folders
-from support.folders import write
+from support.drawing import write
 
 FROZEN = pathlib.Path(__file__).parent / "frozen"
 SAME = ("same", "same but words", "same but unused files")
