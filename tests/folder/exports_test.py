@@ -198,6 +198,22 @@ def test_each_export_is_divided_by_its_own_lists(tmp_path):
     }
 
 
+def test_lists_of_an_export_may_name_its_masks(tmp_path):
+    put_lists_of_two(tmp_path, {"train": "ab", "val": "cd"}, {"train": "cd", "val": "ab"})
+    for name in ("anna", "ben"):
+        for image_id in "abcd":
+            mask = tmp_path / name / "masks" / f"{image_id}.png"
+            mask.rename(mask.with_name(f"{image_id}_mask.png"))
+        for split_list in (tmp_path / name).glob("*.txt"):
+            if split_list.stem in ("train", "val"):
+                ids = split_list.read_text().split()
+                split_list.write_text("".join(f"{image_id}_mask.png\n" for image_id in ids))
+    assert splits_of(plan_to_build(tmp_path, name="x")) == {
+        "train": ["anna/a", "anna/b", "ben/c", "ben/d"],
+        "validation": ["anna/c", "anna/d", "ben/a", "ben/b"],
+    }
+
+
 def test_an_export_without_lists_beside_others_is_asked_about(tmp_path):
     put_all(tmp_path, cvat, {"anna": "ab", "ben": "cd"})
     (tmp_path / "ben/ImageSets/Segmentation/default.txt").unlink()
