@@ -5,6 +5,7 @@
 
 import numpy as np
 import pytest
+from support import exports
 from support.building import ODD_NAMES, examples, holes_and_void, odd_names
 import yaml
 
@@ -64,6 +65,24 @@ def test_each_part_of_an_object_is_a_line_and_said(sample, tmp_path):
         for name, mask in masks_of(sample, split).items():
             assert (masks[f"{folder}/{name}"] == np.where(mask == 255, 0, mask)).all()
     assert any("of void in" in note for note in notes)
+
+
+def test_an_object_of_two_parts_is_two_polygons_and_a_note_says_so(tmp_path):
+    mask = np.zeros((20, 20), np.uint8)
+    mask[2:8, 2:8] = 1
+    mask[12:18, 12:18] = 1
+    exports.put_mask(tmp_path / "tree", "SegmentationClass/a.png", mask)
+    exports.put_mask(tmp_path / "tree", "SegmentationObject/a.png", mask)  # both are object 1
+    (tmp_path / "tree/JPEGImages").mkdir()
+    exports.picture("a").resize((20, 20)).save(tmp_path / "tree/JPEGImages/a.jpg")
+    options = {"instance_mask": True, "data_dir": tmp_path / "data", "verbose": False}
+    built = builder_from_tree(
+        tmp_path / "tree", name="x", class_names=["background", "crack"], **options
+    )
+    notes = export(built, tmp_path / "out", layout="yolo")
+    (polygons,) = (tmp_path / "out/labels").rglob("*.txt")
+    assert [line.split()[0] for line in polygons.read_text().splitlines()] == ["0", "0"]
+    assert any("1 object of several parts" in note for note in notes)
 
 
 @pytest.mark.parametrize("layout", ["ultralytics", "yolo"])
