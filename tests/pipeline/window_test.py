@@ -129,24 +129,27 @@ def test_an_example_without_images_is_refused():
         pipeline.decode({"labels": tf.constant([1])})
 
 
-IMAGE = tf.zeros([3, 5, 3], tf.uint8)
-MASK = tf.zeros([3, 5, 1], tf.uint8)
+# Arrays of NumPy, because .ci/mutants.py forks after it imports this: TensorFlow must not run then.
+IMAGE = np.zeros([3, 5, 3], np.uint8)
+MASK = np.zeros([3, 5, 1], np.uint8)
 
 
 def test_names_are_those_of_the_image_and_masks_that_are_there():
-    assert image_names({"labels": [1], "segmentation_mask": MASK}) == ["segmentation_mask"]
-    both = {"image": IMAGE, "instance_mask": MASK}
+    mask = tf.constant(MASK)
+    assert image_names({"labels": [1], "segmentation_mask": mask}) == ["segmentation_mask"]
+    both = {"image": tf.constant(IMAGE), "instance_mask": mask}
     assert set(image_names(both)) == both.keys()
 
 
-@pytest.mark.parametrize("image", [IMAGE[tf.newaxis], tf.constant([b"a", b"b"])])
-def test_a_batch_is_refused_with_its_rank_and_what_to_do(image):
-    words = f"(?s)image: a tensor of rank {image.shape.rank}.*before batching"
+@pytest.mark.parametrize("images", [IMAGE[np.newaxis], [b"a", b"b"]])
+def test_a_batch_is_refused_with_its_rank_and_what_to_do(images):
+    batch = tf.constant(images)
+    words = f"(?s)image: a tensor of rank {batch.shape.rank}.*before batching"
     with pytest.raises(ConfigError, match=words):
-        pipeline.center_crop_or_pad({"image": image}, 3)
+        pipeline.center_crop_or_pad({"image": batch}, 3)
 
 
-@pytest.mark.parametrize(("image", "size"), [(IMAGE, [3, 5]), (tf.constant(b""), [30, 50])])
+@pytest.mark.parametrize(("image", "size"), [(IMAGE, [3, 5]), (b"", [30, 50])])
 def test_decoded_images_have_their_own_size_and_encoded_ones_that_of_the_record(image, size):
-    found = image_size({"image": image, "image/height": 30, "image/width": 50})
+    found = image_size({"image": tf.constant(image), "image/height": 30, "image/width": 50})
     assert found.numpy().tolist() == size
