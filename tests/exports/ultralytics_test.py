@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from support import exports
+from support import drawing
 from support.building import ODD_NAMES, examples, holes_and_void, odd_names
 import yaml
 
@@ -71,10 +71,10 @@ def test_an_object_of_two_parts_is_two_polygons_and_a_note_says_so(tmp_path):
     mask = np.zeros((20, 20), np.uint8)
     mask[2:8, 2:8] = 1
     mask[12:18, 12:18] = 1
-    exports.put_mask(tmp_path / "tree", "SegmentationClass/a.png", mask)
-    exports.put_mask(tmp_path / "tree", "SegmentationObject/a.png", mask)  # both are object 1
+    drawing.put_mask(tmp_path / "tree", "SegmentationClass/a.png", mask)
+    drawing.put_mask(tmp_path / "tree", "SegmentationObject/a.png", mask)  # both are object 1
     (tmp_path / "tree/JPEGImages").mkdir()
-    exports.picture("a").resize((20, 20)).save(tmp_path / "tree/JPEGImages/a.jpg")
+    drawing.picture("a").resize((20, 20)).save(tmp_path / "tree/JPEGImages/a.jpg")
     options = {"instance_mask": True, "data_dir": tmp_path / "data", "verbose": False}
     built = builder_from_tree(
         tmp_path / "tree", name="x", class_names=["background", "crack"], **options
