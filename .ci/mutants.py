@@ -485,12 +485,13 @@ def run(rooms: list[str], options: argparse.Namespace, folder: pathlib.Path) -> 
     arguments = ["-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", *options.tests]
     pytest.main(arguments, [judge])
     os.chdir(REPOSITORY)
+    if len(judge.verdicts) < len(mutants):
+        sys.exit("the tests did not run for all mutants; see above")
     rows = []
     for room in rooms:
         for mutant in drawn[room]:
-            verdict = judge.verdicts.get(mutant.place, "NOT JUDGED")
             row = {"room": room, "line": mutant.place, "change": mutant.change}
-            rows.append(row | {"verdict": verdict})
+            rows.append(row | {"verdict": judge.verdicts[mutant.place]})
     return rows
 
 
