@@ -14,6 +14,7 @@ from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.errors import MaskError, counted, several
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.formats import transparency
 from voc_seg_tfrecord.formats.mask_samples import (
     Samples,
     counts_by_color,
@@ -215,6 +216,8 @@ def read_binary_mask(file: File) -> ClassPixels:
       MaskError: if it cannot be read, or has other values than 0 and one more.
     """
     samples = read_samples(file)
+    if samples.palette is None:
+        transparency.check_is_black(samples.transparent, file)
     if samples.kind == "rgb" and not equal_channels(samples.values):
         return _read_colors(samples, file)
     values = samples.values

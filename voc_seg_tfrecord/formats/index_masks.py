@@ -24,7 +24,6 @@ from voc_seg_tfrecord.formats import (
     pillow,
     png,
     png_values,
-    transparency,
 )
 from voc_seg_tfrecord.formats.mask_samples import Samples
 from voc_seg_tfrecord.formats.mask_sizes import check_size, fit_pixels
@@ -167,7 +166,6 @@ def _read_values(
             return known_mask
     values = png_values.read_values(file, header, chunks)
     counts = nonzero_counts(values.counts())
-    transparency.check_counts(counts, transparency.transparent_values(header, chunks), file)
     _check_values(counts, rule, file.where)
     if _are_values_classes(counts, rule):
         return IndexMask(values.gray, header.height, header.width, counts)
@@ -187,7 +185,7 @@ def _reuse_survey(
     """
     if not _has_bytes_of_survey(file, surveyed):
         return None
-    counts = dict(surveyed.counts)  # the survey has refused transparent pixels
+    counts = dict(surveyed.counts)
     if not _are_values_classes(counts, rule):
         return None
     gray = png.gray_index_png(file, header, chunks)

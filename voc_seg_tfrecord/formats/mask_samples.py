@@ -43,22 +43,24 @@ class Samples:
       values: integers `[H, W]` as stored, not stretched to 8 bits; or uint8 `[H, W, 3]`
         colors.
       palette: uint8 `[N, 3]`, of a palette file alone.
+      transparent: the values or colors that lie under transparent pixels; of palettes and of
+        tRNS they need not be in use.
     """
 
     kind: Literal["palette", "gray", "rgb"]
     values: np.ndarray
     palette: np.ndarray | None = None
+    transparent: frozenset[int | Color] = frozenset()
 
 
 def read_samples(file: File) -> Samples:
     """Reads a mask file: PNG of any kind, BMP, TIFF, GIF, WebP, or a NumPy array.
 
-    A pixel that is not opaque may mean void or background, whatever its color; nothing in the
-    file tells which, so it is refused.
+    Transparency changes no value or color, see `transparency`.
 
     Raises:
       MaskError: if it cannot be read, cannot be a mask (a JPEG, an animated file, pixels that
-        are not opaque), or is too large.
+        are partly transparent), or is too large.
     """
     if file.kind is Kind.NUMPY:
         return Samples("gray", _load_array(file))
@@ -80,9 +82,9 @@ def _read_png(file: File) -> Samples:
         color = transparency.transparent_color(header, chunks)
         sample_format = sample_formats.SampleFormat(header.depth, is_signed=False)
         samples = _decode(without_metadata, sample_format, transparent_color=color)
-    transparent = transparency.transparent_values(header, chunks)
-    if transparent:
-        transparency.check_counts(counts_by_value(samples.values), transparent, file)
+    transparent_values = transparency.transparent_values(header, chunks)
+    if transparent_values:
+        return dataclasses.replace(samples, transparent=transparent_values)
     return samples
 
 
@@ -112,12 +114,13 @@ def _decode(
         _check_all_bands(values, file)
     if values.ndim == 3:
         return _color_samples(values, sample_format, transparent_color, file)
+    transparent = frozenset[int | Color]()
     if still.transparent_value is not None:
-        transparent_values = frozenset([still.transparent_value])
-        transparency.check_counts(counts_by_value(values), transparent_values, file)
+        transparent = frozenset([still.transparent_value])
     if palette is not None:
-        return Samples("palette", values, palette)
-    return Samples("gray", _as_stored_gray(values, sample_format, file))
+        return Samples("palette", values, palette, transparent)
+    grays = _as_stored_gray(values, sample_format, file)
+    return Samples("gray", grays, transparent=transparent)
 
 
 def _as_stored_gray(
@@ -142,8 +145,12 @@ def _color_samples(
     if sample_format.bits == 16:  # of which Pillow keeps the high byte alone
         with ImageError.raised_as(MaskError):
             channels = band_files.read(file)
-    transparency.check_colors(channels, transparent_color, file)
-    return _samples_of_channels(channels, file)
+    samples = _samples_of_channels(channels, file)
+    if not transparent_color:
+        return samples
+    is_clear = (channels == np.array(transparent_color)).all(axis=-1)
+    transparent = transparency.read_under(samples.values, is_clear, file)
+    return dataclasses.replace(samples, transparent=transparent)
 
 
 def _check_all_bands(values: np.ndarray, file: File) -> None:
@@ -178,8 +185,10 @@ def _samples_of_channels(values: np.ndarray, file: File) -> Samples:
     """Returns the samples of integers `[H, W, 1 to 4]`; the second or fourth channel is alpha."""
     has_alpha = values.shape[2] in (2, 4)
     if has_alpha:
-        transparency.check_alpha(values[..., -1], file)
-        values = values[..., :-1]
+        is_clear = transparency.find_clear_pixels(values[..., -1], file)
+        samples = _samples_of_channels(values[..., :-1], file)
+        transparent = transparency.read_under(samples.values, is_clear, file)
+        return dataclasses.replace(samples, transparent=transparent)
     red = values[..., 0]
     if values.shape[2] == 1:
         return Samples("gray", red)

@@ -98,6 +98,7 @@ class MaskContent:
       colors: number of pixels of each color of an RGB mask.
       sha256: of the file's bytes, in hexadecimal, so that a build need not count the values again;
         empty of an RGB mask, which a build decodes in any case.
+      transparent: the values or colors that lie under transparent pixels.
     """
 
     kind: MaskKind | None
@@ -106,6 +107,7 @@ class MaskContent:
     colors: Mapping[Color, int] = dataclasses.field(default_factory=dict)
     sha256: str = ""
     is_decoded: bool = True
+    transparent: frozenset[int | Color] = frozenset()
 
     def as_surveyed(self) -> SurveyedMask | None:
         """Returns what `index_masks.read_mask` can use; None if the mask is damaged."""
@@ -123,6 +125,12 @@ class MaskContent:
             yield StoredPixel("rgb", None, color), pixels
         for value, pixels in self.values.items():
             yield StoredPixel(self.kind, value, self._color_of(value)), pixels
+
+    def is_transparent(self, pixel: StoredPixel) -> bool:
+        """Says whether what the mask stores of a pixel lies under transparent ones."""
+        if pixel.kind in ("rgb", "equal"):
+            return pixel.color in self.transparent
+        return pixel.value in self.transparent
 
     def _color_of(self, value: int) -> Color | None:
         """Returns the color of a value; None if it has none."""
@@ -146,6 +154,7 @@ class Survey:
       void: masks in which 255 is void as far as one can see: it stands beside a class, or has
         VOC's color of void.
       voc: masks with VOC's own palette that were not decoded.
+      transparent: what lies under transparent pixels.
       examined: number of masks that were looked at.
       damaged: number of those that could not be read.
     """
@@ -157,6 +166,7 @@ class Survey:
     binary: Occurrence = dataclasses.field(default_factory=Occurrence)
     void: Occurrence = dataclasses.field(default_factory=Occurrence)
     voc: Occurrence = dataclasses.field(default_factory=Occurrence)
+    transparent: dict[StoredPixel, Occurrence] = dataclasses.field(default_factory=dict)
     examined: int = 0
     damaged: int = 0
 
@@ -203,6 +213,8 @@ class Survey:
         pixels = dict(content.count_pixels())
         for pixel, count in pixels.items():
             self.pixels.setdefault(pixel, Occurrence()).add_mask(path, count)
+            if content.is_transparent(pixel):
+                self.transparent.setdefault(pixel, Occurrence()).add_mask(path, count)
         if len(pixels) <= MAX_VALUES_OF_MASK:
             self.masks_by_pixels.setdefault(frozenset(pixels), Occurrence()).add_mask(path)
         if VOID not in content.values:
@@ -307,14 +319,22 @@ def content_of_file(file: File) -> MaskContent:
     with images.large_in_turn(file):
         samples = read_samples(file)
     if samples.kind == "rgb" and equal_channels(samples.values):
-        return MaskContent("equal", counts_by_value(samples.values[..., 0]))
+        counts = counts_by_value(samples.values[..., 0])
+        return MaskContent("equal", counts, transparent=samples.transparent)
     if samples.kind == "rgb":
-        return MaskContent("rgb", colors=_count_colors(samples.values))
+        colors = _count_colors(samples.values)
+        return MaskContent("rgb", colors=colors, transparent=samples.transparent)
     sha256 = hashlib.sha256(file.data).hexdigest()
     palette: tuple[Color, ...] = ()
     if samples.palette is not None:
         palette = _colors_of_palette(samples.palette.tobytes())
-    return MaskContent(samples.kind, counts_by_value(samples.values), palette, sha256=sha256)
+    return MaskContent(
+        samples.kind,
+        counts_by_value(samples.values),
+        palette,
+        sha256=sha256,
+        transparent=samples.transparent,
+    )
 
 
 @functools.lru_cache(256)

@@ -150,6 +150,7 @@ def _read_grays(file: File) -> np.ndarray:
     samples = mask_samples.read_samples(file)
     if samples.palette is not None:
         return _grays_of_palette(samples.values, samples.palette, file)
+    transparency.check_is_black(samples.transparent, file)
     if samples.kind == "rgb":
         return _grays_of_colors(samples.values, file)
     return _grays_of_values(samples.values, _bits_of_gray(file), file)
@@ -169,8 +170,9 @@ def _decode_grays(file: File) -> np.ndarray:
         return _grays_of_values(values, 8, file)
     has_alpha = values.shape[2] in (2, 4)
     if has_alpha:
-        transparency.check_alpha(values[..., -1], file)
+        is_clear = transparency.find_clear_pixels(values[..., -1], file)
         values = values[..., :-1]
+        transparency.check_is_black(transparency.read_under(values, is_clear, file), file)
     return _grays_of_colors(values, file)
 
 

@@ -1,30 +1,82 @@
-"""Pixels of masks that are not opaque, however a file says it: such a mask is refused.
+"""What lies under the transparent pixels of masks: transparency changes no index.
 
-A pixel that is not opaque may mean void or background, whatever its value or color, and nothing in
-the file tells which. Files say it by an alpha channel, by the chunk tRNS of a PNG (the alpha of
-palette entries, or one value or color that is transparent), or by the transparent value of a GIF.
+Files say it by an alpha channel, by the chunk tRNS of a PNG (the alpha of palette entries, or one
+value or color that is transparent), or by the transparent value of a GIF.
+
+1. A palette mask is read by its indices, whatever the alpha of its entries.
+2. Of another mask the gray or color under fully transparent pixels is read, if it is one. Whether
+   it is background is judged with all masks of the set, see `folder.meaning.doubts`.
+3. Partly transparent pixels, and several colors under transparent ones, are refused.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import struct
 
 import numpy as np
 
+from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.errors import MaskError, counted
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.names import Color
 from voc_seg_tfrecord.formats.png import Chunk, ColorType, PngHeader
 
 _OPAQUE = 255
+_EXPECTED = "a mask of opaque pixels, or of one color under all transparent ones"
+_REMEDY = "export the mask without transparency and without soft edges"
 
 
-def check_alpha(alpha: np.ndarray, file: File) -> None:
-    """Checks that each pixel of an alpha channel, integers `[H, W]`, is opaque.
+def find_clear_pixels(alpha: np.ndarray, file: File) -> np.ndarray:
+    """Returns which pixels are fully transparent, bool `[H, W]`.
+
+    Args:
+      alpha: an alpha channel, integers `[H, W]`.
+      file: the mask, for errors.
 
     Raises:
-      MaskError: if some are not.
+      MaskError: if some are partly transparent.
     """
-    opaque = np.iinfo(alpha.dtype).max
-    _refuse(int((alpha != opaque).sum()), file)
+    is_clear = alpha == 0
+    is_partly = ~is_clear & (alpha != np.iinfo(alpha.dtype).max)
+    pixels = int(np.count_nonzero(is_partly))
+    if pixels:
+        found = f"{counted(pixels, 'pixel')} that are partly transparent"
+        raise MaskError(file.where, found=found, expected=_EXPECTED, remedy=_REMEDY)
+    return is_clear
+
+
+def read_under(values: np.ndarray, is_clear: np.ndarray, file: File) -> frozenset[int | Color]:
+    """Returns the gray or color under the transparent pixels; empty if there are none.
+
+    Args:
+      values: grays `[H, W]` or colors uint8 `[H, W, 3]`.
+      is_clear: which pixels are fully transparent, bool `[H, W]`.
+      file: the mask, for errors.
+
+    Raises:
+      MaskError: if they have several.
+    """
+    hidden = values[is_clear]
+    if not len(hidden):
+        return frozenset()
+    different = hidden[(hidden != hidden[0]).reshape(len(hidden), -1).any(axis=1)]
+    if len(different):
+        shown = " and ".join(_describe(key) for key in (_as_key(hidden[0]), _as_key(different[0])))
+        found = f"several colors under transparent pixels, such as {shown}"
+        raise MaskError(file.where, found=found, expected=_EXPECTED, remedy=_REMEDY)
+    return frozenset([_as_key(hidden[0])])
+
+
+def _as_key(pixel: np.ndarray) -> int | Color:
+    """Returns a gray or a color `[3]` as numbers of Python."""
+    numbers = pixel.reshape(-1).tolist()
+    if len(numbers) == 1:
+        return int(numbers[0])
+    red, green, blue = numbers
+    return red, green, blue
+
+
+def _describe(key: int | Color) -> str:
+    return f"gray {key}" if isinstance(key, int) else color_key(key)
 
 
 def transparent_values(header: PngHeader, chunks: Sequence[Chunk]) -> frozenset[int]:
@@ -59,40 +111,15 @@ def _transparency(chunks: Sequence[Chunk]) -> bytes:
     return b""
 
 
-def check_counts(counts: Mapping[int, int], transparent: frozenset[int], file: File) -> None:
-    """Checks that no pixel has a value that is transparent.
+def check_is_black(transparent: frozenset[int | Color], file: File) -> None:
+    """Checks that transparent pixels of a black and white mask are black.
 
-    Args:
-      counts: the number of pixels of each value.
-      transparent: the values that are not opaque.
-      file: the mask, for errors.
+    Others may be outside of the class, although they are white.
 
     Raises:
-      MaskError: if some have.
+      MaskError: if they are not.
     """
-    _refuse(sum(pixels for value, pixels in counts.items() if value in transparent), file)
-
-
-def check_colors(colors: np.ndarray, transparent: Sequence[int], file: File) -> None:
-    """Checks that no pixel has the color that is transparent.
-
-    Args:
-      colors: integers `[H, W, 3]`, as the file stores them.
-      transparent: the color; empty if none is.
-      file: the mask, for errors.
-
-    Raises:
-      MaskError: if some have.
-    """
-    if transparent:
-        _refuse(int((colors == np.array(transparent)).all(axis=-1).sum()), file)
-
-
-def _refuse(pixels: int, file: File) -> None:
-    if pixels:
-        raise MaskError(
-            file.where,
-            found=f"{counted(pixels, 'pixel')} with transparency",
-            expected="a mask without transparency, because such a pixel may be void or background",
-            remedy="export the mask without transparency",
-        )
+    for key in transparent:
+        if key not in (0, (0, 0, 0)):
+            found = f"{_describe(key)} under transparent pixels, in a mask of black and white"
+            raise MaskError(file.where, found=found, expected="black under them", remedy=_REMEDY)

@@ -18,6 +18,7 @@ from voc_seg_tfrecord.core.names import (
 from voc_seg_tfrecord.folder.meaning import palettes
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.folder.meaning.naming import ClassName
+from voc_seg_tfrecord.folder.meaning.words import describe_pixel
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
 
@@ -168,6 +169,37 @@ def _name_class(name: ClassName | None) -> str:
     return VOID_CLASS if name == VOID else str(name)
 
 
+def transparent_pixels_have_a_class(
+    candidate: MeaningCandidate, survey: Survey
+) -> Doubt | None:
+    """Transparent pixels show nothing, so a class under them is doubtful unless a row names it.
+
+    Example: an object is black and opaque, and what is around it white and transparent.
+    """
+    for pixel, occurrence in survey.transparent.items():
+        if pixel.kind == "palette" or candidate.rule.given_classes(pixel.value, pixel.color):
+            continue
+        name = candidate.class_of(pixel)
+        is_first_of_user = candidate.naming.file is None and candidate.rule.class_of(*pixel) == 0
+        is_void_by_name = name == VOID_CLASS and pixel.value != VOID
+        is_background = name == candidate.naming.table.background_name
+        if not (is_background or is_void_by_name or is_first_of_user):
+            words = f"{describe_pixel(pixel)}, read as {_name_class(name)}, under transparent pixels"
+            return Doubt(occurrence.first, words)
+    return None
+
+
+def only_transparency_tells_classes_apart(
+    candidate: MeaningCandidate, survey: Survey
+) -> Doubt | None:
+    """If masks hold one color, some of it transparent, then the alpha channel is the mask."""
+    if not survey.transparent or len(survey.pixels) > 1 or survey.voc.masks:
+        return None
+    [(pixel, occurrence)] = survey.transparent.items()
+    words = f"{describe_pixel(pixel)} alone, so the classes may be in the transparency"
+    return Doubt(occurrence.first, words)
+
+
 def _palettes_may_contradict(candidate: MeaningCandidate, survey: Survey) -> bool:
     """Says whether palettes can contradict a candidate."""
     return candidate.by == "value" and bool(palettes.entries_out_of_place(survey))
@@ -203,5 +235,7 @@ DOUBTS: tuple[DoubtRule, ...] = (
     void_color_is_not_value_255,
     a_value_has_several_colors,
     most_masks_hold_0_and_255_alone,
+    transparent_pixels_have_a_class,
+    only_transparency_tells_classes_apart,
 )
 """Why the user is asked although one candidate is left."""

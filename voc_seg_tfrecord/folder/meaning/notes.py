@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping
 from voc_seg_tfrecord.core.class_entries import is_void_name, may_be_background
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS, color_key, format_pairs
 from voc_seg_tfrecord.core.class_table import ClassTable
+from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.decide import Decision
@@ -13,7 +14,7 @@ from voc_seg_tfrecord.folder.meaning import doubts, palettes
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.folder.meaning.evidence import MeaningEvidence
 from voc_seg_tfrecord.folder.meaning.rules import FILE_COLORS
-from voc_seg_tfrecord.folder.meaning.words import compare_candidates, list_first
+from voc_seg_tfrecord.folder.meaning.words import compare_candidates, describe_pixel, list_first
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
 
@@ -28,6 +29,7 @@ def list_notes(
         _note_moved_voc_colors(taken, survey),
         _note_private_palette(taken, survey),
         _note_equal_channels(taken, survey),
+        _note_transparent(taken, survey),
         _note_absent_rows(taken.naming.table, survey),
         _note_255_as_void(taken, survey),
         _note_background_among_classes(taken, survey),
@@ -82,6 +84,17 @@ def _note_equal_channels(taken: MeaningCandidate, survey: Survey) -> str:
     if taken.by == "value" and any(pixel.kind == "equal" for pixel in survey.pixels):
         return "In RGB masks whose red, green and blue are equal, red is the class."
     return ""
+
+
+def _note_transparent(taken: MeaningCandidate, survey: Survey) -> str:
+    """Says as what transparent pixels are read: as the color or value that lies under them."""
+    lines = []
+    for pixel, occurrence in survey.transparent.items():
+        masks = counted(occurrence.masks, "mask")
+        lines.append(f"{describe_pixel(pixel)} is {taken.class_of(pixel)} in {masks}")
+    if not lines:
+        return ""
+    return f"Transparent pixels are read by what lies under them: {list_first(lines)}."
 
 
 def _note_absent_rows(table: ClassTable, survey: Survey) -> str:
