@@ -1,6 +1,6 @@
 """Rows of the table of classes, as options, files and configs write them.
 
-A row is a key and a class. A key is a value (0 to 65535), a color (`#804080`), the name of a class
+A row is a key and a class. A key is a value (-2147483648 to 65535), a color (`#804080`), the name of a class
 of the masks, or `*`; a class is a name or `void`. `class_table` puts rows over the names that were
 found, or that the user gave. `class_csv` reads rows from a file.
 """
@@ -20,8 +20,11 @@ STAR = "*"
 UNKNOWN = "?"
 """The class of a row that is to be filled in."""
 
+LOWEST_VALUE = -(1 << 31)
+"""The lowest value that a row may have: programs for maps write -9999 or -32768 for no data."""
+
 HIGHEST_VALUE = 65535
-"""The highest value that a row may have, and so the largest number of values."""
+"""The highest value that a row may have."""
 
 MAX_LISTED_NAMES = 8
 """How many keys or names an error lists."""
@@ -32,12 +35,12 @@ Key = int | str
 Rows = tuple[tuple[Key, str], ...]
 """Keys and their classes; the class is a name, or `void`."""
 
-_VALUE = re.compile("[0-9]{1,9}")  # a longer number is no value of a mask
+_VALUE = re.compile("-?[0-9]{1,10}")  # a longer number is no value of a mask
 _COLOR = re.compile("#[0-9a-fA-F]{6}")
 
 
 def is_text_of_value(text: str) -> bool:
-    """Says whether a text may be a value: `255`."""
+    """Says whether a text may be a value: `255`, `-9999`."""
     return _VALUE.fullmatch(text) is not None
 
 
@@ -148,11 +151,12 @@ def _check_key(key: Any) -> Key:
     if isinstance(key, str) and key.strip() and not unprintable(key):
         word = key.strip()
         return word.lower() if is_text_of_color(word) else word
-    if isinstance(key, int) and not isinstance(key, bool) and 0 <= key <= HIGHEST_VALUE:
-        return int(key)
+    if isinstance(key, int) and not isinstance(key, bool):
+        if LOWEST_VALUE <= key <= HIGHEST_VALUE:
+            return int(key)
     raise table_error(
         f"the key {key!r:.80}",
-        f"a value of 0 to {HIGHEST_VALUE}, a color such as #804080, or a name",
+        f"a value of {LOWEST_VALUE} to {HIGHEST_VALUE}, a color such as #804080, or a name",
     )
 
 
@@ -178,7 +182,7 @@ _FORM = "pairs such as 0=background,255=crack, or the name of a file that ends i
 
 
 def parse_pairs(text: str) -> Rows:
-    """Reads `key=class,key=class`. Digits alone are a value.
+    """Reads `key=class,key=class`. Digits alone, or behind a minus sign, are a value.
 
     A name that holds a comma, `=` or a double quote stands in double quotes, and so does one of
     digits alone. In it, two double quotes are one, as in CSV files: `"5"" pipe"`.

@@ -18,8 +18,8 @@ Class = Any
 """The index of a class, or 255 for void. While it is decided what masks mean, it is the name of a
 class of the masks, or 255."""
 
-VOID_VALUES = {-1: VOID, VOID: VOID}
-"""The values that are void unless something else is said: 255, and -1 in `.npy` masks."""
+VOID_VALUES = {VOID: VOID}
+"""The value that is void unless something else is said: 255."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -219,7 +219,7 @@ class Survey:
             self.masks_by_pixels.setdefault(frozenset(pixels), Occurrence()).add_mask(path)
         if VOID not in content.values:
             return
-        stands_beside_class = bool(content.values.keys() - {0, VOID})
+        stands_beside_class = any(value > 0 and value != VOID for value in content.values)
         has_void_color = content.palette[VOID : VOID + 1] == (VOID_COLOR,)
         if stands_beside_class or has_void_color:
             self.void.add_mask(path)

@@ -263,8 +263,7 @@ def _check_values(counts_by_value: np.ndarray, file: File) -> None:
     values = np.flatnonzero(counts_by_value)
     are_few = len(values) <= _MAX_VALUES_OF_INDEX_MASK
     has_soft_value = ((values >= LOWEST_SOFT_VALUE) & (values <= HIGHEST_SOFT_VALUE)).any()
-    is_binary = set(values.tolist()) <= {BLACK, WHITE}
-    if are_few and not has_soft_value and not is_binary:
+    if are_few and not has_soft_value and not _are_black_and_white(values):
         raise MaskError(
             file.where,
             found=f"only the values {', '.join(map(str, values.tolist()))}",
@@ -284,7 +283,8 @@ def _check_plain_grays(
     plain = _plain_values(grays)
     has_loss = file.kind in _KINDS_WITH_LOSS
     few_values = np.count_nonzero(counts_by_value) <= MAX_VALUES_WITHOUT_LOSS
-    max_distance = 0 if few_values and not has_loss else MAX_PLAIN_DISTANCE
+    may_be_classes = few_values and not has_loss and not _are_black_and_white(plain)
+    max_distance = 0 if may_be_classes else MAX_PLAIN_DISTANCE
     for side in (plain[plain < threshold], plain[plain >= threshold]):
         if not side.size or side[-1] - side[0] <= max_distance:
             continue
@@ -296,6 +296,11 @@ def _check_plain_grays(
             remedy="leave --threshold out, save the masks as PNG without smoothing, and give the "
             "class of each value with --classes",
         )
+
+
+def _are_black_and_white(values: np.ndarray) -> bool:
+    """Says whether values are 0 and nearly white, as 0, 254 and 255 are."""
+    return bool(((values == BLACK) | (values > HIGHEST_SOFT_VALUE)).all())
 
 
 def _plain_values(grays: np.ndarray) -> np.ndarray:

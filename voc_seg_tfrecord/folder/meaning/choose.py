@@ -276,8 +276,7 @@ def list_rows(candidate: MeaningCandidate, survey: Survey) -> Rows:
     names = candidate.class_names
     rows: list[tuple[Key, str]] = []
     for value, index in index_by_value.items():
-        if value >= 0:
-            rows.append((value, names[index]))
+        rows.append((value, names[index]))
     for color, index in index_by_color.items():
         rows.append((color_key(color), names[index]))
     return tuple(rows)

@@ -39,6 +39,9 @@ MIN_SMOOTHED_VALUES = 64
 MIN_SHARE_OF_0_AND_255 = 0.8
 """Which share of the pixels of smoothed black and white masks is 0 or 255, at least."""
 
+MIN_NEARLY_WHITE = 253
+"""From which value on grays beside 255 are white that was saved inexactly."""
+
 _BLACK_KEY = color_key(BLACK)
 _BACKGROUND = "background"
 
@@ -52,8 +55,11 @@ def propose_classes(survey: Survey, official: str) -> list[str]:
     """
     proposals = []
     names = _plan_placeholder_names(survey)
+    nearly_white = _propose_white(survey)
     if names:
         proposals.append(f"name the values 0, 1 and so on with {command(class_names=names)}")
+    elif nearly_white:
+        proposals.append(nearly_white)
     else:
         proposal_of_rows = propose_rows(survey)
         if proposal_of_rows:
@@ -74,10 +80,20 @@ def _plan_placeholder_names(survey: Survey) -> str:
     values = sorted(set(survey.values) - {VOID})
     if values != list(range(len(values))) or not 2 <= len(values) <= MAX_PROPOSED_CLASSES:
         return ""
-    names = _placeholders(values)
+    names = _placeholders(survey, values)
     if not _would_read_all_masks(survey, ClassNaming(ClassTable(tuple(names)))):
         return ""
     return ",".join(names)
+
+
+def _propose_white(survey: Survey) -> str:
+    """Returns how to read the values 254 and 255 of black and white masks as one class."""
+    whites = survey.values.keys() - {0}
+    if VOID not in whites or len(whites) < 2 or min(whites) < MIN_NEARLY_WHITE:
+        return ""
+    rows: Rows = ((0, _BACKGROUND), *((value, "NAME") for value in sorted(whites)))
+    option = _option_of_rows(survey, ClassNaming(ClassTable(())), rows)
+    return f"take all that is nearly white for one class with {option}" if option else ""
 
 
 def propose_rows(survey: Survey, names: Sequence[str] = ()) -> str:
@@ -93,7 +109,7 @@ def propose_rows(survey: Survey, names: Sequence[str] = ()) -> str:
     for table in _list_tables(survey, len(names)):
         if not 2 <= len(table.keys) <= MAX_PROPOSED_CLASSES:
             continue
-        classes = names if len(names) == len(table.keys) else _placeholders(table.keys)
+        classes = names if len(names) == len(table.keys) else _placeholders(survey, table.keys)
         rows = tuple(zip(table.keys, classes, strict=True))
         option = _option_of_rows(survey, ClassNaming(ClassTable(())), rows)
         if option:
@@ -108,7 +124,7 @@ def _propose_other_background(survey: Survey) -> list[str]:
             continue
         top = max(pixels_by_key, key=lambda key: pixels_by_key[key])
         share = pixels_by_key[top] / sum(pixels_by_key.values())
-        if _is_usual_background(top) or share <= 0.5:
+        if _is_usual_background(survey, top) or share <= 0.5:
             continue
         others = [key for key in pixels_by_key if key != top]
         rows: Rows = ((top, _BACKGROUND), *zip(others, _number_names(others), strict=True))
@@ -125,7 +141,7 @@ def _propose_class_in_place_of_void(survey: Survey) -> list[str]:
         if len(void_keys) != 1 or not 3 <= len(pixels_by_key) <= MAX_PROPOSED_CLASSES:
             continue
         keys = list(pixels_by_key)
-        rows = tuple(zip(keys, _placeholders(keys), strict=True))
+        rows = tuple(zip(keys, _placeholders(survey, keys), strict=True))
         option = _option_of_rows(survey, ClassNaming(ClassTable(())), rows)
         if option:
             return [f"if {void_keys[0]} is a class, which is void otherwise, say {option}"]
@@ -136,14 +152,16 @@ def _list_pixels_by_key(survey: Survey) -> list[dict[Key, int]]:
     """Returns the pixels of each value, and of each color, each if it can tell classes apart."""
     counts: list[dict[Key, int]] = []
     if not palettes.values_with_several_colors(survey):
-        counts.append({value: pixels for value, pixels in survey.values.items() if value >= 0})
+        counts.append({**survey.values})
     if not palettes.has_values_of_one_color(survey):
         counts.append({color_key(color): pixels for color, pixels in survey.colors.items()})
     return counts
 
 
-def _is_usual_background(key: Key) -> bool:
-    return key in (0, _BLACK_KEY)
+def _is_usual_background(survey: Survey, key: Key) -> bool:
+    """Says whether a key is black, or the value that is black in palettes, or else 0."""
+    black_values = {pixel.value for pixel in survey.palette_entries if pixel.color == BLACK}
+    return key == _BLACK_KEY or key in (black_values or {0})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -191,7 +209,7 @@ def _table_of_values(survey: Survey, name_count: int) -> _PossibleTable:
       name_count: how many class names the user gave.
     """
     task = "name the class of each value"
-    values = [value for value in survey.values if value >= 0]
+    values = sorted(survey.values, key=lambda value: (value < 0, value))
     if not survey.void.masks:
         return _PossibleTable(task, values)
     has_name_for_255 = len(values) == name_count
@@ -258,7 +276,7 @@ def _propose_missing_classes(survey: Survey, naming: ClassNaming) -> list[str]:
         return []
     shown_keys = several(map(str, keys))
     proposals = []
-    for words, names in (("void", [VOID_CLASS] * len(keys)), ("a class", _placeholders(keys))):
+    for words, names in (("void", [VOID_CLASS] * len(keys)), ("a class", _placeholders(survey, keys))):
         rows = tuple(zip(keys, names, strict=True))
         option = _option_of_rows(survey, candidate.naming, rows)
         if option:
@@ -307,10 +325,15 @@ def _propose_candidates(survey: Survey, candidates: Sequence[MeaningCandidate]) 
     return proposals
 
 
-def _placeholders(keys: Sequence[Key]) -> list[str]:
-    """Returns `background` for 0 or black, and NAME1, NAME2 and so on for the others."""
-    others = [key for key in keys if not _is_usual_background(key)]
-    name_of_key: dict[Key, str] = {0: _BACKGROUND, _BLACK_KEY: _BACKGROUND}
+def _placeholders(survey: Survey, keys: Sequence[Key]) -> list[str]:
+    """Returns `background` for 0 or black, void for negative values, and else NAME1, NAME2, ..."""
+    name_of_key: dict[Key, str] = {}
+    for key in keys:
+        if _is_usual_background(survey, key):
+            name_of_key[key] = _BACKGROUND
+        elif isinstance(key, int) and key < 0:
+            name_of_key[key] = VOID_CLASS
+    others = [key for key in keys if key not in name_of_key]
     name_of_key.update(zip(others, _number_names(others), strict=True))
     return [name_of_key[key] for key in keys]
 

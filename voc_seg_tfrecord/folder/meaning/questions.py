@@ -16,7 +16,7 @@ UNDECIDED = "meaning of masks"
 """The kind of the error that it is not known what masks mean."""
 
 _MAX_VALUES = HIGHEST_VALUE + 1
-"""A table can have this many values: 0 to `HIGHEST_VALUE`."""
+"""A mask of classes has no more values than 16 bits tell apart."""
 _MAX_COLORS = MAX_COUNTED_COLORS - 1
 """If there are more colors, the survey may not have counted all of them."""
 

@@ -11,8 +11,8 @@ from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels
 from voc_seg_tfrecord.folder.tree.soft_labels import SoftLabels
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 from voc_seg_tfrecord.formats.soft_masks import (
-    HIGHEST_SOFT_VALUE,
     LOWEST_SOFT_VALUE,
+    WHITE,
     propose_threshold,
 )
 
@@ -49,11 +49,11 @@ def advise_threshold(labels: Labels, survey: Survey) -> str:
 
 
 def _list_soft_masks(survey: Survey) -> list[str]:
-    """Returns the paths of the masks that are the first to have a soft value, each once."""
+    """Returns the masks that are the first to have a soft or nearly white value, each once."""
     paths: list[str] = []
     for pixel, occurrence in survey.pixels.items():
         gray = _gray_of(pixel)
-        if gray is not None and LOWEST_SOFT_VALUE <= gray <= HIGHEST_SOFT_VALUE:
+        if gray is not None and LOWEST_SOFT_VALUE <= gray < WHITE:
             paths.append(occurrence.first)
     return [*dict.fromkeys(paths)]
 
