@@ -1,8 +1,8 @@
 """Rows of the table of classes, as options, files and configs write them.
 
-A row is a key and a class. A key is a value (-2147483648 to 65535), a color (`#804080`), the name of a class
-of the masks, or `*`; a class is a name or `void`. `class_table` puts rows over the names that were
-found, or that the user gave. `class_csv` reads rows from a file.
+A row is a key and a class. A key is a value (-2147483648 to 65535), a color (`#804080`), the name
+of a class of the masks, or `*`; a class is a name or `void`. `class_table` puts rows over the names
+that were found, or that the user gave. `class_csv` reads rows from a file.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -151,9 +151,9 @@ def _check_key(key: Any) -> Key:
     if isinstance(key, str) and key.strip() and not unprintable(key):
         word = key.strip()
         return word.lower() if is_text_of_color(word) else word
-    if isinstance(key, int) and not isinstance(key, bool):
-        if LOWEST_VALUE <= key <= HIGHEST_VALUE:
-            return int(key)
+    is_whole_number = isinstance(key, int) and not isinstance(key, bool)
+    if is_whole_number and LOWEST_VALUE <= key <= HIGHEST_VALUE:
+        return int(key)
     raise table_error(
         f"the key {key!r:.80}",
         f"a value of {LOWEST_VALUE} to {HIGHEST_VALUE}, a color such as #804080, or a name",

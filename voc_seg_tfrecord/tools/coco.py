@@ -21,6 +21,8 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.tools.coco_polygons import decode_run
 from voc_seg_tfrecord.tools.shapes import (
+    ADVICE_ON_BOXES,
+    BOXES_ALONE,
     Annotation,
     ListedClass,
     Shape,
@@ -97,7 +99,7 @@ def _name_other_kind(data: Mapping[str, Any]) -> str:
         return ""
     if _has_keypoints(data["categories"]):
         return "keypoints"
-    return "boxes only" if shapes else ""
+    return BOXES_ALONE if shapes else ""
 
 
 def _has_keypoints(categories: Sequence[Any]) -> bool:
@@ -243,7 +245,7 @@ class _Reader:
                 where,
                 "no polygon, but a box" if shape.get("bbox") else "no polygon",
                 "polygons or a mask of each object",
-                "draw the outline in the tool; a mask cannot be made of a box",
+                ADVICE_ON_BOXES,
             )
         is_crowd = str(shape.get("iscrowd")) in ("1", "True")
         with as_written(where, f"polygons, or runs that fill {size[1]} x {size[0]} pixels"):

@@ -209,7 +209,16 @@ def _read_shape(element: ET.Element, position: str, class_names: Set[str], where
             "make it a polygon or a mask in CVAT, or export as 'Segmentation mask 1.1'",
         )
     points = read_points(element, shape_where)
-    return Shape(label, "parts", shape_position, points, [0], group=group, level=level)
+    return Shape(
+        label,
+        "parts",
+        shape_position,
+        points,
+        [0],
+        group=group,
+        level=level,
+        is_box=element.tag == "box",
+    )
 
 
 def _read_box(element: ET.Element, where: str) -> list[int]:

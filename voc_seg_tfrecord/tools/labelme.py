@@ -108,6 +108,7 @@ def _read_shape(shape: Any, position: str, where: str) -> Shape:
             points,
             png=png if isinstance(png, str) else "",
             group="" if group is None else str(group),
+            is_box=name in ("rectangle", "oriented_rectangle"),
         )
 
 

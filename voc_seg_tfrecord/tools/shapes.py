@@ -51,6 +51,11 @@ ShapeKind = Literal[
 ]
 """How a shape is drawn; see the table in `shape_pixels`."""
 
+BOXES_ALONE = "boxes alone, which are no segmentation"
+"""What is wrong with the labels of a folder in which no object has an outline."""
+
+ADVICE_ON_BOXES = "draw the outlines of the objects; no mask is made of boxes"
+
 ShapeOrder = Literal["later", "smaller", "level"]
 """Which of two shapes lies above the other; see `Annotation`."""
 
@@ -71,6 +76,7 @@ class Shape(NamedTuple):
       group: shapes of an image with one label and group are one object; empty for one by itself.
       level: see `Annotation.order`.
       crowd: whether it shows several objects.
+      is_box: whether it was drawn as a box, also if it is stored as a polygon.
     """
 
     label: str
@@ -84,6 +90,7 @@ class Shape(NamedTuple):
     group: str = ""
     level: int = 0
     crowd: bool = False
+    is_box: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -143,6 +143,7 @@ def _read_object(
         runs=geometry.runs,
         box=geometry.box,
         group=str(item.get("instance") or ""),
+        is_box=geometry.kind == "rectangle",
     )
 
 

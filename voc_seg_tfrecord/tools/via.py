@@ -13,7 +13,7 @@ References:
 
 import cmath
 import collections
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import csv
 import dataclasses
 import io
@@ -222,6 +222,8 @@ def _find_class_attribute(regions_by_image: Sequence[Sequence[Region]], where: s
     called_class = [name for name in used if name.strip().casefold() in _ATTRIBUTES_OF_CLASS]
     if len(called_class) == 1:
         return called_class[0]
+    if _agree_everywhere(used, regions_by_image):
+        return min(used)
     raise shape_error(
         where,
         f"the attributes {', '.join(sorted(used))[:200]} of regions",
@@ -229,6 +231,18 @@ def _find_class_attribute(regions_by_image: Sequence[Sequence[Region]], where: s
         "in VIA, delete the attributes that do not name the class, or rename the one that does to "
         "class",
     )
+
+
+def _agree_everywhere(
+    attributes: Iterable[str], regions_by_image: Sequence[Sequence[Region]]
+) -> bool:
+    """Says whether attributes have one value in each region, so that they are one attribute."""
+    for regions in regions_by_image:
+        for region in regions:
+            values = [region["region_attributes"].get(name) for name in attributes]
+            if any(value != values[0] for value in values):
+                return False
+    return True
 
 
 def _is_filled(value: Any) -> bool:
@@ -305,7 +319,8 @@ def _read_region(region: Region, attribute: str, position: str, where: str) -> S
         found = f"a shape of the kind {str(shape['name'])[:40]!r}"
         raise shape_error(shape_where, found, f"one of {', '.join(_POINTS_OF)}")
     points = checked_points(read_points(shape), shape_where, 3)
-    return Shape(label, "parts", shape_position, points, [0])
+    is_box = shape["name"] == "rect"
+    return Shape(label, "parts", shape_position, points, [0], is_box=is_box)
 
 
 def _points_of_polygon(shape: Mapping[str, Any]) -> list[Any]:

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.errors import MaskError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.spelling import fold_spelling
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.tools.shapes import (
+    ADVICE_ON_BOXES,
+    BOXES_ALONE,
     Annotation,
     Shape,
     Sheet,
@@ -86,8 +88,8 @@ def _read_line(line: str, position: str, file: str, classes: NumberedNames) -> S
         expected = f"0 to {len(classes.names) - 1}, which {classes.file} names"
         raise shape_error(where, f"the class number {line.split(None, 1)[0][:20]}", expected)
     if len(points) == 4:
-        remedy = "export polygons; a mask cannot be made of boxes"
-        raise shape_error(where, "a box", "polygons, which have at least three points", remedy)
+        expected = "polygons, which have at least three points"
+        raise shape_error(where, "a box", expected, ADVICE_ON_BOXES)
     points = checked_points(points, where, 3)
     for value in points:
         # Tools write points a little outside of the image, which are cut to it.
@@ -112,9 +114,9 @@ def explain_boxes(content: FolderContent) -> Explanation | None:
     if content.masks or not have_boxes:
         return None
     return Explanation(
-        found=f"YOLO's text files of boxes and no masks: {len(texts)} files, such as {texts[0]}",
-        expected="a mask PNG for each image",
-        remedy="annotate masks or polygons; masks cannot be made of boxes",
+        found=f"{BOXES_ALONE}: {counted(len(texts), 'text')} of YOLO, such as {texts[0]}",
+        expected="masks or polygons",
+        remedy=ADVICE_ON_BOXES,
     )
 
 

@@ -27,6 +27,7 @@ from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.formats import numpy_files
 from voc_seg_tfrecord.formats.soft_masks import propose_threshold
 from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS
+from voc_seg_tfrecord.tools.shapes import ADVICE_ON_BOXES, BOXES_ALONE
 from voc_seg_tfrecord.tools.tool import Explanation, FolderContent
 
 ADVICE_ON_SOFT_MASKS = (
@@ -36,6 +37,9 @@ ADVICE_ON_SOFT_MASKS = (
 
 NO_MASKS = "no masks"
 """The kind of the error about a folder without masks."""
+
+_MAX_READ_TEXTS = 8
+"""How many texts are searched for boxes."""
 
 _MAX_SHOWN_NAMES = 8
 _MAX_READ_PHOTOS = 8
@@ -209,14 +213,17 @@ def _advise_threshold(content: FolderContent, photos: Iterable[str]) -> str:
 
 def _explain_boxes_of_voc(content: FolderContent) -> Explanation | None:
     """Explains a folder of Pascal VOC's XML files, which have boxes alone."""
-    if not any("Annotations" in name.split("/")[:-1] for name in content.names):
+    texts = [name for name in content.names if name.lower().endswith(".xml")]
+    in_folder_of_voc = any("Annotations" in name.split("/")[:-1] for name in content.names)
+    have_boxes = any(b"<bndbox>" in content.read(name).data for name in texts[:_MAX_READ_TEXTS])
+    if not in_folder_of_voc and not have_boxes:
         return None
     tools = [tool.name for tool in TOOLS if tool.writes_boxes_as_voc]
     return Explanation(
-        found="boxes only: there is a folder Annotations, but there are no masks",
+        found=f"{BOXES_ALONE}: {counted(len(texts), 'text')} of Pascal VOC, and no masks",
         expected=f"masks in one of {', '.join(MASK_FOLDERS)}",
-        remedy=f"export segmentation masks; {join_names(tools, 'and')} write only boxes under "
-        "the name Pascal VOC",
+        remedy=f"{ADVICE_ON_BOXES}; {join_names(tools, 'and')} write only boxes under the name "
+        "Pascal VOC",
     )
 
 

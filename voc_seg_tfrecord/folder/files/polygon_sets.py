@@ -22,7 +22,11 @@ from voc_seg_tfrecord.folder.files.rival_shapes import choose_drawings
 from voc_seg_tfrecord.folder.files.shape_matches import MatchedShapes, match_images
 from voc_seg_tfrecord.folder.files.shape_splits import splits_of_sources
 from voc_seg_tfrecord.folder.files.sheet_images import FiledAnnotation, SheetImages
-from voc_seg_tfrecord.folder.files.sheets import add_sheets_of_folders, read_sheets
+from voc_seg_tfrecord.folder.files.sheets import (
+    add_sheets_of_folders,
+    leave_out_boxes,
+    read_sheets,
+)
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.labels import LabelSplit
 from voc_seg_tfrecord.folder.tree.listing import Listing
@@ -63,6 +67,7 @@ def find_polygons(given: GivenLayout, exif: str, prefer: str = "") -> FoundPolyg
     sheets = read_sheets(files)
     try:
         add_sheets_of_folders(files, sheets)
+        leave_out_boxes(sheets)
         if not sheets.by_tool:
             return FoundPolygons(None, sheets.problems)
         chosen = choose_sheets(given, sheets)

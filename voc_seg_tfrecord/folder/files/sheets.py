@@ -7,11 +7,19 @@ import json
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.errors import MaskError, VocSegError, join_names
+from voc_seg_tfrecord.core.errors import MaskError, VocSegError, counted, join_names
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS, tool_named
-from voc_seg_tfrecord.tools.shapes import Annotation, Sheet, as_written, shape_error
+from voc_seg_tfrecord.tools.shapes import (
+    ADVICE_ON_BOXES,
+    BOXES_ALONE,
+    Annotation,
+    Shape,
+    Sheet,
+    as_written,
+    shape_error,
+)
 from voc_seg_tfrecord.tools.tool import FolderFiles, ShapeFiles
 
 SheetsByTool = dict[str, dict[str, Sheet]]
@@ -184,6 +192,24 @@ def add_sheets_of_folders(files: FolderFiles, sheets: SheetsOfFolder) -> None:
             sheets_of_tool = tool.shapes.read_folder(files)
             if sheets_of_tool:
                 sheets.by_tool[tool.name] = sheets_of_tool
+
+
+def leave_out_boxes(sheets: SheetsOfFolder) -> None:
+    """Leaves out the files of each tool in which no object has an outline: all are boxes or points.
+
+    Boxes beside outlines are drawn, as their tools draw them.
+    """
+    for tool, sheets_of_tool in list(sheets.by_tool.items()):
+        shapes: list[Shape] = []
+        for sheet in sheets_of_tool.values():
+            for annotation in sheet.annotations:
+                shapes += annotation.shapes
+        has_outline = any(not shape.is_box and shape.kind != "point" for shape in shapes)
+        if shapes and not has_outline:
+            del sheets.by_tool[tool]
+            found = f"{BOXES_ALONE}: {counted(len(shapes), 'shape')} of {tool}, all boxes or points"
+            where = min(sheets_of_tool)
+            sheets.problems.append(shape_error(where, found, "masks or polygons", ADVICE_ON_BOXES))
 
 
 def shapes_of(tool: str) -> ShapeFiles:

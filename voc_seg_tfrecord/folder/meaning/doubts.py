@@ -169,9 +169,7 @@ def _name_class(name: ClassName | None) -> str:
     return VOID_CLASS if name == VOID else str(name)
 
 
-def transparent_pixels_have_a_class(
-    candidate: MeaningCandidate, survey: Survey
-) -> Doubt | None:
+def transparent_pixels_have_a_class(candidate: MeaningCandidate, survey: Survey) -> Doubt | None:
     """Transparent pixels show nothing, so a class under them is doubtful unless a row names it.
 
     Example: an object is black and opaque, and what is around it white and transparent.
@@ -184,7 +182,9 @@ def transparent_pixels_have_a_class(
         is_void_by_name = name == VOID_CLASS and pixel.value != VOID
         is_background = name == candidate.naming.table.background_name
         if not (is_background or is_void_by_name or is_first_of_user):
-            words = f"{describe_pixel(pixel)}, read as {_name_class(name)}, under transparent pixels"
+            words = (
+                f"{describe_pixel(pixel)}, read as {_name_class(name)}, under transparent pixels"
+            )
             return Doubt(occurrence.first, words)
     return None
 
@@ -192,12 +192,15 @@ def transparent_pixels_have_a_class(
 def only_transparency_tells_classes_apart(
     candidate: MeaningCandidate, survey: Survey
 ) -> Doubt | None:
-    """If masks hold one color, some of it transparent, then the alpha channel is the mask."""
-    if not survey.transparent or len(survey.pixels) > 1 or survey.voc.masks:
+    """If masks hold one color, some of it transparent, then the alpha channel may be the mask."""
+    if len(survey.pixels) > 1 or survey.voc.masks:
         return None
-    [(pixel, occurrence)] = survey.transparent.items()
-    words = f"{describe_pixel(pixel)} alone, so the classes may be in the transparency"
-    return Doubt(occurrence.first, words)
+    for pixel, occurrence in survey.transparent.items():
+        has_row = bool(candidate.rule.given_classes(pixel.value, pixel.color))
+        if pixel.kind != "palette" and not has_row:
+            words = f"{describe_pixel(pixel)} alone, so the classes may be in the transparency"
+            return Doubt(occurrence.first, words)
+    return None
 
 
 def _palettes_may_contradict(candidate: MeaningCandidate, survey: Survey) -> bool:

@@ -152,7 +152,7 @@ def _list_pixels_by_key(survey: Survey) -> list[dict[Key, int]]:
     """Returns the pixels of each value, and of each color, each if it can tell classes apart."""
     counts: list[dict[Key, int]] = []
     if not palettes.values_with_several_colors(survey):
-        counts.append({**survey.values})
+        counts.append(dict[Key, int](survey.values.items()))
     if not palettes.has_values_of_one_color(survey):
         counts.append({color_key(color): pixels for color, pixels in survey.colors.items()})
     return counts
@@ -276,7 +276,10 @@ def _propose_missing_classes(survey: Survey, naming: ClassNaming) -> list[str]:
         return []
     shown_keys = several(map(str, keys))
     proposals = []
-    for words, names in (("void", [VOID_CLASS] * len(keys)), ("a class", _placeholders(survey, keys))):
+    for words, names in (
+        ("void", [VOID_CLASS] * len(keys)),
+        ("a class", _placeholders(survey, keys)),
+    ):
         rows = tuple(zip(keys, names, strict=True))
         option = _option_of_rows(survey, candidate.naming, rows)
         if option:
