@@ -187,7 +187,7 @@ def test_a_list_whose_name_tfds_does_not_take_is_named(export):
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        (("Annotations/a.xml", "JPEGImages/a.jpg"), "boxes only"),
+        (("Annotations/a.xml", "JPEGImages/a.jpg"), "boxes alone"),
         (("SegmentationClass/a.png",), "no images, but 1 mask, such as SegmentationClass/a.png"),
         (("photos/a.jpg",), "no masks among photos"),
         (("task-1-annotation-2-by-1-tag-crack-0.png",), "1 files, the first is task-1"),

@@ -170,8 +170,8 @@ def test_what_no_table_helps_against_is_said_before_one_is_written(tmp_path, cap
     words = ["check", str(tmp_path), "--write_classes", str(tmp_path / "classes.csv")]
     assert cli.main(words) == 1
     assert "a.png: another size than that of" in capsys.readouterr().err
-    clear = np.dstack([np.full((*TRUTH.shape, 3), 9, np.uint8), TRUTH])
-    drawing.put(tmp_path, "SegmentationClass/a.png", clear)
+    soft = np.dstack([np.full((*TRUTH.shape, 3), 9, np.uint8), TRUTH])
+    drawing.put(tmp_path, "SegmentationClass/a.png", soft)
     assert cli.main(words) == 1
-    assert "pixels with transparency" in capsys.readouterr().err
+    assert "pixels that are partly transparent" in capsys.readouterr().err
     assert not (tmp_path / "classes.csv").exists()

@@ -13,7 +13,6 @@ from voc_seg_tfrecord import VocSegConfig, VocSegError
 
 ONE = {"train": 1.0}
 REFUSED = {
-    "m07_p8_tRNS.png": "pixels with transparency",
     "m16_rgb_antialiased.png": "no class for .* values or colors",
     "m17_jpeg_named_png.png": "a JPEG",
     "m19_l8_binary_0_255_fg.png": "nothing but 255 and 0",

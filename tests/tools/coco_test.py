@@ -156,7 +156,7 @@ def test_an_image_without_a_size_is_an_error():
 @pytest.mark.parametrize(
     ("fields", "found"),
     [
-        ({"annotations": [{"image_id": 7, "category_id": 3, "bbox": [1, 2, 3, 4]}]}, "boxes only"),
+        ({"annotations": [{"image_id": 7, "category_id": 3, "bbox": [1, 2, 3, 4]}]}, "boxes alone"),
         ({"categories": [{"id": 3, "name": "man", "keypoints": ["nose"]}]}, "keypoints"),
         ({"annotations": [{"image_id": 7, "segments_info": []}]}, "panoptic segments"),
         ({"annotations": [{"image_id": 8, "segmentation": [[1] * 6]}]}, "the image_id 8"),

@@ -30,15 +30,15 @@ REFUSED = {
     "NIfTI": ([("imagesTr/a.nii.gz", ""), ("labelsTr/a.nii.gz", "")], "volumes of NIfTI"),
     "YOLO's boxes": (
         [IMAGE, ("labels/a.txt", BOX)],
-        "YOLO's text files of boxes and no masks: 1 files, such as labels/a.txt",
+        "boxes alone, which are no segmentation: 1 text of YOLO, such as labels/a.txt",
     ),
     "YOLO's boxes as wide as the image": (
         [IMAGE, ("labels/a.txt", "0 0.5 0.5 1 1\n")],
-        "YOLO's text files of boxes and no masks: 1 files, such as labels/a.txt",
+        "boxes alone, which are no segmentation: 1 text of YOLO, such as labels/a.txt",
     ),
     "boxes of VOC": (
         [("JPEGImages/a.jpg", None), ("Annotations/a.xml", VOC_XML)],
-        "boxes only(?s:.*)VoTT, makesense and Label Studio write only boxes",
+        "boxes alone, which are no segmentation(?s:.*)VoTT, makesense and Label Studio write only boxes",
     ),
     "masks without images": (
         [("SegmentationClass/a.png", None)],

@@ -60,7 +60,7 @@ from voc_seg_tfrecord.folder.files.object_masks import (
     check_masks_of_many_images,
     check_no_masks_of_objects,
 )
-from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings
+from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings, few
 from voc_seg_tfrecord.folder.files.paths import common_folder, deepest_above, stem
 from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons
 from voc_seg_tfrecord.folder.files.polygon_tool import notes_on
@@ -136,6 +136,9 @@ def _find_labels(given: GivenLayout, exif: str, prefer: str) -> VocTree:
         if polygons.problems:
             raise polygons.problems[0] from None
         raise
+    if polygons.tree and not given.mask_folders and _hold_no_masks(given, masks):
+        note = f"{masks.layout.masks} holds no masks: photos, or pictures of another size."
+        return dataclasses.replace(polygons.tree, notes=[*polygons.tree.notes, note])
     check_images_are_no_masks(masks)
     check_pixels_are_classes(masks)
     check_one_numbering(masks)
@@ -168,6 +171,23 @@ def _without_photos(given: GivenLayout, polygons: FoundPolygons) -> GivenLayout:
         return given
     photos = [polygons.tree.paths.image(image_id) for image_id in polygons.tree.masks]
     return dataclasses.replace(given, photos=frozenset(photos))
+
+
+def _hold_no_masks(given: GivenLayout, masks: VocTree) -> bool:
+    """Says whether none of a few pictures has few colors and the size of its image.
+
+    With a threshold, masks have many grays, and arrays have other rules.
+    """
+    if given.endings.masks != MASK_ENDINGS:
+        return False
+    sampled_ids = few([image_id for image_id in masks.masks if image_id in masks.images])
+    for image_id in sampled_ids:
+        mask = masks.paths.mask(image_id)
+        is_picture = mask.lower().endswith(tuple(IMAGE_ENDINGS))
+        agrees = given.looks.sizes_agree(masks.paths.image(image_id), mask)
+        if not is_picture or (agrees and given.looks.looks_like_mask(mask)):
+            return False
+    return bool(sampled_ids)
 
 
 def _may_have_masks(given: GivenLayout) -> bool:

@@ -134,7 +134,7 @@ def _make_tree(
     listing = given.listing
     tool = chosen.tool
     assert tool.shapes
-    finder = SheetImages(tool.name, tool.shapes, paths, chosen.sheets)
+    finder = SheetImages(tool.name, tool.shapes, paths, chosen.sheets, listing.root)
     matched = match_images(finder, chosen.sheets)
     if not matched.by_path:
         raise _no_images_error(listing, chosen, matched)

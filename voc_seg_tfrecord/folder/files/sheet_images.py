@@ -4,7 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.core.errors import MaskError, VocSegError
+from etils import epath
+
+from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.spelling import as_nfc
 from voc_seg_tfrecord.core.split_names import only_split_in
 from voc_seg_tfrecord.folder.files.folder_names import split_of
@@ -16,6 +19,7 @@ from voc_seg_tfrecord.folder.files.paths import (
     stem,
 )
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
+from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.tools.shapes import Annotation, Sheet, shape_error
 from voc_seg_tfrecord.tools.tool import ShapeFiles
 
@@ -62,11 +66,18 @@ class SheetImages:
       shapes: its files.
       paths: the images in the folder.
       sheets: what all files of the tool hold, by their paths.
+      root: the folder.
     """
 
     def __init__(
-        self, tool: str, shapes: ShapeFiles, paths: Sequence[str], sheets: Mapping[str, Sheet]
+        self,
+        tool: str,
+        shapes: ShapeFiles,
+        paths: Sequence[str],
+        sheets: Mapping[str, Sheet],
+        root: epath.Path,
     ):
+        self._root = root
         self._tool = tool
         self._shapes = shapes
         self._images = ImageIndex(paths)
@@ -160,9 +171,10 @@ class SheetImages:
         matches = self._find_matches(file, annotation)
         if not matches.paths:
             return None
-        if len(matches.paths) > 1:
-            raise self._question(file, annotation.image, matches.paths)
-        path = matches.paths[0]
+        paths = self._of_stated_size(annotation, matches.paths)
+        if len(paths) > 1:
+            raise self._question(file, annotation.image, paths)
+        path = paths[0]
         splits = _SplitsInNames.of(file, annotation, path)
         if splits.are_of_another_image:
             return None
@@ -209,6 +221,20 @@ class SheetImages:
         end = "/".join(["", *wanted_parts[-2:]])
         return [path for path in paths if f"/{as_nfc(path)}".endswith(end)]
 
+    def _of_stated_size(self, annotation: Annotation, paths: Sequence[str]) -> Sequence[str]:
+        """Returns the images that have the size in the file, rotated or not; all if none has it."""
+        if len(paths) < 2 or annotation.size is None:
+            return paths
+        stated_size = sorted(annotation.size)
+        return [path for path in paths if self._read_size(path) == stated_size] or paths
+
+    def _read_size(self, path: str) -> list[int]:
+        """Returns the sides of an image, the shorter one first; none if it cannot be read."""
+        try:
+            return sorted(pillow.read_size(File.read(self._root / path, ImageError), ImageError))
+        except VocSegError:
+            return []
+
     def _question(self, file: str, image: str, candidates: Sequence[str]) -> VocSegError:
         """Returns the question which folder is meant: a line for each that has no image twice."""
         folders: set[str] = set()
@@ -237,7 +263,7 @@ class SheetImages:
         """
         images = paths_below(sorted(self._images.paths), folder)
         # Without sheets, no image beside its file comes before others. Here all are in one folder.
-        finder = SheetImages(self._tool, self._shapes, images, {})
+        finder = SheetImages(self._tool, self._shapes, images, {}, self._root)
         try:
             for filed in self._annotations:
                 finder.find(filed.file, filed.annotation)
