@@ -57,7 +57,8 @@ def test_pairs_have_values_colors_names_and_a_star(text, rows):
         ("255=255", "the class 255"),
         ("car=v,car=w", "'car' in two places"),
         ("#FF0000=a,#ff0000=b", "'#ff0000' in two places"),
-        ("65536=a", "the key 65536.*0 to 65535"),
+        ("65536=a", "the key 65536.*-2147483648 to 65535"),
+        ("-2147483649=a", "the key -2147483649"),
         ("car=*", "without control characters, or void"),
         ("car=a\tb", "without control characters"),
         ("0=?,1=a", r"no class for 0.*in place of each \?"),
@@ -73,11 +74,12 @@ def test_a_config_gives_rows_as_pairs_or_as_an_object():
     rows = (("12", "x"), (3, "void"), ("#0a0b0c", "a"))
     assert check_rows([["12", "x"], [3, "Void"], [(10, 11, 12), "a"]]) == rows
     assert check_rows({"12": "x", 3: "ignored", "#0A0B0C": "a"}) == rows
+    assert check_rows({"x": "a", -9999: "void"}) == (("x", "a"), (-9999, "void"))
     assert check_rows([[[128.0, 0, 0], "crack"]]) == (("#800000", "crack"),)
     for color in ([128.5, 0, 0], [True, 0, 0], [1, 2], [float("nan"), 0, 0], ["1", "2", "3"]):
         with pytest.raises(ConfigError, match="the key"):
             check_rows([[color, "a"]])
-    for wrong in (["ab"], [[1]], [[1, 2]], [[True, "a"]], [[-1, "a"]], [[1.5, "a"]], [["", "a"]]):
+    for wrong in (["ab"], [[1]], [[1, 2]], [[True, "a"]], [[1.5, "a"]], [["", "a"]]):
         with pytest.raises(ConfigError, match="classes"):
             check_rows(wrong)
 

@@ -137,7 +137,7 @@ def first_option(text):
     return re.search(r"what to do: .*?(--[a-z_]+[ =](?:'[^']*'|[^\s;]+))", text, re.S)[1]
 
 
-NO_DATA = [-1, -2, -100, -9999, -32768]
+NO_DATA = [-2, -100, -9999, -32768]
 
 
 @pytest.mark.parametrize("no_data", NO_DATA)

@@ -38,7 +38,7 @@ REFUSED = {
     ),
     "boxes of VOC": (
         [("JPEGImages/a.jpg", None), ("Annotations/a.xml", VOC_XML)],
-        "boxes alone, which are no segmentation(?s:.*)VoTT, makesense and Label Studio write only boxes",
+        "boxes alone, which are no segmentation(?s:.*)makesense and Label Studio write only boxes",
     ),
     "masks without images": (
         [("SegmentationClass/a.png", None)],

@@ -18,8 +18,9 @@ Class = Any
 """The index of a class, or 255 for void. While it is decided what masks mean, it is the name of a
 class of the masks, or 255."""
 
-VOID_VALUES = {VOID: VOID}
-"""The value that is void unless something else is said: 255."""
+VOID_VALUES = {-1: VOID, VOID: VOID}
+"""The values that are void unless something else is said: 255, and -1, as labelme's arrays have it.
+All other negative values, such as -9999, are values like others."""
 
 
 @dataclasses.dataclass(frozen=True)

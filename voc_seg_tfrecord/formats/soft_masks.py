@@ -300,7 +300,8 @@ def _check_plain_grays(
 
 def _are_black_and_white(values: np.ndarray) -> bool:
     """Says whether values are 0 and nearly white, as 0, 254 and 255 are."""
-    return bool(((values == BLACK) | (values > HIGHEST_SOFT_VALUE)).all())
+    has_black_or_white = BLACK in values or WHITE in values
+    return has_black_or_white and bool(((values == BLACK) | (values > HIGHEST_SOFT_VALUE)).all())
 
 
 def _plain_values(grays: np.ndarray) -> np.ndarray:

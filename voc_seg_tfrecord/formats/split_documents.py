@@ -57,6 +57,10 @@ def load_json_lines(text: str) -> Any:
     return [load_json(line) for line in text.splitlines() if line.strip()]
 
 
+_KEYS_OF_COORDINATES = ("all_points_x", "all_points_y", "points", "segmentation", "bbox", "xy")
+"""Keys of labeling tools whose numbers are no ids of images."""
+
+
 def load_yaml(text: str) -> Any:
     """Returns what a YAML holds: lists, dicts and texts, as `007` stays as it is.
 
@@ -195,6 +199,8 @@ class _DocumentReader:
         """
         lists: list[ListedImages] = []
         for key, item in value.items():
+            if key in _KEYS_OF_COORDINATES:
+                continue
             lists += self.lists_at(item, (*keys, key.replace("/", "|")))
         if any(listed.image_count for listed in lists):
             return lists

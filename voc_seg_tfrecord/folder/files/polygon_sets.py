@@ -10,9 +10,11 @@ A *sheet* is what one file of a tool holds: the shapes of one image (labelme), o
 
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
+import itertools
 import os
 import posixpath
 
+from voc_seg_tfrecord.core import split_names
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, counted
 from voc_seg_tfrecord.core.layout import ID, Layout
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
@@ -27,6 +29,7 @@ from voc_seg_tfrecord.folder.files.sheets import (
     leave_out_boxes,
     read_sheets,
 )
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.labels import LabelSplit
 from voc_seg_tfrecord.folder.tree.listing import Listing
@@ -138,6 +141,7 @@ def _make_tree(
     matched = match_images(finder, chosen.sheets)
     if not matched.by_path:
         raise _no_images_error(listing, chosen, matched)
+    _check_one_labeling(listing, matched)
     notes_on_rivals = choose_drawings(listing.root, matched, prefer)
     image_folder = common_folder_of_files(*matched.by_path) or "."
     images = _list_labeled_images(matched, image_folder)
@@ -195,6 +199,51 @@ def _list_rivals(
         drawings = matched.rivals_by_path.get(image.path)
         if drawings:
             rivals[image.id] = {name: filed.annotation for name, filed in drawings.items()}
+    return rivals
+
+
+def _check_one_labeling(listing: Listing, matched: MatchedShapes) -> None:
+    """Checks that no two files of one folder label most of their images otherwise.
+
+    Example: `train/damage.json` and `train/doors.json`, and two such files in `val`.
+
+    Raises:
+      QuestionError: if there are such files, with a line for each labeling: the files of one name
+        but for its split.
+    """
+    rivals = _list_rival_files(matched)
+    if not rivals:
+        return
+    files_by_name: dict[tuple[str, ...], list[str]] = {}
+    for file in dict.fromkeys(source.file for source in matched.paths_by_source):
+        words = split_names.words(posixpath.splitext(posixpath.basename(file))[0])
+        name = tuple(word for word in words if word not in split_names.SPLIT_BY_WORD)
+        files_by_name.setdefault(name, []).append(file)
+    labelings = [files for files in files_by_name.values() if not rivals.isdisjoint(files)]
+    raise QuestionError(
+        listing.root,
+        [Alternative("", {"masks": ",".join(files)}) for files in labelings],
+        task=f"read the shapes, which differ in files of one folder, such as {min(rivals)}",
+        expected="one labeling of each image",
+        kind="several labelings",
+    )
+
+
+def _list_rival_files(matched: MatchedShapes) -> set[str]:
+    """Returns the files of which another one in the folder has other shapes of most images."""
+    images_by_file: dict[str, set[str]] = {}
+    for source, paths in matched.paths_by_source.items():
+        images_by_file.setdefault(source.file, set()).update(paths)
+    differing = {path for path, filed in matched.by_path.items() if filed.annotation.error}
+    rivals: set[str] = set()
+    if not differing:
+        return rivals
+    for first, second in itertools.combinations(images_by_file, 2):
+        shared = images_by_file[first] & images_by_file[second] & differing
+        fewer_images = min(len(images_by_file[first]), len(images_by_file[second]))
+        is_same_folder = posixpath.dirname(first) == posixpath.dirname(second)
+        if is_same_folder and 2 * len(shared) > fewer_images:
+            rivals |= {first, second}
     return rivals
 
 

@@ -276,7 +276,8 @@ def list_rows(candidate: MeaningCandidate, survey: Survey) -> Rows:
     names = candidate.class_names
     rows: list[tuple[Key, str]] = []
     for value, index in index_by_value.items():
-        rows.append((value, names[index]))
+        if value >= 0 or value in survey.values:
+            rows.append((value, names[index]))
     for color, index in index_by_color.items():
         rows.append((color_key(color), names[index]))
     return tuple(rows)
