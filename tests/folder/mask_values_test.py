@@ -6,7 +6,8 @@ import re
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports, folders
+from support import drawing, folders
+from support.encoding import decoded, encoded
 from support.folders import said_by
 from support.png_writer import write_png
 
@@ -18,27 +19,21 @@ BLACK_AND_WHITE = "name;r;g;b\nbackground;0;0;0\ncrack;255;255;255\n"
 WHITE_FIRST = "name;r;g;b\ncrack;255;255;255\nbackground;0;0;0\n"
 
 
-def png(pixels):
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "PNG")
-    return buffer.getvalue()
-
-
 def put(root, mask_of, class_file=""):
-    """Writes pairs, whose masks a function makes of `exports.truth`, and a class file."""
+    """Writes pairs, whose masks a function makes of `drawing.truth`, and a class file."""
     for image_id in IDS:
-        exports.put_image(root, f"images/{image_id}.jpg")
-        exports.put(root, f"masks/{image_id}.png", mask_of(exports.truth(image_id)))
+        drawing.put_image(root, f"images/{image_id}.jpg")
+        drawing.put(root, f"masks/{image_id}.png", mask_of(drawing.truth(image_id)))
     if class_file:
-        exports.put(root, "class_dict.csv", class_file)
+        drawing.put(root, "class_dict.csv", class_file)
 
 
 def put_arrays(root, mask_of):
     for image_id in IDS:
-        exports.put_image(root, f"images/{image_id}.jpg")
+        drawing.put_image(root, f"images/{image_id}.jpg")
         buffer = io.BytesIO()
-        np.save(buffer, mask_of(exports.truth(image_id)))
-        exports.put(root, f"masks/{image_id}.npy", buffer.getvalue())
+        np.save(buffer, mask_of(drawing.truth(image_id)))
+        drawing.put(root, f"masks/{image_id}.npy", buffer.getvalue())
 
 
 def with_alpha(color_of_truth, is_opaque_of_truth=(False, True, True)):
@@ -47,7 +42,7 @@ def with_alpha(color_of_truth, is_opaque_of_truth=(False, True, True)):
     def mask_of(truth):
         colors = np.array(color_of_truth, np.uint8)[truth]
         alpha = np.where(np.array(is_opaque_of_truth)[truth], 255, 0).astype(np.uint8)
-        return png(np.dstack([colors, alpha]))
+        return encoded(np.dstack([colors, alpha]))
 
     return mask_of
 
@@ -58,13 +53,9 @@ def masks_of(root, **said):
     return {name[0]: example["segmentation_mask"] for name, example in examples.items()}
 
 
-def decoded(data):
-    return np.asarray(Image.open(io.BytesIO(data))) if isinstance(data, bytes) else data[..., 0]
-
-
 def assert_masks(root, values_of_truth, **said):
     for image_id, mask in masks_of(root, **said).items():
-        expected = np.array(values_of_truth)[exports.truth(image_id)]
+        expected = np.array(values_of_truth)[drawing.truth(image_id)]
         assert (decoded(mask) == expected).all()
 
 
@@ -126,8 +117,8 @@ def test_rows_of_the_user_answer_it(tmp_path):
 
 def test_soft_transparency_stops_the_build_and_names_the_file(tmp_path):
     put(tmp_path, white_on_clear_black, BLACK_AND_WHITE)
-    soft = np.dstack([np.full((*exports.SIZE, 3), 255), np.arange(192).reshape(exports.SIZE)])
-    exports.put(tmp_path, "masks/b.png", png(soft.astype(np.uint8)))
+    soft = np.dstack([np.full((*drawing.SIZE, 3), 255), np.arange(192).reshape(drawing.SIZE)])
+    drawing.put(tmp_path, "masks/b.png", encoded(soft.astype(np.uint8)))
     with pytest.raises(VocSegError, match=r"masks/b\.png: 191 pixels that are partly transparent"):
         masks_of(tmp_path, class_names=())
 
@@ -188,7 +179,7 @@ def test_a_table_with_negative_values_is_written_and_read(tmp_path):
 
 
 def nearly_white(truth):
-    return png(np.array([0, 255, 254], np.uint8)[truth])
+    return encoded(np.array([0, 255, 254], np.uint8)[truth])
 
 
 def test_254_beside_255_is_white_by_threshold_and_by_rows(tmp_path):
@@ -203,7 +194,7 @@ def test_254_beside_255_is_white_by_threshold_and_by_rows(tmp_path):
 
 
 def test_a_threshold_still_refuses_indices_beside_255(tmp_path):
-    put(tmp_path, lambda truth: png(np.array([0, 1, 255], np.uint8)[truth]))
+    put(tmp_path, lambda truth: encoded(np.array([0, 1, 255], np.uint8)[truth]))
     rows = [[0, "background"], [255, "crack"]]
     folders.refused(
         tmp_path,

@@ -49,7 +49,10 @@ RGBA = np.dstack([COLORS, OPAQUE_WHERE_BIT])
 # What lies under the transparent pixels, by how the file says it.
 TRANSPARENT = {
     "alpha": (encoded(Image.fromarray(RGBA), "PNG"), (0, 0, 0)),
-    "alpha beside gray": (encoded(Image.fromarray(np.dstack([VALUES, OPAQUE_WHERE_BIT])), "PNG"), 0),
+    "alpha beside gray": (
+        encoded(Image.fromarray(np.dstack([VALUES, OPAQUE_WHERE_BIT])), "PNG"),
+        0,
+    ),
     "alpha of a TIFF": (encoded(Image.fromarray(RGBA), "TIFF"), (0, 0, 0)),
     "alpha of 16 bits": (write_png(RGBA.astype(np.uint16) * 257, color=6, depth=16), (0, 0, 0)),
     "first entry of a palette": (with_trns(PALETTE_PNG, 0), 0),

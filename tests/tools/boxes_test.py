@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support import exports, folders
+from support import drawing, folders
 
 from voc_seg_tfrecord.core.errors import VocSegError
 
@@ -15,26 +15,27 @@ RECT_OF_VIA = {"name": "rect", "x": 2, "y": 2, "width": 8, "height": 5}
 
 
 def labelme(root, *kinds):
-    points = {"rectangle": [[2, 2], [9, 8]], "point": [[5, 5]], "polygon": [*zip(X, Y, strict=True)]}
+    outline = [*zip(X, Y, strict=True)]
+    points = {"rectangle": [[2, 2], [9, 8]], "point": [[5, 5]], "polygon": outline}
     for name in "ab":
-        exports.put_image(root, f"{name}.jpg")
+        drawing.put_image(root, f"{name}.jpg")
         shapes = [{"label": "gate", "points": points[k], "shape_type": k} for k in kinds]
-        height, width = exports.SIZE
+        height, width = drawing.SIZE
         size = {"imageHeight": height, "imageWidth": width}
         content = {"shapes": shapes, "imagePath": f"{name}.jpg", "imageData": None, **size}
-        exports.put(root, f"{name}.json", json.dumps(content))
+        drawing.put(root, f"{name}.json", json.dumps(content))
 
 
 def via(root, *shapes, file="via_region_data.json", attributes=None, names=("a", "b")):
     entries = {}
     for name in names:
-        exports.put_image(root, f"{name}.jpg")
+        drawing.put_image(root, f"{name}.jpg")
         regions = [
             {"shape_attributes": shape, "region_attributes": attributes or {"type": "gate"}}
             for shape in shapes
         ]
         entries[name] = {"filename": f"{name}.jpg", "regions": regions, "file_attributes": {}}
-    exports.put(root, file, json.dumps(entries))
+    drawing.put(root, file, json.dumps(entries))
 
 
 def cvat(root, *tags):
@@ -42,44 +43,44 @@ def cvat(root, *tags):
         "box": '<box label="gate" xtl="2" ytl="2" xbr="9" ybr="8"/>',
         "polygon": '<polygon label="gate" points="2,2;9,3;12,9"/>',
     }
-    height, width = exports.SIZE
+    height, width = drawing.SIZE
     images = ""
     for number, name in enumerate("ab"):
-        exports.put_image(root, f"images/{name}.jpg")
+        drawing.put_image(root, f"images/{name}.jpg")
         shapes = "".join(elements[tag] for tag in tags)
         size = f'width="{width}" height="{height}"'
         images += f'<image id="{number}" name="{name}.jpg" {size}>{shapes}</image>'
     labels = "<labels><label><name>gate</name></label></labels>"
     meta = f"<meta><task>{labels}</task></meta>"
-    exports.put(root, "annotations.xml", f"<annotations>{meta}{images}</annotations>")
+    drawing.put(root, "annotations.xml", f"<annotations>{meta}{images}</annotations>")
 
 
 def yolo(root, line):
     for name in "ab":
-        exports.put_image(root, f"images/{name}.jpg")
-        exports.put(root, f"labels/{name}.txt", line)
-    exports.put(root, "classes.txt", "gate\n")
+        drawing.put_image(root, f"images/{name}.jpg")
+        drawing.put(root, f"labels/{name}.txt", line)
+    drawing.put(root, "classes.txt", "gate\n")
 
 
 def coco(root, fields, folder="images"):
-    height, width = exports.SIZE
+    height, width = drawing.SIZE
     images = []
     shapes = []
     for number, name in enumerate("ab", 1):
-        exports.put_image(root, f"{folder}/{name}.png")
+        drawing.put_image(root, f"{folder}/{name}.png")
         images.append({"id": number, "file_name": f"{name}.png", "width": width, "height": height})
         shapes.append({"id": number, "image_id": number, "category_id": 1, **fields})
     categories = [{"id": 1, "name": "gate"}]
     data = {"images": images, "annotations": shapes, "categories": categories}
-    exports.put(root, "annotations/instances.json", json.dumps(data))
+    drawing.put(root, "annotations/instances.json", json.dumps(data))
 
 
 def voc_xml(root):
     for name in "ab":
-        exports.put_image(root, f"{name}.jpg")
+        drawing.put_image(root, f"{name}.jpg")
         box = "<bndbox><xmin>2</xmin><ymin>2</ymin><xmax>9</xmax><ymax>8</ymax></bndbox>"
         text = f"<annotation><object><name>gate</name>{box}</object></annotation>"
-        exports.put(root, f"{name}.xml", text)
+        drawing.put(root, f"{name}.xml", text)
 
 
 OUTLINE_OF_COCO = {"segmentation": [[2, 2, 9, 3, 12, 9]], "bbox": [2, 2, 10, 7]}
@@ -115,7 +116,7 @@ def test_boxes_beside_outlines_are_drawn_as_the_tool_draws_them(tmp_path, tool):
 def test_masks_beside_boxes_are_read_with_a_note(tmp_path):
     labelme(tmp_path / "images", "rectangle")
     for name in "ab":
-        exports.put_mask(tmp_path, f"masks/{name}.png", exports.truth(name))
+        drawing.put_mask(tmp_path, f"masks/{name}.png", drawing.truth(name))
     plan = folders.plan_of(tmp_path)
     assert plan.splits["train"] == ["a", "b"]
     assert any(BOXES_ALONE in note for note in plan.notes)
@@ -165,12 +166,10 @@ def test_photos_and_pictures_of_another_size_are_no_masks_beside_polygons(tmp_pa
     pytest.importorskip("pycocotools")
     coco(tmp_path, OUTLINE_OF_COCO)
     for name in "ab":
-        drawing = exports.picture(f"{name}{name}")
+        sketch = drawing.picture(f"{name}{name}")
         if has_other_size:
-            drawing = drawing.resize((17, 12))
-        (tmp_path / "label_draw").mkdir(exist_ok=True)
-        path = tmp_path / "label_draw" / f"{name}.png"
-        drawing.save(path)
+            sketch = sketch.resize((17, 12))
+        drawing.put(tmp_path, f"label_draw/{name}.png", sketch)
     said = {} if has_other_size else {"images": "images"}
     plan = folders.plan_of(tmp_path, class_names=(), **said)
     assert plan.tree.labels.tool == "COCO"
