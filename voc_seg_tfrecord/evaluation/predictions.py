@@ -25,7 +25,7 @@ from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.tree.names import Names, index_files
 from voc_seg_tfrecord.formats import numpy_files, pillow, png
-from voc_seg_tfrecord.formats.mask_samples import read_samples
+from voc_seg_tfrecord.formats.mask_samples import read_samples_on_black
 from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.dataset import check_splits
 from voc_seg_tfrecord.reading.records import Record
@@ -173,7 +173,7 @@ def _no_predictions_error(folder: epath.Path, found: str) -> ConfigError:
 
 def _read_indices(file: File, classes: int) -> np.ndarray:
     """Returns class indices, integers `[H, W]`."""
-    samples = read_samples(file)
+    samples = read_samples_on_black(file)
     if samples.kind == "rgb":
         raise MaskError(
             file.where,

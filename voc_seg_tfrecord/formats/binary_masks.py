@@ -14,13 +14,12 @@ from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.errors import MaskError, counted, several
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.formats import transparency
 from voc_seg_tfrecord.formats.mask_samples import (
     Samples,
     counts_by_color,
     counts_by_value,
     equal_channels,
-    read_samples,
+    read_samples_on_black,
     unpack_colors,
 )
 
@@ -215,9 +214,7 @@ def read_binary_mask(file: File) -> ClassPixels:
     Raises:
       MaskError: if it cannot be read, or has other values than 0 and one more.
     """
-    samples = read_samples(file)
-    if samples.palette is None:
-        transparency.check_is_black(samples.transparent, file)
+    samples = read_samples_on_black(file)
     if samples.kind == "rgb" and not equal_channels(samples.values):
         return _read_colors(samples, file)
     values = samples.values

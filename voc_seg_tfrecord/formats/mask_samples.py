@@ -71,6 +71,20 @@ def read_samples(file: File) -> Samples:
     return _decode(file, sample_formats.read_sample_format(file, MaskError))
 
 
+def read_samples_on_black(file: File) -> Samples:
+    """Reads a mask as `read_samples` does, if what lies under transparent pixels is 0 or black.
+
+    Where a set is not surveyed, nothing tells whether another value or color means background.
+
+    Raises:
+      MaskError: also if it is another value or color, but for palettes.
+    """
+    samples = read_samples(file)
+    if samples.kind != "palette":
+        transparency.check_is_black(samples.transparent, file)
+    return samples
+
+
 def _read_png(file: File) -> Samples:
     header = png.read_header(file)
     chunks = png.read_chunks(file, header)

@@ -147,10 +147,9 @@ def _read_grays(file: File) -> np.ndarray:
     """Returns the gray of each pixel as a viewer shows it, uint8 `[H, W]`."""
     if file.kind in _KINDS_WITH_LOSS:
         return _decode_grays(file)
-    samples = mask_samples.read_samples(file)
+    samples = mask_samples.read_samples_on_black(file)
     if samples.palette is not None:
         return _grays_of_palette(samples.values, samples.palette, file)
-    transparency.check_is_black(samples.transparent, file)
     if samples.kind == "rgb":
         return _grays_of_colors(samples.values, file)
     return _grays_of_values(samples.values, _bits_of_gray(file), file)

@@ -112,14 +112,15 @@ def _transparency(chunks: Sequence[Chunk]) -> bytes:
 
 
 def check_is_black(transparent: frozenset[int | Color], file: File) -> None:
-    """Checks that transparent pixels of a black and white mask are black.
+    """Checks that what lies under transparent pixels is 0 or black.
 
-    Others may be outside of the class, although they are white.
+    White in a black and white mask may be outside of the class there.
 
     Raises:
       MaskError: if they are not.
     """
     for key in transparent:
         if key not in (0, (0, 0, 0)):
-            found = f"{_describe(key)} under transparent pixels, in a mask of black and white"
-            raise MaskError(file.where, found=found, expected="black under them", remedy=_REMEDY)
+            found = f"{_describe(key)} under transparent pixels"
+            expected = "0 or black under transparent pixels"
+            raise MaskError(file.where, found=found, expected=expected, remedy=_REMEDY)

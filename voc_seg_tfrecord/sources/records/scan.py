@@ -139,7 +139,7 @@ class Scan:
           MaskError: if the file cannot be read as a mask.
         """
         if isinstance(mask, bytes):
-            samples = mask_samples.read_samples(File(mask, f"{where}, mask"))
+            samples = mask_samples.read_samples_on_black(File(mask, f"{where}, mask"))
             values = samples.values
             palette = samples.palette
         else:
