@@ -393,13 +393,12 @@ def test_an_image_is_rotated_as_its_tool_showed_it_or_as_the_user_says(street, t
         assert found["train/street_1.jpg"]["segmentation_mask"].shape[:2] == shape
 
 
-def test_two_files_with_other_shapes_of_an_image_are_an_error_until_one_is_chosen(street):
+def test_two_files_with_other_shapes_of_their_images_are_asked_about(street):
     root = street("coco")
     data = json.loads((root / "annotations" / "instances_val.json").read_text())
     text = json.dumps(data | {"annotations": data["annotations"][:1]})
     (root / "annotations" / "other_val.json").write_text(text)
-    with pytest.raises(SplitError, match="name the file that is right: --masks annotations/other"):
-        from_tree(root)
+    refused(root, "1 image with masks .validation 1.: --masks annotations/other_val.json")
     assert "images:           1 in val" in notes(root, masks="annotations/instances_val.json")
 
 
