@@ -120,6 +120,7 @@ _WORDS_OF_TWO = {
     ("cross", "val"): "crossval",
 }
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_FOLD = re.compile(r"(?:(?:k|cv) ?)?folds? (\d+)")
 
 
 def words(name: str) -> list[str]:
@@ -207,6 +208,13 @@ def split_but_for_number(name: str) -> str:
     parsed = parse_split_name(name)
     says_more = parsed.rest and not parsed.rest.replace(" ", "").isdecimal()
     return "" if says_more else parsed.split
+
+
+def fold_in(name: str) -> str:
+    """Returns the number of the fold that a name says and nothing else: `fold_0`, `kfold1_ids`."""
+    match = _FOLD.fullmatch(parse_split_name(name).rest)
+    says_split = parse_split_name(name).split
+    return match[1] if match and not says_split else ""
 
 
 def is_mixed_name(name: str) -> bool:

@@ -76,6 +76,7 @@ BASE_LAYOUTS: dict[str, ExportLayout] = {
     "voc": ExportLayout(
         help="a tree with JPEGImages, SegmentationClass and ImageSets",
         write=writers.write_voc,
+        finish=writers.write_table_of_folds,
         is_tree=True,
         takes_any_bands=True,
     ),

@@ -4,7 +4,7 @@
 what differs from the dataset.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import csv
 import dataclasses
@@ -22,6 +22,7 @@ from voc_seg_tfrecord.core import file_names, id_lists, staging
 from voc_seg_tfrecord.core.errors import RecordError, counted
 from voc_seg_tfrecord.core.file import File, Kind, kind_of
 from voc_seg_tfrecord.core.file_names import show_file_name
+from voc_seg_tfrecord.core.folds import find_folds
 from voc_seg_tfrecord.core.layout import LISTS, VOC
 from voc_seg_tfrecord.core.names import (
     FILENAME,
@@ -207,6 +208,30 @@ def write_voc(split: ExportedSplit) -> list[str]:
         ids.add(image_id)
     lines = "".join(f"{image_id}\n" for image_id in sorted(ids))
     staging.write_below(split.folder, {f"{LISTS}/{split.short_name}.txt": lines.encode()})
+    return []
+
+
+def write_table_of_folds(
+    _: tfds.core.DatasetBuilder, folder: epath.Path, names: Sequence[str]
+) -> list[str]:
+    """Writes `splits.csv` if splits are folds: lists called so do not say that all are splits.
+
+    Args:
+      folder: the folder of the export.
+      names: the names of its lists.
+
+    Returns:
+      No sentence: nothing differs from the dataset.
+    """
+    if not find_folds(names):
+        return []
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("image", "split"))
+    for name in names:
+        for image_id in (folder / LISTS / f"{name}.txt").read_text().splitlines():
+            writer.writerow((image_id, name))
+    (folder / "splits.csv").write_text(text.getvalue())
     return []
 
 

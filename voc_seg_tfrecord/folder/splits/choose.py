@@ -28,6 +28,7 @@ from voc_seg_tfrecord.folder.splits.find_candidates import find_candidates
 from voc_seg_tfrecord.folder.splits.folder_checks import check_all_train, check_not_mixed
 from voc_seg_tfrecord.folder.splits.join_candidates import divide_further, join_if_compatible
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText
+from voc_seg_tfrecord.folder.splits.listed_folds import check_folds, find_folds, without_splits
 from voc_seg_tfrecord.folder.splits.rules import LISTS_IN_VOC_FOLDER, LISTS_OVER_FOLDERS, RULES
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank
 
@@ -47,22 +48,29 @@ class ChosenSplits:
     lost: Mapping[SplitCandidate, Reason[SplitCandidate]] = dataclasses.field(default_factory=dict)
 
 
-def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSplits:
+def choose_splits(
+    evidence: SplitEvidence, *, user_gave_lists: bool, user_gave_folds: bool = False
+) -> ChosenSplits:
     """Returns the candidate that no rule beats.
 
     Args:
       evidence: what is there.
       user_gave_lists: whether the user gave the folder of the lists, with `--lists`.
+      user_gave_folds: whether the user divides train into folds, whatever lists of folds say.
 
     Raises:
-      QuestionError: if several candidates are left, with the options for each.
+      QuestionError: if several candidates are left, with the options for each; or if lists of folds
+        do not say which one validates.
       ListError: if a text that names images and splits is not understood; if the user gave the
         folder of the lists, and no text there says splits.
       LayoutError: if images lie in a folder of test and another split.
     """
+    folds = [] if user_gave_lists or user_gave_folds else find_folds(evidence)
+    evidence = without_splits(evidence, folds)
     found = find_candidates(evidence, user_gave_lists=user_gave_lists)
     notes = [*evidence.notes, *found.notes]
     notes += _check_unclear_texts(evidence, found.candidates, user_gave_lists=user_gave_lists)
+    check_folds(evidence, folds, found.candidates)
     united = unite_exports(found.candidates, evidence)
     candidates = [*united.candidates, *divide_further(united.candidates)]
     if not candidates and user_gave_lists:

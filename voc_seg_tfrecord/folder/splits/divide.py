@@ -96,10 +96,14 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
         ids = preferred.drop_others(tree.images)
         problems.try_step(check_groups, ids, tree.image_file, config, tree.root, config.ratios)
         divided = divide_by_ratio(ids, config, evidence.linked_ids)
-        splits = Splits(evidence, divided.ids, divided.sources)
+        splits = Splits(evidence, divided.ids, divided.sources, [*divided.notes])
     elif config.splits is None:
         user_gave_lists = "lists" in (config.layout or {})
-        chosen = choose_splits(evidence, user_gave_lists=user_gave_lists)
+        chosen = choose_splits(
+            evidence,
+            user_gave_lists=user_gave_lists,
+            user_gave_folds=config.folds is not None,
+        )
         splits = _splits_of(evidence, chosen)
     else:
         options = cast(Mapping[str, str], config.splits)
@@ -178,7 +182,10 @@ def empty_split_error(
       option: the same as the option `splits` gives it; None for ratios and folds.
     """
     if option is None:
-        remedy = "change the ratios, the number of folds or the seed, or add images"
+        remedy = (
+            f"divide by classes with {command(split_by='stratified')}, which leaves no split "
+            "empty; or change the ratios, the number of folds or the seed, or add images"
+        )
     elif option == REST:
         remedy = "leave this split out, because the other splits have all labeled images"
     else:
