@@ -357,10 +357,10 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
         "--group_by",
         metavar="RULE",
         help="keep images in the same split if they have the same folder (folder), the same text "
-        "before the first _ (prefix:_), or the same match of a regular expression "
-        "(regex:PATTERN); or treat all as independent (none). Needs ratios, --folds, or lists "
-        "that name groups in place of images. Default: none; if ids are numbered in groups and "
-        "neighbors look alike, the build stops and asks",
+        "before the first _ (prefix:_), the same text up to a word and its number (word:patient), "
+        "or the same match of a regular expression (regex:PATTERN); or treat all as independent "
+        "(none). Needs ratios, --folds, or lists that name groups in place of images. Default: "
+        "none; if ids are numbered in groups and neighbors look alike, the build stops and asks",
     )
     add(folders, "seed")
     folders.set_defaults(seed=None)  # tells what was given from the default of a config

@@ -118,7 +118,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
         splits `fold_0`, `fold_1`, ... of equal size; other splits stay the same. With
         `builder_from_tree` and the command `build`, `split_by` is then `stratified` by default.
       group_by: which ids stay in the same split if splits come from ratios or folds: those with the
-        same folder (`folder`), the same text before the first `_` (`prefix:_`), or the same match
+        same folder (`folder`; folders of splits do not count), the same text before the first `_`
+        (`prefix:_`), the same text up to a word and its number (`word:patient`), or the same match
         of a regular expression (`regex:PATTERN`). With `none`, ids are independent, and the build
         does not ask. Without ratios and folds, lists must name groups instead of images.
       seed: seed for assigning ids to splits by ratio, and to folds.

@@ -220,7 +220,7 @@ FIELD_RULES: Mapping[str, FieldRule] = {
     "tile": FieldRule(_is_none_or(_is_whole_number), _PIXELS),
     "tile_overlap": FieldRule(_is_whole_number, _PIXELS),
     "folds": FieldRule(_is_none_or(_is_number_of_folds), f"{MIN_FOLDS} to {MAX_FOLDS}"),
-    "group_by": FieldRule(_is_text, "folder, prefix:CHARACTERS, regex:PATTERN or none"),
+    "group_by": FieldRule(_is_text, "folder, prefix:CHARACTERS, word:WORD, regex:PATTERN or none"),
     "seed": FieldRule(_is_whole_number, "a whole number"),
     "missing_mask": _one_of(get_args(MissingMask)),
     "missing_image": _one_of(get_args(MissingImage)),

@@ -5,14 +5,16 @@ import dataclasses
 import re
 
 from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.role_words import ROLE_WORDS
 from voc_seg_tfrecord.core.spelling import as_nfc
+from voc_seg_tfrecord.core.split_names import only_split_in
 
 NO_GROUPS = "none"
 """Said in place of a grouping, so that nobody asks for one."""
 
 FORMS = (
-    "folder, prefix:CHARACTERS such as prefix:_, regex:PATTERN such as regex:^patient(\\d+), "
-    f"or {NO_GROUPS}"
+    "folder, prefix:CHARACTERS such as prefix:_, word:WORD such as word:patient, "
+    f"regex:PATTERN such as regex:^patient(\\d+), or {NO_GROUPS}"
 )
 """How a grouping is written."""
 
@@ -25,10 +27,11 @@ class Grouping:
 
     Attributes:
       text: the rule as the user wrote it.
-      kind: `folder`, the folder that the image lies in; `prefix`, what stands in front of the
-        first of some characters; or `regex`, what a regular expression finds: the texts of its
+      kind: `folder`, the folder that the image lies in, but for folders of splits; `prefix`, what
+        stands in front of the first of some characters; `word`, what ends with a word and its
+        number: `rome_patient_03`; or `regex`, what a regular expression finds: the texts of its
         parentheses, or all that it matches if it has none.
-      pattern: the characters, or the regular expression.
+      pattern: the characters, the word, or the regular expression.
     """
 
     text: str
@@ -43,7 +46,7 @@ class Grouping:
           ConfigError: if it has another form.
         """
         kind, _, pattern = text.partition(":")
-        has_pattern = kind in ("prefix", "regex") and pattern != ""
+        has_pattern = kind in ("prefix", "word", "regex") and pattern != ""
         if text != "folder" and not has_pattern:
             raise _error(repr(text), FORMS)
         if kind == "regex":
@@ -68,8 +71,8 @@ class Grouping:
                 f"{self.text!r}, by which {len(without_group)} of {len(groups)} ids have no group, "
                 f"such as {first}",
                 "a group for each id",
-                "change the rule so that it fits all ids; regex:PATTERN may have several forms, "
-                "separated by |",
+                "change the rule so that it fits all ids; folders of splits, such as train, are no "
+                "groups, and regex:PATTERN may have several forms, separated by |",
             )
         return groups
 
@@ -78,11 +81,14 @@ class Grouping:
         # The same name may be composed of other characters on another system.
         image_id = as_nfc(image_id)
         if self.kind == "folder":
-            return image_id.rpartition("/")[0]
+            return _folder_of_group(image_id.rpartition("/")[0])
         if self.kind == "prefix":
             front, characters, _ = image_id.partition(self.pattern)
             return front if characters else ""
-        match = re.search(self.pattern, image_id)
+        pattern = self.pattern
+        if self.kind == "word":
+            pattern = rf"(?i)^.*?(?<![a-z]){re.escape(as_nfc(self.pattern))}[_ -]?\d+"
+        match = re.search(pattern, image_id)
         if match is None:
             return ""
         has_parentheses = match.re.groups > 0
@@ -90,6 +96,19 @@ class Grouping:
             return match[0]
         texts = match.groups(default="")
         return "\0".join(texts) if any(texts) else ""
+
+
+def _folder_of_group(folder: str) -> str:
+    """Returns the folder by which images are grouped; empty if its names say no group.
+
+    A folder of a split, such as `train`, groups nothing, nor does `images` in it. So `train/rome/1`
+    is in one group with `val/rome/2`, and `train/images/1` is in none.
+    """
+    names = folder.split("/")
+    without_splits = [name for name in names if not only_split_in(name)]
+    if len(without_splits) < len(names):
+        names = [name for name in without_splits if name.lower() not in ROLE_WORDS]
+    return "/".join(names)
 
 
 def _error(problem: str, expected: str, remedy: str = "change group_by") -> ConfigError:

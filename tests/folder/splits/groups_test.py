@@ -137,7 +137,7 @@ def test_the_rule_keeps_each_group_in_one_split_and_nothing_else_together(name):
     [
         ("frames", "prefix:_"),
         ("folders", "folder"),
-        ("slices", r"regex:(?i)^(.*?(?<![a-z])(?:patient)[_ -]?\d+)"),
+        ("slices", "word:patient"),
         ("rows and columns", r"regex:^(.*\D)\d+\D+\d+\D*$"),
         ("three ids that have no number", r"regex:^(.*\D)\d+[^\d/]*$|^(.+)$"),
     ],

@@ -39,6 +39,9 @@ _ALL_IMAGES = "all images"
 POOL = _ALL_IMAGES
 """The key of the one split before images are divided by their classes. Errors show it too."""
 
+_MAX_SHARE_OFF = 0.1
+"""The share of all images by which a split of groups may miss its ratio without a note."""
+
 LinkedIds = Sequence[Sequence[str]]
 """Ids of one image each, as several annotators drew it, which stay in one split."""
 
@@ -162,11 +165,13 @@ class DividedIds:
       ids: by split, its ids.
       sources: by split, where it comes from, in words.
       left_out: by split, the ids that it would have if they had a mask.
+      notes: what a user should know.
     """
 
     ids: dict[str, Sequence[str]]
     sources: dict[str, str]
     left_out: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
 def divide_by_ratio(
@@ -193,7 +198,40 @@ def divide_by_hash(
             sources[split] = _ALL_IMAGES
         else:
             sources[split] = f"{ratio:g} of {len(ids)}{_in_groups(groups)}, by hash"
-    return DividedIds({**ids_by_split}, sources)
+    notes = _note_on_few_groups(ids_by_split, ratios, config.seed, groups) if groups else []
+    return DividedIds({**ids_by_split}, sources, notes=notes)
+
+
+def _note_on_few_groups(
+    ids_by_split: Mapping[str, Sequence[str]],
+    ratios: Mapping[str, float],
+    seed: int,
+    groups: Mapping[str, str],
+) -> list[str]:
+    """Returns a note if groups, by hash, miss the ratios by far, and can come nearer to them."""
+    ids = [image_id for ids_of_split in ids_by_split.values() for image_id in ids_of_split]
+    share_off = _largest_share_off(ids_by_split, ratios, len(ids))
+    if share_off <= _MAX_SHARE_OFF or not all(ids_by_split.values()):
+        return []
+    nearest = stratify(dict.fromkeys(ids, ()), ratios, seed, groups)
+    if _largest_share_off(nearest, ratios, len(ids)) >= share_off:
+        return []
+    reached = ", ".join(f"{split} {len(ids_by_split[split])}" for split in ratios)
+    possible = ", ".join(f"{split} {len(nearest[split])}" for split in ratios)
+    group_count = counted(len({groups[image_id] for image_id in ids}), "group")
+    return [
+        f"With {group_count}, splits by hash miss the ratios: {reached} of {len(ids)} images. "
+        f"{command(split_by='stratified')} gives about {possible}."
+    ]
+
+
+def _largest_share_off(
+    ids_by_split: Mapping[str, Sequence[str]], ratios: Mapping[str, float], id_count: int
+) -> float:
+    """Returns by which share of all images a split misses its ratio; 0 without images."""
+    if not id_count:
+        return 0
+    return max(abs(len(ids_by_split[split]) / id_count - ratio) for split, ratio in ratios.items())
 
 
 def _group_ids(

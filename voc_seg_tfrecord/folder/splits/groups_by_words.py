@@ -1,10 +1,11 @@
 """Finds groups by words with a number in image ids, such as `patient_003` and `frame0007`."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 import re
 
 from voc_seg_tfrecord.core.spelling import as_nfc
 from voc_seg_tfrecord.folder.splits.group_proposals import (
+    PLAIN_RULES,
     GroupKind,
     GroupProposal,
     group_by_pattern,
@@ -25,7 +26,8 @@ def propose_wholes(ids: Collection[str]) -> GroupProposal | None:
     words = _words_in_ids(WHOLES, ids)
     if words is None:
         return None
-    return _propose_by_pattern(rf"(?i)^(.*?{_NO_LETTER_BEFORE}(?:{words}){_NUMBER})", ids)
+    pattern = rf"(?i)^(.*?{_NO_LETTER_BEFORE}(?:{words}){_NUMBER})"
+    return _propose_by_pattern(pattern, ids, (*PLAIN_RULES, f"word:{words}"))
 
 
 def propose_parts(ids: Collection[str]) -> GroupProposal | None:
@@ -63,9 +65,11 @@ def _words_in_ids(words: str, ids: Collection[str]) -> str | None:
     return "|".join(sorted(found, key=lambda word: (-len(word), word)))
 
 
-def _propose_by_pattern(pattern: str, ids: Collection[str]) -> GroupProposal | None:
+def _propose_by_pattern(
+    pattern: str, ids: Collection[str], plain_rules: Sequence[str] = PLAIN_RULES
+) -> GroupProposal | None:
     """Proposes the groups of a regular expression, if most ids are in one with others."""
     groups = group_by_pattern(pattern, ids)
     if groups is None or 2 * groups.grouped_id_count <= len(ids):
         return None
-    return propose(groups, groups.list_groups_of_several(), GroupKind.NUMBERED)
+    return propose(groups, groups.list_groups_of_several(), GroupKind.NUMBERED, plain_rules)

@@ -117,5 +117,10 @@ def _replace_split(division: Splits, split: str, divided: DividedIds) -> Splits:
             left_out[name] = division.left_out[name]
     options = {name: option for name, option in division.options.items() if name != split}
     return dataclasses.replace(
-        division, ids=ids, sources=sources, left_out=left_out, options=options
+        division,
+        ids=ids,
+        sources=sources,
+        left_out=left_out,
+        options=options,
+        notes=[*division.notes, *divided.notes],
     )
