@@ -153,7 +153,7 @@ ASKED = {
         "abcd - masks_ben/{}.png",
     ),
     "images of some masks each": (
-        "2 ways to read images and masks",
+        "3 ways to read images and masks:\n    8 images with masks: ",
         "0123 images/{}.jpg masks/{}.png",
         "4567 more/{}.jpg masks/{}.png",
     ),

@@ -27,13 +27,14 @@ LABELED_WORDS = _set("labeled labelled annotated")
 # folder or file with such a name is asked about, or loses to one that is called images or masks.
 BYPRODUCT_WORDS = _set(
     """
-    prediction predictions predicted pred preds inference run runs result results output
-    outputs overlay overlays overlaid vis viz visual visualization visualizations visualisation
-    visualisations blend blended thumb thumbs thumbnail thumbnails preview previews backup
+    predict predicts prediction predictions predicted pred preds inference run runs
+    result results output outputs overlay overlays overlaid vis viz visual visualization
+    visualizations visualisation visualisations blend blended thumb thumbs thumbnail
+    thumbnails preview previews backup
     backups bak old tmp temp trash deprecated archive archived color colors colour colours
     colored coloured colormap instance instances object objects panoptic boundary boundaries
     check checks qa contour contours edge edges debug heatmap heatmaps painted drawn
-    drawing drawings show shows shown depth depthmap depthmaps disparity trimap trimaps prob probs
+    drawing drawings show shows shown depth depthmap depthmaps disparity prob probs
     probability probabilities logit logits confidence confidences copy copies
     """
 )

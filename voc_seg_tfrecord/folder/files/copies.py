@@ -71,19 +71,26 @@ def _sort_originals_first(pairings: Sequence[Pairing], evidence: FileEvidence) -
     These come first, in turn:
 
     1. what is not called drawings or backups;
-    2. folders of splits, if they have all that the others have;
+    2. what folders of splits do not repeat: `train` and `val` come before `all`;
     3. larger pairings;
     4. those with fewer folders above them, and then by the name of the folder.
     """
     of_splits = [pairing for pairing in pairings if pairing.is_of_split]
-    others = [pairing for pairing in pairings if not pairing.is_of_split]
-    splits_have_all = bool(of_splits) and _are_copies(others, of_splits, evidence)
+    repeated_in_splits: set[Pairing] = set()
+    if of_splits:
+        others = [pairing for pairing in pairings if not pairing.is_of_split]
+        repeated_in_splits = {p for p in others if is_copy(p, of_splits, evidence)}
 
     def rank(pairing: Pairing) -> tuple[bool, bool, int, int, str]:
         folder = pairing.images.folder
-        is_repeated_in_splits = splits_have_all and not pairing.is_of_split
         is_drawn = role_of_path(folder) == "drawn"
-        return is_drawn, is_repeated_in_splits, -len(pairing.pairs), folder.count("/"), folder
+        return (
+            is_drawn,
+            pairing in repeated_in_splits,
+            -len(pairing.pairs),
+            folder.count("/"),
+            folder,
+        )
 
     return sorted(pairings, key=rank)
 
@@ -101,13 +108,6 @@ def folders_of_copies(pairing: Pairing) -> Sequence[str]:
     """Returns the folders of a copy, which are not read. A folder called `val` is a split."""
     is_in_split = any(is_split(name) for name in pairing.images.folder.split("/"))
     return () if is_in_split else pairing.folders
-
-
-def _are_copies(
-    pairings: Sequence[Pairing], originals: Sequence[Pairing], evidence: FileEvidence
-) -> bool:
-    """Says whether all of some pairings are copies of others."""
-    return all(is_copy(pairing, originals, evidence) for pairing in pairings)
 
 
 @dataclasses.dataclass(frozen=True)

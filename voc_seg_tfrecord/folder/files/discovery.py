@@ -55,7 +55,11 @@ from voc_seg_tfrecord.folder.files.named_parts import (
     lay_out_by_patterns,
     lay_out_parts,
 )
-from voc_seg_tfrecord.folder.files.no_masks import NO_MASKS, no_masks_error
+from voc_seg_tfrecord.folder.files.no_masks import (
+    NO_MASKS,
+    check_masks_are_no_photos,
+    no_masks_error,
+)
 from voc_seg_tfrecord.folder.files.object_masks import (
     check_masks_of_many_images,
     check_no_masks_of_objects,
@@ -246,6 +250,8 @@ def _find_one_set(given: GivenLayout) -> VocTree:
         return _tree_of_channels(given, channels)
     if not choice.chosen:
         return _tree_without_pairs(given, pairings)
+    masks = [path for pairing in choice.chosen for path in pairing.paths()[1]]
+    check_masks_are_no_photos(given.listing, few(masks))
     arranged = arrange_as_named(given, choice.chosen)
     if arranged is None or choice.beside:
         raise ask_which_sets(given, choice)

@@ -53,7 +53,8 @@ def ask_which_files(given: GivenLayout, choice: FileChoice) -> QuestionError:
     Rivals are pairings of which one is right: `images` with `masks_anna`, or with `masks_ben`. A
     chosen pairing is undisputed if none of its files are a rival's. The alternatives are
 
-    1. each group of rivals, if nothing is undisputed;
+    1. each group of rivals, if nothing is undisputed; all of them together come first if they have
+       no file in common;
     2. each group of rivals together with all that is undisputed, if each of these is one set:
        `val/images` with `val/masks` is added to `train/images` with `train/masks_anna`, and to
        `train/images` with `train/masks_ben`;
@@ -64,6 +65,8 @@ def ask_which_files(given: GivenLayout, choice: FileChoice) -> QuestionError:
     readings = [_Reading.of_pairings(given, pairings) for pairings in groups]
     undisputed = _list_undisputed(choice)
     if not undisputed:
+        if len(groups) > 1 and are_apart(choice.rivals):
+            readings.insert(0, _Reading.of_pairings(given, choice.rivals))
         return _question(given, readings)
     complete_readings = [
         _Reading.of_pairings(given, [*pairings, *undisputed]) for pairings in groups
@@ -327,8 +330,11 @@ def _name_parts(pairings: Sequence[Pairing]) -> list[str]:
     | `anna/photos`, `anna/masks`; `ben/photos`, `ben/masks` | `anna`, `ben` |
     | `photos/ulm`, `masks/ulm`; `photos/bonn`, `seg/bonn` | `ulm`, `bonn` |
     | the folder itself, `masks`; `more/photos`, `more/masks` | `masks`, `more` |
+    | `a/x`, `a/x_mask`; `a/y`, `a/y_mask` | `x`, `y` |
     """
     folders = [_folder_of_pairing(pairing) for pairing in pairings]
+    if len({*folders}) < len(folders):
+        folders = [pairing.images.folder for pairing in pairings]
     root = common_folder(folders)
     names: list[str] = []
     for folder in folders:

@@ -17,6 +17,8 @@ from voc_seg_tfrecord.folder.files.affixes import is_within_token
 from voc_seg_tfrecord.tools import nnunet
 
 _ENDINGS = frozenset({"jpg", "jpeg", "png"})
+_WITH_ANNOTATIONS = re.compile("(?i)[ _-]with[ _-]annotations?$")
+"""The end of a name of images that have annotations elsewhere, as in RUGD's folder of frames."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,6 +151,7 @@ def role_of_name(name: str, *, is_folder: bool = False) -> str:
       name: the name.
       is_folder: whether it is that of a folder; `labeled` alone then tells nothing.
     """
+    name = _WITH_ANNOTATIONS.sub("", name)
     # In `a_png` the word is no more than an ending; a folder `png` has images.
     name_words = {word for word in words(name) if word not in _ENDINGS or word == name.lower()}
     are_masks = not MASK_WORDS.isdisjoint(name_words)

@@ -20,6 +20,7 @@ from voc_seg_tfrecord.core.layout import (
     PHOTO_ENDINGS,
 )
 from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.folder.files import pixels
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
 from voc_seg_tfrecord.folder.files.object_masks import find_masks_of_images, several_masks_error
 from voc_seg_tfrecord.folder.files.paths import stem
@@ -70,6 +71,30 @@ def no_masks_error(listing: Listing, mask_folders: Collection[str]) -> LayoutErr
         remedy=explanation.remedy,
         kind=NO_MASKS,
     )
+
+
+def check_masks_are_no_photos(listing: Listing, masks: Collection[str]) -> None:
+    """Checks that some masks are not all photos, as drawings on copies of the images are.
+
+    Args:
+      listing: all that lies in the folder.
+      masks: paths of a few masks below its root.
+
+    Raises:
+      LayoutError: if all are.
+    """
+    if masks and all(pixels.is_photo(listing.root / path) for path in masks):
+        first = min(masks)
+        folder = posixpath.dirname(first) or "."
+        raise LayoutError(
+            listing.root,
+            found=f"no masks: pictures in {folder}, such as {first}, with thousands of colors, as "
+            "photos have",
+            expected="masks with one color or value for each class",
+            remedy="export the labels as PNG with class indices; or name the folder of masks with "
+            "--masks",
+            kind=NO_MASKS,
+        )
 
 
 def _explain(content: FolderContent) -> Explanation | None:

@@ -14,6 +14,12 @@ MIN_IMAGE_BYTES = 100
 _MAX_COLORS_OF_MASK = 64
 """Distinct colors or values of a mask; photos have more."""
 
+_MIN_BYTES_OF_PHOTO = 3000
+"""A thousand colors need them."""
+
+_MIN_COLORS_OF_PHOTO = 1000
+"""Smooth borders alone give a mask some hundreds."""
+
 _MIN_PIXELS_PER_COLOR = 4
 """In a mask, on average; a tiny photo has no more than 64 colors either."""
 
@@ -45,6 +51,24 @@ def length(path: PathLike) -> int:
         return storage.size(path)
     except OSError:
         return -1
+
+
+def is_photo(path: epath.Path) -> bool:
+    """Says whether a file has so many colors that no table of classes can have them all.
+
+    Small files are not opened.
+    """
+    if length(path) < _MIN_BYTES_OF_PHOTO:
+        return False
+    try:
+        samples = mask_samples.read_samples(File.read(path, MaskError))
+    except VocSegError:
+        return False
+    if samples.kind != "rgb":
+        return False
+    height, width = samples.values.shape[:2]
+    count = len(mask_samples.counts_by_color(samples.values).numbers)
+    return count > max(_MIN_COLORS_OF_PHOTO, height * width // _MIN_PIXELS_PER_COLOR)
 
 
 def looks_like_mask(path: epath.Path) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import posixpath
 
 from voc_seg_tfrecord.core.layout import MASK_FOLDERS
+from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
@@ -179,6 +180,25 @@ def are_called_predictions(
     return None
 
 
+def are_trimaps(
+    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
+) -> str | None:
+    """Trimaps lose to masks beside them. Alone they are labels, as in Oxford-IIIT Pet.
+
+    Example: `trimaps` loses to `masks`.
+    """
+    if not evidence.are_called_masks(other) or _has_trimaps(other):
+        return None
+    return "its name says trimaps" if _has_trimaps(candidate) else None
+
+
+def _has_trimaps(candidate: PairingCandidate) -> bool:
+    """Says whether the masks or their folder are called trimaps."""
+    pairing = candidate.pairings[0]
+    names = words(f"{posixpath.basename(pairing.masks.folder)} {pairing.mask_name}")
+    return not {"trimap", "trimaps"}.isdisjoint(names)
+
+
 def look_like_photos(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
@@ -266,6 +286,20 @@ def are_masks_of_masks(
     return None
 
 
+def have_images_as_masks(
+    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
+) -> str | None:
+    """Masks lose that are images of masks which are called so.
+
+    Example: `normal` with `abnormal` loses to `abnormal` with `abnormal_mask`.
+    """
+    if evidence.are_called_masks(candidate) or not evidence.are_called_masks(other):
+        return None
+    if candidate.mask_sets <= other.image_sets:
+        return "its masks are images with masks of their own"
+    return None
+
+
 def are_examples(
     candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> str | None:
@@ -307,6 +341,7 @@ _PREDICTIONS: FileRule = Rule("predictions", are_called_predictions)
 
 MASK_RULES: Sequence[FileRule] = (
     _PREDICTIONS,
+    Rule("trimaps", are_trimaps),
     Rule("colors of masks", look_like_photos),
     Rule("sizes of masks", have_other_mask_sizes),
     Rule("arrays", are_arrays),
@@ -318,6 +353,7 @@ MASK_RULES: Sequence[FileRule] = (
 SET_RULES: Sequence[FileRule] = (
     _PREDICTIONS,
     Rule("masks of masks", are_masks_of_masks),
+    Rule("images as masks", have_images_as_masks),
     Rule("examples", are_examples),
 )
 """Between any two candidates."""

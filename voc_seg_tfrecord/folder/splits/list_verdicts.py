@@ -23,6 +23,7 @@ from voc_seg_tfrecord.core.split_names import (
     list_splits_in,
     split_but_for_number,
 )
+from voc_seg_tfrecord.folder.files.folder_names import split_of
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.list_text import ListText
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank
@@ -48,6 +49,9 @@ _CLASSES_BESIDE_TRAIN = {*VOC_CLASSES} - {"train", "background"}
 
 _VALUE = re.compile(r"""[:,]\s*["']?([\w-]+)["']?\s*(?=[,}\r\n]|$)""")
 """A word that is the value of a key in JSON or YAML."""
+
+_TITLES_OF_RUNS = frozenset({"pixels", "encodedpixels", "rle", "rle_mask", "encoded_pixels"})
+"""Columns, in lower case, of runs of pixels."""
 
 _SPLITS_OF_ANY_DIVISION = frozenset({"train", "test"})
 """What a text says that is called `split`."""
@@ -193,6 +197,22 @@ def _judge_unreadable_text(text: ListText) -> TextVerdict | None:
     if text.has_split_in_its_name and has_few_wrong_lines:
         return _MAKES_SPLITS  # a list with one wrong line, which stops the build
     return TextVerdict(Use.NO_SPLITS, f"names images, but has {error.found}")
+
+
+def _judge_runs_of_pixels(text: ListText) -> TextVerdict | None:
+    """Judges a table of runs of pixels that seems to name the images of another split's folder.
+
+    Example: `train_masks.csv` with the columns `subject,img,pixels`: its number 1 is no `test/1`.
+    """
+    titles = {word.lower() for word in words_of(text.beginning.partition("\n")[0])}
+    if not text.has_ending(TABLE_ENDINGS) or titles.isdisjoint(_TITLES_OF_RUNS):
+        return None
+    ids = [text.image_names[name] for name in text.ids if name in text.image_names]
+    splits_of_folders = {split_of(posixpath.dirname(image_id)) for image_id in ids}
+    split = text.as_list(ListedImages("", (), 0)).split
+    if split and splits_of_folders.isdisjoint({"", split}):
+        return TextVerdict(Use.NO_SPLITS, "has runs of pixels, and no names of its split's images")
+    return None
 
 
 def _judge_images_of_several_lists(text: ListText) -> TextVerdict | None:
@@ -514,6 +534,7 @@ def _unread_form(text: ListText) -> TextVerdict:
 
 _JUDGES: Sequence[Callable[[ListText], TextVerdict | None]] = (
     _judge_unreadable_text,
+    _judge_runs_of_pixels,
     _judge_images_of_several_lists,
     _judge_wrong_names,
     _judge_names_of_other_images,
