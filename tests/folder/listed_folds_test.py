@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from support.folders import images_of, plan_of, proposed, refused, said_by, write
+from support.drawing import write
+from support.folders import images_of, plan_of, proposed, refused, said_by
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.exports import writers

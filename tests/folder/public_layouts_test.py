@@ -5,7 +5,8 @@ import re
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports
+from support import drawing
+from support.drawing import write
 from support.folders import (
     images_of,
     pairs_of,
@@ -14,7 +15,6 @@ from support.folders import (
     refused,
     said_by,
     unused_of,
-    write,
 )
 
 CLASSES = ["background", "apple", "tree"]
@@ -54,7 +54,7 @@ def test_predictions_alone_are_asked_about(tmp_path, prediction):
 def test_trimaps_alone_are_labels_and_lists_have_further_columns(tmp_path):
     write(tmp_path, "abcdef images/{}.jpg annotations/trimaps/{}.png")
     for name, ids in (("list", "abcdef"), ("trainval", "abcd"), ("test", "ef")):
-        exports.put(tmp_path, f"annotations/{name}.txt", "".join(f"{each} 1 1 1\n" for each in ids))
+        drawing.put(tmp_path, f"annotations/{name}.txt", "".join(f"{each} 1 1 1\n" for each in ids))
     assert images_of(plan(tmp_path)) == {"trainval": [*"abcd"], "test": [*"ef"]}
 
 
@@ -75,7 +75,7 @@ def test_frames_with_annotations_are_images(tmp_path):
 def test_runs_of_pixels_make_no_split_of_images_in_another_folder(tmp_path):
     write(tmp_path, "123 train/1_{}.png train/1_{}_mask.png", "12 test/{}.png")
     rows = "".join(f"1,{number},1 2\n" for number in range(1, 4))
-    exports.put(tmp_path, "train_masks.csv", f"subject,img,pixels\n{rows}")
+    drawing.put(tmp_path, "train_masks.csv", f"subject,img,pixels\n{rows}")
     read = plan(tmp_path)
     assert images_of(read) == {"train": ["1_1", "1_2", "1_3"]}
     assert any("runs of pixels" in note for note in read.notes)
@@ -87,7 +87,7 @@ def test_runs_of_pixels_still_make_splits_of_images_in_one_folder(tmp_path):
     write(tmp_path, "abcdef images/{}.png masks/{}.png")
     for name, ids in (("train", "abcd"), ("test", "ef")):
         text = "id,rle_mask\n" + "".join(f"{each},1 2\n" for each in ids)
-        exports.put(tmp_path, f"{name}.csv", text)
+        drawing.put(tmp_path, f"{name}.csv", text)
     assert images_of(plan(tmp_path)) == {"train": [*"abcd"], "test": [*"ef"]}
 
 

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 from PIL import Image
 import pytest
-from support.folders import plan_of, refused, write
+from support.drawing import write
+from support.folders import plan_of, refused
 
 from voc_seg_tfrecord.core.errors import ConfigError, ListError
 from voc_seg_tfrecord.core.grouping import Grouping
