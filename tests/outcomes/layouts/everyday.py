@@ -26,12 +26,13 @@ def draw_pets(painter: Painter) -> Truth:
         lines = [f"{name} {1 + ids.index(name) // 4} 1 1" for name in members]
         head = ["#Image CLASS-ID SPECIES BREED ID"] if part == "list" else []
         painter.text(f"annotations/{part}.txt", *head, *lines)
-    for split, part in (("train", "trainval"), ("test", "test")):
-        images = [f"images/{name}.jpg" for name in parts[part]]
+    for split in ("trainval", "test"):
+        images = [f"images/{name}.jpg" for name in parts[split]]
         splits[split] = {image: masks[image] for image in images}
+    as_train = {"train": splits["trainval"], "test": splits["test"]}
     painter.text("annotations/README", "OXFORD-IIIT PET Dataset", "trimaps: 1: Foreground")
     classes = {1: "pet", 2: "background", 3: "void"}
-    return Truth(splits, options={"classes": classes})
+    return Truth(splits, also_right=(as_train,), options={"classes": classes})
 
 
 ADE20K = (
