@@ -154,7 +154,7 @@ class FolderPlanner:
 
         Nobody gave it if the class file has names alone, which are then sorted.
         """
-        if self._options.get("class_names"):
+        if self._options.get("class_names") and not self._options.get("default_names"):
             return True
         if plan.config.classes:
             return True
@@ -193,6 +193,7 @@ def config_from_options(
     image_name: str | None = None,
     mask_name: str | None = None,
     missing_mask: MissingMask | None = None,
+    default_names: bool = False,
     background: str = "",
     **fields: Any,
 ) -> tuple[VocSegConfig, ClassOptions]:
@@ -209,6 +210,8 @@ def config_from_options(
       mask_name: pattern of the masks' names, such as `gt_{id}.png`.
       missing_mask: what to do about a listed image without a mask; by default it is left out, or
         an error if the options name the masks of each class.
+      default_names: whether `class_names` are default names of an earlier build. Then names that the
+        folder gives replace them.
       background: name of the class that is background, if its name does not say so.
       **fields: other fields of `VocSegConfig`; but `layout`, which the options above make. Folds
         are stratified unless `split_by` is given.
@@ -228,6 +231,7 @@ def config_from_options(
     class_options = ClassOptions(
         classes=fields.get("classes") or (),
         background=background,
+        default_names=tuple(class_names or ()) if default_names else (),
         all_bands=fields.get("bands") == "all",
     )
     if missing_mask is None:
@@ -237,7 +241,7 @@ def config_from_options(
         config_fields["bands"] = [0]  # until an image is read
     if fields.get("folds") is not None:
         config_fields.setdefault("split_by", "stratified")
-    if class_names:
+    if class_names and not default_names:
         config_fields["class_names"] = expand_class_names(class_names)
         config_fields["background"] = background
     else:  # the names and the rows of classes are set when the folder is planned
@@ -299,7 +303,11 @@ def _facts_of_files(plan: FolderPlan) -> list[_Fact]:
 
 def _facts_of_classes(plan: FolderPlan) -> list[_Fact]:
     config = plan.config
-    source = f"from {plan.class_file.source}" if plan.class_file else "as given"
+    source = "as given"
+    if plan.class_file:
+        source = f"from {plan.class_file.source}"
+    elif config.default_names:
+        source = "with default names"
     names = config.built_class_names
     shown = [f"{index} {name}" for index, name in enumerate(names)]
     if len(shown) > _MAX_SHOWN_CLASSES:

@@ -63,11 +63,13 @@ class ClassOptions:
     Attributes:
       classes: the rows of the table of classes; those of the folder's table are added.
       background: the name of the class that is background.
+      default_names: the default names of an earlier build, whose values count as used.
       all_bands: whether all bands of the images are wanted.
     """
 
     classes: Any = ()
     background: str = ""
+    default_names: Sequence[str] = ()
     all_bands: bool = False
 
 
@@ -271,7 +273,7 @@ def _with_bands_and_classes(opened: OpenFolder, options: ClassOptions) -> OpenFo
             config = config.with_findings(**fields)
         source = _SourceOfClasses(table)
         return dataclasses.replace(opened, config=config, source_of_classes=source)
-    classes = _find_classes(opened, table, rows, options.background)
+    classes = _find_classes(opened, table, rows, options)
     fields |= classes.fields
     return dataclasses.replace(
         opened,
@@ -281,7 +283,7 @@ def _with_bands_and_classes(opened: OpenFolder, options: ClassOptions) -> OpenFo
 
 
 def _find_classes(
-    opened: OpenFolder, table: FolderTable, rows: Rows, background: str
+    opened: OpenFolder, table: FolderTable, rows: Rows, options: ClassOptions
 ) -> FoundClasses:
     """Finds the classes of a folder whose user gave none.
 
@@ -291,10 +293,17 @@ def _find_classes(
       opened: the folder.
       table: the folder's table of classes.
       rows: its rows and those of the user.
-      background: the name of the class that is background, if the user gave it.
+      options: what the user said of classes.
     """
     try:
-        return find_classes(opened.division.evidence, opened.config, table, rows, background)
+        return find_classes(
+            opened.division.evidence,
+            opened.config,
+            table,
+            rows,
+            options.background,
+            options.default_names,
+        )
     except VocSegError as error:
         if not opened.problems.reads_on or error.kind not in NEXT_QUESTION_BY_KIND:
             raise

@@ -1,0 +1,165 @@
+"""Tells from pixels whether the values of masks are classes, or numbers of objects, or degrees."""
+
+from collections.abc import Iterable
+import dataclasses
+import functools
+
+import numpy as np
+
+from voc_seg_tfrecord.core.names import VOID
+
+MIN_SHARE_OF_SINGLE_REGIONS = 0.9
+"""Objects are mostly one region each; a few are cut in two by others."""
+
+MIN_SHARE_OF_COUNTED_MASKS = 0.9
+"""In this share of masks of objects, the numbers are 1, 2, 3 and so on without a gap."""
+
+MIN_OBJECT_NUMBERS = 3
+"""Masks with fewer numbers show too little."""
+
+MIN_CROPPED_NUMBERS = 16
+MIN_CROPPED_OBJECTS = 4
+"""Parts of masks of objects have gaps: then the numbers and the objects in a mask are many."""
+
+MIN_LEVELS = 8
+"""From how many values on neighbors tell degrees from classes."""
+
+MIN_SHARE_OF_SMALL_STEPS = 0.5
+"""In this share of edges between two degrees, they differ by 1."""
+
+MIN_SOFT_LEVELS = 4
+MIN_SHARE_OF_SLOPE = 0.8
+"""At soft edges, this share of the pixels between two values lies between its neighbors."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _MaskLook:
+    """What one mask shows.
+
+    Attributes:
+      values: those in use but 0 and void, ascending.
+      single_regions: how many of these are one region, without a hole.
+      edges: pairs of neighbors with two values, void aside.
+      small_steps: those of them that differ by 1.
+      between: pixels whose value is neither 0 nor the highest of the mask.
+      slope: those of them with a lower neighbor on one side and a higher one on the other.
+    """
+
+    values: tuple[int, ...]
+    single_regions: int
+    edges: int
+    small_steps: int
+    between: int
+    slope: int
+
+
+def look_like_object_numbers(masks: Iterable[np.ndarray]) -> bool:
+    """Says whether how many values there are varies by mask, and nearly each is one region.
+
+    Args:
+      masks: integers `[H, W]` each, from 0 to 255; 255 is void.
+    """
+    looks = _look_at_all(masks)
+    counts = [len(look.values) for look in looks]
+    number_count = len({value for look in looks for value in look.values})
+    if number_count < MIN_OBJECT_NUMBERS or len(set(counts)) < 2:
+        return False
+    single_regions = sum(look.single_regions for look in looks)
+    if single_regions < MIN_SHARE_OF_SINGLE_REGIONS * sum(counts):
+        return False
+    counted = [look for look in looks if look.values == (*range(1, len(look.values) + 1),)]
+    if len(counted) >= MIN_SHARE_OF_COUNTED_MASKS * len(looks):
+        return True
+    return number_count >= MIN_CROPPED_NUMBERS and np.median(counts) >= MIN_CROPPED_OBJECTS
+
+
+def look_like_degrees(masks: Iterable[np.ndarray]) -> bool:
+    """Says whether neighbors mostly differ by 1, or values between others are soft edges.
+
+    Args:
+      masks: integers `[H, W]` each, from 0 to 255; 255 is void.
+    """
+    looks = _look_at_all(masks)
+    level_count = len({value for look in looks for value in look.values}) + 1
+    edges = sum(look.edges for look in looks)
+    small_steps = sum(look.small_steps for look in looks)
+    if level_count >= MIN_LEVELS and small_steps >= MIN_SHARE_OF_SMALL_STEPS * max(edges, 1):
+        return True
+    between = sum(look.between for look in looks)
+    slope = sum(look.slope for look in looks)
+    if level_count < MIN_SOFT_LEVELS or not between:
+        return False
+    return slope >= MIN_SHARE_OF_SLOPE * between
+
+
+def _look_at_all(masks: Iterable[np.ndarray]) -> list[_MaskLook]:
+    """Returns what each mask shows, but for those of background and void alone."""
+    looks = [_look_at(mask) for mask in masks]
+    return [look for look in looks if look.values]
+
+
+def _look_at(mask: np.ndarray) -> _MaskLook:
+    """Returns what a mask `[H, W]` of the values 0 to 255 shows."""
+    counts = np.bincount(mask.ravel(), minlength=VOID + 1)
+    values = tuple(value for value in np.flatnonzero(counts).tolist() if value not in (0, VOID))
+    regions = _count_regions_less_holes(mask, counts)
+    edges, small_steps = _count_edges(mask)
+    highest = values[-1] if values else 0
+    is_between = (mask > 0) & (mask < highest)
+    return _MaskLook(
+        values,
+        single_regions=sum(regions[value] == 1 for value in values),
+        edges=edges,
+        small_steps=small_steps,
+        between=int(is_between.sum()),
+        slope=int((is_between & _is_on_slope(mask)).sum()),
+    )
+
+
+def _count_regions_less_holes(mask: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Returns of each value how many regions it has, less its holes, int64 `[256]`.
+
+    Pixels that touch at a corner are one region. It is Euler's number: pixels, less pairs of
+    neighbors, plus squares of four; and less squares in which two pixels touch at the corner alone.
+    """
+    count = functools.partial(np.bincount, minlength=VOID + 1)
+    top_left, top_right = mask[:-1, :-1], mask[:-1, 1:]
+    low_left, low_right = mask[1:, :-1], mask[1:, 1:]
+    regions = counts.astype(np.int64)
+    regions -= count(mask[:, 1:][mask[:, 1:] == mask[:, :-1]])
+    regions -= count(mask[1:][mask[1:] == mask[:-1]])
+    down = top_left == low_right
+    up = top_right == low_left
+    across = top_left == top_right
+    is_full = down & up & across
+    # A corner alone: the two of a diagonal are equal, and both others differ from them.
+    is_down_alone = down & ~across & (top_left != low_left)
+    is_up_alone = up & ~across & (top_right != low_right)
+    regions += count(top_left[is_full])
+    regions -= count(top_left[is_down_alone])
+    regions -= count(top_right[is_up_alone])
+    return regions
+
+
+def _count_edges(mask: np.ndarray) -> tuple[int, int]:
+    """Returns how many pairs of neighbors differ, void aside, and how many of these by 1."""
+    edges = 0
+    small_steps = 0
+    signed = mask.astype(np.int16)
+    for first, second in ((signed[:, 1:], signed[:, :-1]), (signed[1:], signed[:-1])):
+        steps = np.abs(first - second)
+        steps = steps[(first != VOID) & (second != VOID)]
+        edges += int((steps > 0).sum())
+        small_steps += int((steps == 1).sum())
+    return edges, small_steps
+
+
+def _is_on_slope(mask: np.ndarray) -> np.ndarray:
+    """Returns which pixels have a lower and a higher neighbor in one line, bool `[H, W]`."""
+    on_slope = np.zeros(mask.shape, bool)
+    for view, result in ((mask, on_slope), (mask.T, on_slope.T)):
+        before, middle, after = view[:, :-2], view[:, 1:-1], view[:, 2:]
+        rises = (before < middle) & (middle < after)
+        falls = (before > middle) & (middle > after)
+        result[:, 1:-1] |= rises | falls
+    return on_slope
