@@ -147,19 +147,13 @@ class FolderPlanner:
           VocSegError: if the folder or the call is wrong, or something cannot be decided.
         """
         plan = plan_opened(self.open(reads_on=reads_on))
-        return dataclasses.replace(plan, are_classes_numbered=self._are_classes_numbered(plan))
+        return dataclasses.replace(plan, are_classes_numbered=self._are_classes_numbered())
 
-    def _are_classes_numbered(self, plan: FolderPlan) -> bool:
-        """Says whether the user or a class file gave the order of the classes.
-
-        Nobody gave it if the class file has names alone, which are then sorted.
-        """
-        if self._options.get("class_names") and not self._options.get("default_names"):
-            return True
-        if plan.config.classes:
-            return True
-        are_sorted_by_name = plan.class_file is not None and plan.class_file.is_sorted
-        return not are_sorted_by_name
+    def _are_classes_numbered(self) -> bool:
+        """Says whether the user gave the order of the classes."""
+        if self._options.get("default_names"):
+            return False
+        return bool(self._options.get("class_names") or self._options.get("classes"))
 
     def open(self, *, reads_on: bool = False) -> OpenFolder:
         """Finds files, splits, pairs and classes; see `plan`."""
@@ -177,6 +171,8 @@ class FolderPlanner:
         fields = {**self._options, **options}
         if any_classes:
             fields |= ANY_CLASSES
+        if any_classes or "class_names" in options:
+            fields["default_names"] = False
         config, class_options = config_from_options(name=self._name, **fields)
         return try_config(
             self._reader, config, any_classes=any_classes, class_options=class_options

@@ -4,12 +4,16 @@ Names are not labels. Where each value stands for one class, the build goes on w
 no more than the value, and marks them: later names replace them.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.core.shell import command
 
 MAX_DEFAULT_CLASSES = 64
 """Masks with more values hold something else: object numbers, depths, probabilities."""
+
+MAX_PLACEHOLDERS = 24
+"""How many names to replace a note writes out."""
 
 BINARY_NAMES = ("background", "foreground")
 
@@ -32,6 +36,40 @@ def name_values(values: Collection[int]) -> tuple[str, ...]:
     return tuple(f"class_{value}" for value in range(count))
 
 
-def are_default_names(names: Collection[str]) -> bool:
+def are_default_names(names: Sequence[str]) -> bool:
     """Says whether names are those that `name_values` gives to as many values."""
     return tuple(names) == name_values(range(len(names)))
+
+
+def note_default_names(
+    names: Sequence[str], values: Collection[int], *, has_voc_palette: bool
+) -> str:
+    """Returns the note that classes have default names, and how to give others.
+
+    Args:
+      names: the default names.
+      values: the values in use.
+      has_voc_palette: whether all colors in use are those of VOC's palette.
+    """
+    meaning = f"0 to {len(names) - 1} are {names[0]} to {names[-1]}"
+    option = command(class_names=_placeholder_names(names))
+    if tuple(names) == BINARY_NAMES:
+        foreground = VOID if set(values) == {0, VOID} else 1
+        meaning = f"0 is background, and {foreground} is foreground"
+    if VOID in values and len(values) > 2:
+        meaning += "; 255 is void"
+    note = f"Nobody named the classes: {meaning}. To name them, add {option}."
+    if has_voc_palette:
+        note += " The palette is VOC's; for VOC's names, add --class_names voc."
+    return note
+
+
+def _placeholder_names(names: Sequence[str]) -> str:
+    """Returns as many names to replace, such as `background,NAME`; of many, the first and last."""
+    if tuple(names) == BINARY_NAMES:
+        return "background,NAME"
+    numbers = [*range(len(names))]
+    placeholders = [f"NAME{number}" for number in numbers]
+    if len(names) > MAX_PLACEHOLDERS:
+        placeholders[3:-1] = ["..."]
+    return ",".join(placeholders)

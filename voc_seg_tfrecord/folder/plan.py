@@ -89,8 +89,8 @@ class FolderPlan:
       problems: what stops a build, in the order of the steps; none if the plan did not read on.
       undecided: `SPLITS`, if all images are in one split whatever lists say; and `MEANING`, if
         it is not decided what the masks mean, so that any value is a class.
-      are_classes_numbered: whether a file or an option gave the numbers of the classes, and not
-        only their names. The caller who knows the user's options sets it.
+      are_classes_numbered: whether the user gave the numbers of the classes by an option. The
+        caller who knows the user's options sets it.
       class_file_reasons: why other class files, and other ways to number one, were not taken.
       fault: why there are no class names, if the plan reads on with names that stand for values.
       replaced_masks: the paths of masks whose images have other masks, because texts state them.
@@ -135,6 +135,13 @@ class FolderPlan:
     def classes(self) -> ClassTable:
         """What each class of the masks becomes."""
         return self.config.table
+
+    @property
+    def index_by_value(self) -> Mapping[int, int]:
+        """The class index, or 255, of each value of the masks; empty if masks are drawn."""
+        if self.meaning is None or self.tree.labels.origin:
+            return {}
+        return self.meaning.index_by_value
 
     @property
     def reasons(self) -> Sequence[str]:

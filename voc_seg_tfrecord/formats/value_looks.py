@@ -1,12 +1,15 @@
 """Tells from pixels whether the values of masks are classes, or numbers of objects, or degrees."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 import dataclasses
 import functools
 
 import numpy as np
 
 from voc_seg_tfrecord.core.names import VOID
+
+MAX_LOOKED_AT = 32
+"""How many masks of a set are looked at for objects and degrees."""
 
 MIN_SHARE_OF_SINGLE_REGIONS = 0.9
 """Objects are mostly one region each; a few are cut in two by others."""
@@ -51,6 +54,19 @@ class _MaskLook:
     small_steps: int
     between: int
     slope: int
+
+
+def describe_look(masks: Sequence[np.ndarray]) -> str:
+    """Returns why the values of masks may be no classes, in words; empty if nothing shows it.
+
+    Args:
+      masks: integers `[H, W]` each, from 0 to 255; 255 is void.
+    """
+    if look_like_object_numbers(masks):
+        return "they look like object numbers: they vary by mask, and nearly each is one region"
+    if look_like_degrees(masks):
+        return "they look like depths or soft edges: neighbors differ little"
+    return ""
 
 
 def look_like_object_numbers(masks: Iterable[np.ndarray]) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Rows
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.default_names import BINARY_NAMES, name_values
+from voc_seg_tfrecord.core.default_names import BINARY_NAMES, name_values, note_default_names
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID
@@ -27,10 +27,11 @@ from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.mask_samples import read_samples
 from voc_seg_tfrecord.formats.mask_survey import Survey
-from voc_seg_tfrecord.formats.value_looks import look_like_degrees, look_like_object_numbers
-
-MAX_LOOKED_AT = 32
-"""How many masks are looked at for objects and degrees."""
+from voc_seg_tfrecord.formats.value_looks import (
+    MAX_LOOKED_AT,
+    describe_look,
+    look_like_object_numbers,
+)
 
 MAX_TEXTS_OF_A_KIND = 8
 """In a folder with more files of an ending, there is one for each image."""
@@ -104,7 +105,7 @@ def choose_default_names(
     )
     if in_question:
         return in_question
-    return DefaultNames(names, note_default_names(names, survey, background))
+    return DefaultNames(names, _write_note(names, survey, background))
 
 
 def _has_colors_alone(survey: Survey) -> bool:
@@ -210,44 +211,29 @@ def _doubt_look(labels: Labels, names: Sequence[str]) -> DefaultNames | None:
         except VocSegError:  # the build names it
             continue
         masks.append(values if values.ndim == 2 else values[..., 0])
-    if look_like_object_numbers(masks):
-        doubt = "they look like object numbers: they vary by mask, and nearly each is one region"
-        option = command(classes="0=background,*=NAME")
-        return DefaultNames(doubt=doubt, proposal=f"if they are objects of one class, add {option}")
-    if look_like_degrees(masks):
-        return DefaultNames(doubt="they look like depths or soft edges: neighbors differ little")
-    return None
+    doubt = describe_look(masks)
+    if not doubt:
+        return None
+    if not look_like_object_numbers(masks):
+        return DefaultNames(doubt=doubt)
+    option = command(classes="0=background,*=NAME")
+    return DefaultNames(doubt=doubt, proposal=f"if they are objects of one class, add {option}")
 
 
-def note_default_names(names: Sequence[str], survey: Survey, background: str = "") -> str:
+def _write_note(names: Sequence[str], survey: Survey, background: str) -> str:
     """Returns the note that classes have default names, and how to give others."""
-    is_binary = tuple(names) == BINARY_NAMES
-    meaning = f"0 to {len(names) - 1} are {names[0]} to {names[-1]}"
-    if is_binary:
-        foreground = VOID if set(survey.values) == {0, VOID} else 1
-        meaning = f"0 is background, and {foreground} is foreground"
-    has_void = VOID in survey.values and len(survey.values) > 2
-    sentences = [
-        f"Nobody named the classes: {meaning}{'; 255 is void' if has_void else ''}.",
-        f"To name them, add {command(class_names=_placeholder_names(names))}.",
-    ]
-    if not is_binary and not background:
+    note = note_default_names(
+        names, set(survey.values), has_voc_palette=_has_voc_palette(survey)
+    )
+    sentences = [note]
+    if tuple(names) != BINARY_NAMES and not background:
         sentences.append(
             "No class is background, so labels lists class_0, too; to change that, add "
             f"{command(background=names[0])}."
         )
     for proposal in propose_other_background(survey):
         sentences.append(f"{proposal[0].upper()}{proposal[1:]}.")
-    if _has_voc_palette(survey):
-        sentences.append("The palette is VOC's; for VOC's names, add --class_names voc.")
     return " ".join(sentences)
-
-
-def _placeholder_names(names: Sequence[str]) -> str:
-    """Returns as many names to replace: `background,NAME`, `NAME0,NAME1,NAME2`."""
-    if tuple(names) == BINARY_NAMES:
-        return "background,NAME"
-    return ",".join(f"NAME{number}" for number in range(len(names)))
 
 
 def _has_voc_palette(survey: Survey) -> bool:
