@@ -12,9 +12,6 @@ from voc_seg_tfrecord.core.shell import command
 MAX_DEFAULT_CLASSES = 64
 """Masks with more values hold something else: object numbers, depths, probabilities."""
 
-MAX_PLACEHOLDERS = 24
-"""How many names to replace a note writes out."""
-
 BINARY_NAMES = ("background", "foreground")
 
 
@@ -65,11 +62,7 @@ def note_default_names(
 
 
 def _placeholder_names(names: Sequence[str]) -> str:
-    """Returns as many names to replace, such as `background,NAME`; of many, the first and last."""
+    """Returns as many names to replace: `background,NAME`, or `NAME0,NAME1,NAME2`."""
     if tuple(names) == BINARY_NAMES:
         return "background,NAME"
-    numbers = [*range(len(names))]
-    placeholders = [f"NAME{number}" for number in numbers]
-    if len(names) > MAX_PLACEHOLDERS:
-        placeholders[3:-1] = ["..."]
-    return ",".join(placeholders)
+    return ",".join(f"NAME{number}" for number in range(len(names)))

@@ -20,6 +20,7 @@ from voc_seg_tfrecord.folder.meaning.default_names import DefaultNames, choose_d
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_numbering
 from voc_seg_tfrecord.folder.meaning.proposals import (
     advise_smoothed,
+    are_spaced_grays,
     list_pixels,
     propose_classes,
 )
@@ -237,13 +238,15 @@ def _list_remedies(
 ) -> list[str]:
     """Returns what a user may do about masks whose classes nothing names, the best first.
 
-    A threshold for soft masks comes before all else. Masks that were smoothed have to be exported
-    again, and for others the names or the table of classes may be given.
+    A threshold for soft masks comes before all else, unless their grays are few and evenly spaced.
+    Masks that were smoothed have to be exported again, and for others the names or the table of
+    classes may be given.
     """
     tree = evidence.tree
     remedies: list[str] = []
     threshold = advise_threshold(tree.labels, survey)
-    if threshold:
+    is_spaced = are_spaced_grays(survey.values)
+    if threshold and not is_spaced:
         remedies.append(threshold)
     smoothed = advise_smoothed(survey)
     if smoothed:
@@ -252,5 +255,7 @@ def _list_remedies(
     if likeliest:
         remedies.append(likeliest)
     remedies += propose_classes(survey, official_note(evidence))
+    if threshold and is_spaced:
+        remedies.append(threshold)
     remedies.append(advise_table(tree.given, tree.layout, config, named=False))
     return remedies

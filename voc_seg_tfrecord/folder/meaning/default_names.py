@@ -170,7 +170,7 @@ def _may_be_class_file(tree: VocTree, path: str, class_count: int) -> bool:
         return is_called_so
     text = data[:MAX_TEXT_BYTES].decode("utf-8", "replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines or _names_images(tree, lines):
+    if not lines or _names_images(tree, lines, with_numbers=not is_called_so):
         return False
     if is_called_so or _KEY_OF_CLASSES.search(text):
         return True
@@ -179,13 +179,21 @@ def _may_be_class_file(tree: VocTree, path: str, class_count: int) -> bool:
     return are_names and abs(len(lines) - class_count) <= 1
 
 
-def _names_images(tree: VocTree, lines: Sequence[str]) -> bool:
-    """Says whether half of the lines of a text name images, as a list or a table does."""
+def _names_images(tree: VocTree, lines: Sequence[str], *, with_numbers: bool) -> bool:
+    """Says whether half of the lines of a text name images, as a list or a table does.
+
+    Args:
+      tree: the folder.
+      lines: the lines.
+      with_numbers: whether a number may be an id; in a class file it is a value.
+    """
     count = 0
     for line in lines:
-        words = re.split(r"[\s,;\t\"']+", line)
-        ids = [stem_of(posixpath.basename(word)) for word in words if word]
-        count += any(word in tree.images or word in tree.masks for word in ids)
+        words = [word for word in re.split(r"[\s,;\"']+", line) if word]
+        if not with_numbers:
+            words = [word for word in words if not word.isdigit()]
+        ids = [stem_of(posixpath.basename(word)) for word in words]
+        count += any(image_id in tree.images or image_id in tree.masks for image_id in ids)
     return 2 * count >= len(lines)
 
 

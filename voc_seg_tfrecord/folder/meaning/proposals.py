@@ -132,7 +132,7 @@ def _propose_class_in_place_of_void(survey: Survey) -> list[str]:
         keys = list(pixels_by_key)
         words = f"if {void_keys[0]} is a class, which is void otherwise"
         rows = tuple(zip(keys, _placeholders(keys), strict=True))
-        if survey.is_255_doubtful or _are_spaced_grays(survey.values):
+        if survey.is_255_doubtful or are_spaced_grays(survey.values):
             words = f"if {void_keys[0]} is void"
             keys.remove(void_keys[0])
             rows = (*zip(keys, _placeholders(keys), strict=True), (void_keys[0], VOID_CLASS))
@@ -151,7 +151,7 @@ def _propose_one_class_of_1_and_255(survey: Survey) -> list[str]:
     return [f"if 1 and 255 are one class, say {option}"] if option else []
 
 
-def _are_spaced_grays(values: Collection[int]) -> bool:
+def are_spaced_grays(values: Collection[int]) -> bool:
     """Says whether values are grays from 0 to 255 at even distances, such as 0, 128 and 255."""
     steps = len(values) - 1
     if steps < 2:
@@ -222,7 +222,7 @@ def _table_of_values(survey: Survey, name_count: int) -> _PossibleTable:
     """
     task = "name the class of each value"
     values = [value for value in survey.values if value >= 0]
-    if not survey.void.masks or _are_spaced_grays(values):
+    if not survey.void.masks or are_spaced_grays(values):
         return _PossibleTable(task, values)
     has_name_for_255 = len(values) == name_count
     if has_name_for_255 or survey.is_255_doubtful:
