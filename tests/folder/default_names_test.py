@@ -131,7 +131,10 @@ def binary(value):
 
 
 ASKED = {
-    "1 to N without 0": ([stripes(1, 2, 3)], {"classes": ((1, "NAME1"), (2, "NAME2"), (3, "NAME3"))}),
+    "1 to N without 0": (
+        [stripes(1, 2, 3)],
+        {"classes": ((1, "NAME1"), (2, "NAME2"), (3, "NAME3"))},
+    ),
     "gaps": ([stripes(0, 2, 5)], {"classes": ((0, "background"), (2, "NAME1"), (5, "NAME2"))}),
     "0 alone": ([stripes(0)], {"class_names": ["background", "NAME"]}),
     "1 alone": ([stripes(1)], {"class_names": ["background", "NAME"]}),
@@ -176,7 +179,7 @@ def cells(counts):
     return masks
 
 
-def write_pictures(root, masks, pattern, **how):
+def write_pictures(root, masks, pattern):
     """Writes images and masks of the masks' own size."""
     for number, mask in enumerate(masks):
         image = np.random.default_rng(number).integers(0, 256, (*mask.shape, 3), np.uint8)

@@ -390,9 +390,7 @@ def _match_by_last_part(
     return old_ids
 
 
-def _index_by_value(
-    builder: tfds.core.DatasetBuilder, names: Sequence[str]
-) -> dict[int, int]:
+def _index_by_value(builder: tfds.core.DatasetBuilder, names: Sequence[str]) -> dict[int, int]:
     """Returns the class index, or 255, of each value of a dataset, as its metadata has it."""
     rows = check_rows((builder.info.metadata or {}).get("classes") or ())
     index_by_name = {VOID_CLASS: VOID, **{name: index for index, name in enumerate(names)}}

@@ -206,8 +206,8 @@ def config_from_options(
       mask_name: pattern of the masks' names, such as `gt_{id}.png`.
       missing_mask: what to do about a listed image without a mask; by default it is left out, or
         an error if the options name the masks of each class.
-      default_names: whether `class_names` are default names of an earlier build. Then names that the
-        folder gives replace them.
+      default_names: whether `class_names` are default names of an earlier build. Then names that
+        the folder gives replace them.
       background: name of the class that is background, if its name does not say so.
       **fields: other fields of `VocSegConfig`; but `layout`, which the options above make. Folds
         are stratified unless `split_by` is given.

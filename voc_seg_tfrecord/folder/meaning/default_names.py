@@ -18,6 +18,7 @@ from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID
 from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.folder.classes.candidates import has_class_file
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.meaning.choose import choose_meaning
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
@@ -39,7 +40,8 @@ MAX_TEXTS_OF_A_KIND = 8
 MAX_TEXT_BYTES = 1 << 16
 
 _WORDS_OF_CLASS_FILES = re.compile(
-    "class|label|legend|categor|colou?rs?($|[-_. ])|colou?rmap|palette|names|ontology|taxonomy|codes"
+    "class|label|legend|categor|colou?rs?($|[-_. ])|colou?rmap|palette|names|ontology|taxonomy"
+    "|codes"
 )
 _KEY_OF_CLASSES = re.compile(r'["\']?(classes|class_names|names|labels|categories)["\']?\s*:')
 _ENDINGS_OF_TEXTS = (".txt", ".csv", ".tsv", ".json", ".yaml", ".yml", ".names", ".xml")
@@ -52,7 +54,7 @@ _WORDS_OF_OTHER_PICTURES = frozenset(
     overlays overlaid vis viz visualization visualizations depth depthmap depthmaps disparity
     instance instances object objects panoptic boundary boundaries contour contours edge edges
     heatmap heatmaps prob probs probability probabilities logit logits confidence confidences debug
-    """.split()
+    """.split()  # noqa: SIM905
 )
 """Words of pictures that are labels only if an option says so."""
 
@@ -132,6 +134,8 @@ def _doubt_files(tree: VocTree, class_count: int) -> DefaultNames | None:
     """Returns the first file that may name the classes and is not read as a class file."""
     if tree.listing is None:
         return None
+    if has_class_file(tree.given.parent):
+        return DefaultNames(doubt="the class file in the folder above may be that of other data")
     for folder, names in tree.listing.files_by_folder.items():
         for name in _list_single_files(names):
             path = posixpath.join(folder, name)
@@ -175,7 +179,7 @@ def _may_be_class_file(tree: VocTree, path: str, class_count: int) -> bool:
     if is_called_so or _KEY_OF_CLASSES.search(text):
         return True
     word_counts = [len(re.findall(r"[^\W\d]+", line)) for line in lines]
-    are_names = 0 < min(word_counts) and max(word_counts) <= _MAX_NAME_WORDS
+    are_names = min(word_counts) > 0 and max(word_counts) <= _MAX_NAME_WORDS
     return are_names and abs(len(lines) - class_count) <= 1
 
 
@@ -230,9 +234,7 @@ def _doubt_look(labels: Labels, names: Sequence[str]) -> DefaultNames | None:
 
 def _write_note(names: Sequence[str], survey: Survey, background: str) -> str:
     """Returns the note that classes have default names, and how to give others."""
-    note = note_default_names(
-        names, set(survey.values), has_voc_palette=_has_voc_palette(survey)
-    )
+    note = note_default_names(names, set(survey.values), has_voc_palette=_has_voc_palette(survey))
     sentences = [note]
     if tuple(names) != BINARY_NAMES and not background:
         sentences.append(
