@@ -57,6 +57,7 @@ _COMMAND_THAT_REMOVES_DATASETS = "tensorflow_datasets.scripts.cli.build"
 _CONTENT_FIELDS = (
     "release",
     "class_names",
+    "default_names",
     "classes",
     "background",
     "splits",

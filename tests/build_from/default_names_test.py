@@ -133,6 +133,7 @@ def test_shapes_that_replace_masks_stop(several):
         from_tree(several, version="1.1.0")
 
 
+@pytest.mark.filterwarnings("ignore:Nobody named the classes")
 def test_like_keeps_the_values_and_not_the_default_names(several):
     data_dir = several.with_name("set.data")
     write(several, 0, 2)
@@ -184,7 +185,8 @@ def test_diff_takes_default_names_for_no_evidence(tmp_path, capsys):
 def test_an_exported_card_says_that_nobody_named_the_classes(tmp_path):
     from_tree(write(tmp_path / "set", 0, 255))
     folder = tmp_path / "set.data/voc_seg_tfrecord/mine/1.0.0"
-    assert cli.main(["export", str(folder), str(tmp_path / "out"), "--layout", "voc"]) == 0
+    words = ["export", str(folder), "--layout=voc", f"--out={tmp_path / 'out'}"]
+    assert cli.main(words) == 0
     assert "Nobody named these classes" in (tmp_path / "out/README.md").read_text()
 
 

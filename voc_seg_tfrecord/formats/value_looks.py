@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 import dataclasses
 import functools
+import statistics
 
 import numpy as np
 
@@ -86,7 +87,8 @@ def look_like_object_numbers(masks: Iterable[np.ndarray]) -> bool:
     counted = [look for look in looks if look.values == (*range(1, len(look.values) + 1),)]
     if len(counted) >= MIN_SHARE_OF_COUNTED_MASKS * len(looks):
         return True
-    return number_count >= MIN_CROPPED_NUMBERS and np.median(counts) >= MIN_CROPPED_OBJECTS
+    has_many_objects = statistics.median(counts) >= MIN_CROPPED_OBJECTS
+    return number_count >= MIN_CROPPED_NUMBERS and has_many_objects
 
 
 def look_like_degrees(masks: Iterable[np.ndarray]) -> bool:
