@@ -10,6 +10,7 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
+from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.class_rows import parse_pairs
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 
@@ -93,11 +94,20 @@ def test_values_that_number_classes_are_built_with_default_names(tmp_path, value
 
 def test_64_classes_are_built_and_65_are_asked(tmp_path):
     def write_values(root, count):
-        mask = np.resize(np.random.default_rng(0).permutation(count), exports.SIZE)
-        return write(root, [mask.astype(np.uint8)] * 2)
+        values = np.resize(np.arange(count), (2, 24, 32))
+        values = np.random.default_rng(0).permuted(values, axis=1)
+        masks = [np.kron(blocks, np.ones((2, 2))).astype(np.uint8) for blocks in values]
+        return write_pictures(root, masks, "{1}s/{0}.png")
 
     assert plan(write_values(tmp_path / "64", 64)).config.class_names == classes(64)
     assert "65 values" in asked(write_values(tmp_path / "65", 65)).found
+
+
+def test_a_table_to_fill_in_leaves_the_names_open(tmp_path):
+    write(tmp_path / "set", [stripes(0, 1, 2)])
+    table = tmp_path / "classes.csv"
+    assert cli.main(["check", str(tmp_path / "set"), "--write_classes", str(table)]) == 0
+    assert [line.split(",")[2] for line in table.read_text().splitlines()[1:]] == ["?"] * 3
 
 
 def test_the_background_that_is_given_is_left_out_of_labels(tmp_path):
@@ -114,7 +124,8 @@ def test_rows_that_say_void_stay(tmp_path):
 
 
 def test_the_palette_of_voc_brings_a_word_about_its_names(tmp_path):
-    mask = np.resize(np.random.default_rng(0).permutation(21), exports.SIZE).astype(np.uint8)
+    values = np.resize(np.random.default_rng(0).permutation(21), (6, 8))
+    mask = np.kron(values, np.ones((2, 2))).astype(np.uint8)
     write(tmp_path, [mask], palette=voc_palette())
     (note,) = [note for note in plan(tmp_path).notes if note.startswith("Nobody")]
     assert "--class_names voc" in note
@@ -203,8 +214,11 @@ def test_the_same_numbers_in_each_mask_are_classes(tmp_path):
     assert plan(tmp_path).config.built_class_names == classes(6)
 
 
-def test_depths_are_asked(tmp_path):
-    depth = np.add.outer(np.arange(48), np.arange(64)) // 4
+@pytest.mark.parametrize("noise", [1, 6])
+def test_depths_are_asked(tmp_path, noise):
+    depth = np.add.outer(np.arange(48), np.arange(64)) // 2
+    depth = depth + np.random.default_rng(0).integers(0, noise, (48, 64))
+    depth = np.clip(depth, 5, 40) - 5
     masks = [depth.astype(np.uint8), depth[::-1].astype(np.uint8)]
     error = asked(write_pictures(tmp_path, masks, "{1}s/{0}.png"))
     assert "depths or soft edges" in error.found
@@ -283,6 +297,23 @@ def test_two_folders_that_mark_foreground_differently_are_asked(tmp_path):
     write(tmp_path / "train", [stripes(0, 1)] * 4)
     write(tmp_path / "val", [stripes(0, 255)] * 2)
     assert "0, 1 and 255, without names" in asked(tmp_path).found
+
+
+def test_masks_that_are_jpegs_get_no_default_names(tmp_path):
+    write(tmp_path, [stripes(0, 255)] * 3)
+    for path in (tmp_path / "masks").iterdir():
+        path.unlink()
+        exports.put_image(tmp_path, f"masks/{path.stem}.jpg")
+    with pytest.raises(VocSegError):
+        plan(tmp_path)
+
+
+def test_the_first_letter_of_a_class_file_is_no_image(tmp_path):
+    for image_id in "abc":
+        exports.put_image(tmp_path, f"images/{image_id}.jpg")
+        exports.put_mask(tmp_path, f"masks/{image_id}.png", stripes(0, 1))
+    exports.put(tmp_path, "class_list.txt", "sound\nscratch\n")
+    assert "class_list.txt may name them" in asked(tmp_path).found
 
 
 @pytest.mark.parametrize("value", [300, 65535])

@@ -28,8 +28,8 @@ MIN_CROPPED_OBJECTS = 4
 MIN_LEVELS = 8
 """From how many values on neighbors tell degrees from classes."""
 
-MIN_SHARE_OF_SMALL_STEPS = 0.5
-"""In this share of edges between two degrees, they differ by 1."""
+MAX_SHARE_OF_RANDOM_STEP = 0.4
+"""Degrees of neighbors differ by less than this share of what degrees at random would."""
 
 MIN_SOFT_LEVELS = 4
 MIN_SHARE_OF_SLOPE = 0.8
@@ -43,16 +43,16 @@ class _MaskLook:
     Attributes:
       values: those in use but 0 and void, ascending.
       single_regions: how many of these are one region, without a hole.
-      edges: pairs of neighbors with two values, void aside.
-      small_steps: those of them that differ by 1.
+      steps: how many pairs of neighbors differ by each number, int64 `[256]`, void aside.
+      at_edges: how many pixels of each value are in such a pair, int64 `[256]`.
       between: pixels whose value is neither 0 nor the highest of the mask.
       slope: those of them with a lower neighbor on one side and a higher one on the other.
     """
 
     values: tuple[int, ...]
     single_regions: int
-    edges: int
-    small_steps: int
+    steps: np.ndarray
+    at_edges: np.ndarray
     between: int
     slope: int
 
@@ -92,22 +92,36 @@ def look_like_object_numbers(masks: Iterable[np.ndarray]) -> bool:
 
 
 def look_like_degrees(masks: Iterable[np.ndarray]) -> bool:
-    """Says whether neighbors mostly differ by 1, or values between others are soft edges.
+    """Says whether neighbors differ little, or values between others are soft edges.
 
     Args:
       masks: integers `[H, W]` each, from 0 to 255; 255 is void.
     """
     looks = _look_at_all(masks)
     level_count = len({value for look in looks for value in look.values}) + 1
-    edges = sum(look.edges for look in looks)
-    small_steps = sum(look.small_steps for look in looks)
-    if level_count >= MIN_LEVELS and small_steps >= MIN_SHARE_OF_SMALL_STEPS * max(edges, 1):
+    if level_count >= MIN_LEVELS and _steps_are_small(looks):
         return True
     between = sum(look.between for look in looks)
     slope = sum(look.slope for look in looks)
     if level_count < MIN_SOFT_LEVELS or not between:
         return False
     return slope >= MIN_SHARE_OF_SLOPE * between
+
+
+def _steps_are_small(looks: Sequence[_MaskLook]) -> bool:
+    """Says whether neighbors differ by less than values would that lie beside others at random."""
+    steps = np.sum([look.steps for look in looks], axis=0)
+    at_edges = np.sum([look.at_edges for look in looks], axis=0)
+    if not steps.any():
+        return False
+    mean_step = np.average(np.arange(VOID + 1), weights=steps)
+    distances = np.abs(np.subtract.outer(np.arange(VOID + 1), np.arange(VOID + 1)))
+    pairs = np.outer(at_edges, at_edges).astype(np.float64)
+    pairs[distances == 0] = 0
+    if not pairs.any():
+        return False
+    mean_at_random = np.average(distances, weights=pairs)
+    return bool(mean_step < MAX_SHARE_OF_RANDOM_STEP * mean_at_random)
 
 
 def _look_at_all(masks: Iterable[np.ndarray]) -> list[_MaskLook]:
@@ -121,14 +135,14 @@ def _look_at(mask: np.ndarray) -> _MaskLook:
     counts = np.bincount(mask.ravel(), minlength=VOID + 1)
     values = tuple(value for value in np.flatnonzero(counts).tolist() if value not in (0, VOID))
     regions = _count_regions_less_holes(mask, counts)
-    edges, small_steps = _count_edges(mask)
+    steps, at_edges = _count_steps(mask)
     highest = values[-1] if values else 0
     is_between = (mask > 0) & (mask < highest)
     return _MaskLook(
         values,
         single_regions=sum(regions[value] == 1 for value in values),
-        edges=edges,
-        small_steps=small_steps,
+        steps=steps,
+        at_edges=at_edges,
         between=int(is_between.sum()),
         slope=int((is_between & _is_on_slope(mask)).sum()),
     )
@@ -159,17 +173,17 @@ def _count_regions_less_holes(mask: np.ndarray, counts: np.ndarray) -> np.ndarra
     return regions
 
 
-def _count_edges(mask: np.ndarray) -> tuple[int, int]:
-    """Returns how many pairs of neighbors differ, void aside, and how many of these by 1."""
-    edges = 0
-    small_steps = 0
+def _count_steps(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns `steps` and `at_edges` of a mask; see `_MaskLook`."""
+    steps = np.zeros(VOID + 1, np.int64)
+    at_edges = np.zeros(VOID + 1, np.int64)
     signed = mask.astype(np.int16)
     for first, second in ((signed[:, 1:], signed[:, :-1]), (signed[1:], signed[:-1])):
-        steps = np.abs(first - second)
-        steps = steps[(first != VOID) & (second != VOID)]
-        edges += int((steps > 0).sum())
-        small_steps += int((steps == 1).sum())
-    return edges, small_steps
+        is_edge = (first != second) & (first != VOID) & (second != VOID)
+        steps += np.bincount(np.abs(first - second)[is_edge], minlength=VOID + 1)
+        for side in (first, second):
+            at_edges += np.bincount(side[is_edge], minlength=VOID + 1)
+    return steps, at_edges
 
 
 def _is_on_slope(mask: np.ndarray) -> np.ndarray:

@@ -37,6 +37,9 @@ from voc_seg_tfrecord.formats.value_looks import (
 MAX_TEXTS_OF_A_KIND = 8
 """In a folder with more files of an ending, there is one for each image."""
 
+MAX_TEXTS = 200
+"""How many files may name the classes at most; those of the upper folders come first."""
+
 MAX_TEXT_BYTES = 1 << 16
 
 _WORDS_OF_CLASS_FILES = re.compile(
@@ -136,11 +139,12 @@ def _doubt_files(tree: VocTree, class_count: int) -> DefaultNames | None:
         return None
     if has_class_file(tree.given.parent):
         return DefaultNames(doubt="the class file in the folder above may be that of other data")
+    paths: list[str] = []
     for folder, names in tree.listing.files_by_folder.items():
-        for name in _list_single_files(names):
-            path = posixpath.join(folder, name)
-            if _may_be_class_file(tree, path, class_count):
-                return DefaultNames(doubt=f"{path} may name them, and is not read as a class file")
+        paths += [posixpath.join(folder, name) for name in _list_single_files(names)]
+    for path in paths[:MAX_TEXTS]:
+        if _may_be_class_file(tree, path, class_count):
+            return DefaultNames(doubt=f"{path} may name them, and is not read as a class file")
     return None
 
 
@@ -162,9 +166,9 @@ def _may_be_class_file(tree: VocTree, path: str, class_count: int) -> bool:
     """Says whether a file may name classes: by its own name, or by as many short lines."""
     name = posixpath.basename(path)
     stem = stem_of(name)
-    belongs_to_image = any(stem.startswith(image_id) for image_id in tree.images)
-    if belongs_to_image:
-        return False
+    for image_id in tree.images:
+        if stem == image_id or stem.startswith((f"{image_id}_", f"{image_id}-", f"{image_id}.")):
+            return False
     is_called_so = _WORDS_OF_CLASS_FILES.search(stem.lower()) is not None
     if ending_of(name) not in _ENDINGS_OF_TEXTS:
         return is_called_so
