@@ -246,6 +246,11 @@ def test_a_palette_in_which_0_is_white_and_the_other_value_black_is_asked(tmp_pa
     assert f"black at palette index {values[1]}" in error.found
 
 
+def test_255_in_the_color_of_void_is_no_class(tmp_path):
+    error = asked(write(tmp_path, [stripes(0, 255)], palette=voc_palette()))
+    assert "255 has VOC's color of void" in error.found
+
+
 @pytest.mark.parametrize(
     "text",
     {

@@ -22,7 +22,7 @@ from voc_seg_tfrecord.core.default_names import BINARY_NAMES, name_values, note_
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError, SplitError, counted
 from voc_seg_tfrecord.core.example import Source, Task
 from voc_seg_tfrecord.core.mask_rule import MaskRule
-from voc_seg_tfrecord.core.names import BLACK, VOC_NUMBERS, VOID
+from voc_seg_tfrecord.core.names import BLACK, VOC_NUMBERS, VOID, VOID_COLOR
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.formats.mask_samples import read_samples
@@ -137,6 +137,8 @@ def _find_default_names(scan: Scan) -> tuple[str, ...]:
     black_entries = [index for index, color in scan.colors if color == BLACK]
     if len({index for index, _ in scan.colors}) < len(scan.colors) or any(black_entries):
         doubt = "values and colors of their palettes contradict"
+    if values == {0, VOID} and (VOID, VOID_COLOR) in scan.colors:
+        doubt = "255 has VOC's color of void"
     if names and not doubt:
         return names
     found = "no class names, though the records hold masks or labels"

@@ -55,7 +55,7 @@ _WORDS_OF_OTHER_PICTURES = frozenset(
     """
     prediction predictions predicted pred preds inference result results output outputs overlay
     overlays overlaid vis viz visualization visualizations depth depthmap depthmaps disparity
-    instance instances object objects panoptic boundary boundaries contour contours edge edges
+    instance instances object objects segmentationobject panoptic boundary boundaries contour contours edge edges
     heatmap heatmaps prob probs probability probabilities logit logits confidence confidences debug
     """.split()  # noqa: SIM905
 )
@@ -213,6 +213,9 @@ def _doubt_meaning(survey: Survey, table: ClassTable) -> DefaultNames | None:
         return DefaultNames(doubt=error.found)
     if meaning.candidate.by != "value" or not meaning.candidate.reads(survey.pixels):
         return DefaultNames(doubt="values and colors contradict")
+    is_255_open = set(survey.values) == {0, VOID} and VOID not in table.class_by_value
+    if is_255_open and not meaning.candidate.reads_255_as_class:
+        return DefaultNames(doubt="255 has VOC's color of void, and no class is left beside 0")
     return None
 
 
