@@ -146,7 +146,7 @@ def test_no_file_and_no_missing_names_stop_the_check(cvat, capsys, content):
     exports.mmsegmentation(other)
     assert check(other, capsys)[0] == 0
     for path in other.rglob("*.png"):
-        exports.put_mask(path.parent, path.name, exports.truth(path.stem) * 7)
+        drawing.put_mask(path.parent, path.name, drawing.truth(path.stem) * 7)
     status, report = check(other, capsys)
     assert (status, kinds(report)["no class names"]) == (1, 1)
 

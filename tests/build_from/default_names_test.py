@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from support import exports, handwritten
+from support import drawing, handwritten
 from support.building import build, examples, from_tree
 
 from voc_seg_tfrecord import VocSegConfig
@@ -24,12 +24,12 @@ TABLES = {
 
 def write(root, *values, count=4):
     """Writes pairs whose masks have a stripe of each value."""
-    height, width = exports.SIZE
+    height, width = drawing.SIZE
     rows = np.resize(np.repeat(values, height // len(values)), height)
     mask = np.repeat(rows[:, None], width, axis=1).astype(np.uint8)
     for number in range(count):
-        exports.put_image(root, f"images/{number}.jpg")
-        exports.put_mask(root, f"masks/{number}.png", mask)
+        drawing.put_image(root, f"images/{number}.jpg")
+        drawing.put_mask(root, f"masks/{number}.png", mask)
     return root
 
 
@@ -70,7 +70,7 @@ def test_names_that_come_later_replace_default_names_with_a_note(binary):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_class_file_that_comes_later_replaces_default_names(several, name):
-    exports.put(several, name, TABLES[name])
+    drawing.put(several, name, TABLES[name])
     built, (note,) = rebuild(several)
     assert class_names(built) == ("background", "car", "bus")
     assert "Their numbers stay" in note
@@ -86,7 +86,7 @@ def test_a_class_file_that_comes_later_replaces_default_names(several, name):
     ids=lambda item: item[0],
 )
 def test_a_class_file_that_would_move_a_number_stops(several, table):
-    exports.put(several, *table)
+    drawing.put(several, *table)
     with pytest.raises(ConfigError, match=r"value \d was class \d and is class \d"):
         from_tree(several, version="1.1.0")
 
@@ -119,7 +119,7 @@ def test_names_that_were_given_before_are_not_dropped_silently(tmp_path):
 def test_shapes_that_replace_masks_stop(several):
     for path in [*(several / "masks").iterdir()]:
         path.unlink()
-        height, width = exports.SIZE
+        height, width = drawing.SIZE
         points = [[2, 2], [8, 8]]
         shape = {"label": "car", "shape_type": "rectangle", "points": points}
         text = {
@@ -128,7 +128,7 @@ def test_shapes_that_replace_masks_stop(several):
             "imageWidth": width,
             "shapes": [shape],
         }
-        exports.put(several, f"images/{path.stem}.json", json.dumps(text))
+        drawing.put(several, f"images/{path.stem}.json", json.dumps(text))
     with pytest.raises(ConfigError, match="no values that tell which class was which"):
         from_tree(several, version="1.1.0")
 
@@ -142,7 +142,7 @@ def test_like_keeps_the_values_and_not_the_default_names(several):
     built = open_built("mine:1.1.0", data_dir)
     assert class_names(built) == ("class_0", "class_1", "class_2")
     assert has_default_names(built)
-    exports.put(several, "labels.txt", TABLES["labels.txt"])
+    drawing.put(several, "labels.txt", TABLES["labels.txt"])
     assert cli.main(["build", str(several), *words[:2], "--version=1.2.0"]) == 0
     named = open_built("mine:1.2.0", data_dir)
     assert class_names(named) == ("background", "car", "bus")

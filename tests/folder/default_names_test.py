@@ -5,7 +5,7 @@ import shlex
 
 import numpy as np
 import pytest
-from support import exports
+from support import drawing
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
@@ -14,7 +14,7 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.class_rows import parse_pairs
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 
-HEIGHT, WIDTH = exports.SIZE
+HEIGHT, WIDTH = drawing.SIZE
 BINARY = ("background", "foreground")
 OPTION = re.compile(r"--(class_names|classes|masks|threshold) ('[^'\n]*'|[^\s;]+)")
 
@@ -29,8 +29,8 @@ def stripes(*values):
 def write(root, masks, *, folder="masks", **how):
     how = how or {"color": 0}
     for number, mask in enumerate(masks):
-        exports.put_image(root, f"images/{number}.jpg")
-        exports.put(root, f"{folder}/{number}.png", write_png(mask, **how))
+        drawing.put_image(root, f"images/{number}.jpg")
+        drawing.put(root, f"{folder}/{number}.png", write_png(mask, **how))
     return root
 
 
@@ -194,8 +194,8 @@ def write_pictures(root, masks, pattern):
     """Writes images and masks of the masks' own size."""
     for number, mask in enumerate(masks):
         image = np.random.default_rng(number).integers(0, 256, (*mask.shape, 3), np.uint8)
-        exports.put(root, pattern.format(number, "image"), write_png(image, color=2))
-        exports.put(root, pattern.format(number, "mask"), write_png(mask, color=0))
+        drawing.put(root, pattern.format(number, "image"), write_png(image, color=2))
+        drawing.put(root, pattern.format(number, "mask"), write_png(mask, color=0))
     return root
 
 
@@ -264,7 +264,7 @@ def test_255_in_the_color_of_void_is_no_class(tmp_path):
 def test_a_file_that_may_name_the_classes_is_asked_about(tmp_path, text):
     write(tmp_path, [stripes(0, 1)] * 3)
     name, content = text
-    exports.put(tmp_path, name, content)
+    drawing.put(tmp_path, name, content)
     assert f"{name} may name them" in asked(tmp_path).found
     assert plan(tmp_path, class_names=["sound", "scratch"]).splits
 
@@ -280,7 +280,7 @@ def test_a_file_that_may_name_the_classes_is_asked_about(tmp_path, text):
 )
 def test_other_files_ask_nothing(tmp_path, name, content):
     write(tmp_path, [stripes(0, 1)] * 3)
-    exports.put(tmp_path, name, content)
+    drawing.put(tmp_path, name, content)
     assert plan(tmp_path).config.default_names
 
 
@@ -308,16 +308,16 @@ def test_masks_that_are_jpegs_get_no_default_names(tmp_path):
     write(tmp_path, [stripes(0, 255)] * 3)
     for path in (tmp_path / "masks").iterdir():
         path.unlink()
-        exports.put_image(tmp_path, f"masks/{path.stem}.jpg")
+        drawing.put_image(tmp_path, f"masks/{path.stem}.jpg")
     with pytest.raises(VocSegError):
         plan(tmp_path)
 
 
 def test_the_first_letter_of_a_class_file_is_no_image(tmp_path):
     for image_id in "abc":
-        exports.put_image(tmp_path, f"images/{image_id}.jpg")
-        exports.put_mask(tmp_path, f"masks/{image_id}.png", stripes(0, 1))
-    exports.put(tmp_path, "class_list.txt", "sound\nscratch\n")
+        drawing.put_image(tmp_path, f"images/{image_id}.jpg")
+        drawing.put_mask(tmp_path, f"masks/{image_id}.png", stripes(0, 1))
+    drawing.put(tmp_path, "class_list.txt", "sound\nscratch\n")
     assert "class_list.txt may name them" in asked(tmp_path).found
 
 

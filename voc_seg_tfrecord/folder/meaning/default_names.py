@@ -55,8 +55,9 @@ _WORDS_OF_OTHER_PICTURES = frozenset(
     """
     prediction predictions predicted pred preds inference result results output outputs overlay
     overlays overlaid vis viz visualization visualizations depth depthmap depthmaps disparity
-    instance instances object objects segmentationobject panoptic boundary boundaries contour contours edge edges
-    heatmap heatmaps prob probs probability probabilities logit logits confidence confidences debug
+    instance instances object objects segmentationobject panoptic boundary boundaries contour
+    contours edge edges heatmap heatmaps prob probs probability probabilities logit logits
+    confidence confidences debug
     """.split()  # noqa: SIM905
 )
 """Words of pictures that are labels only if an option says so."""
