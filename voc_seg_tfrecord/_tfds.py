@@ -57,6 +57,7 @@ _COMMAND_THAT_REMOVES_DATASETS = "tensorflow_datasets.scripts.cli.build"
 _CONTENT_FIELDS = (
     "release",
     "class_names",
+    "default_names",
     "classes",
     "background",
     "splits",
@@ -293,14 +294,15 @@ class SteppingAroundBuilder(  # TFDS has no types
         download_config: tfds.download.DownloadConfig,
     ) -> Sequence[tfds.core.SplitInfo]:
         """Writes all splits shard by shard, and notes the digest of the image ids of each split."""
-        from voc_seg_tfrecord.audit.versions import open_older_version  # readers do not need it
+        # Readers do not need it.
+        from voc_seg_tfrecord.audit.versions import NewClasses, open_older_version
 
         assert self._running is not None
         source = stream_items(self.open_source(dl_manager))
         engine = _choose_engine(self, source, download_config, self._running.workers)
         older = open_older_version(epath.Path(self._running.final_data_dir))
         if older is not None:
-            older.check_classes(source.spec.class_names, are_numbered=source.numbered)
+            older.check_classes(NewClasses.of_source(source, self.builder_config))
         templates = {split: self._get_filename_template(split) for split in source.splits}
         self._running.written = shards.write(
             source,

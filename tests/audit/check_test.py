@@ -142,8 +142,12 @@ def test_no_file_and_no_missing_names_stop_the_check(cvat, capsys, content):
         path.write_bytes(content)
     status, report = check(cvat, capsys)
     assert (status, report["examined"]) == (1, 3)
-    exports.mmsegmentation(cvat.parent / "other")
-    status, report = check(cvat.parent / "other", capsys)
+    other = cvat.parent / "other"
+    exports.mmsegmentation(other)
+    assert check(other, capsys)[0] == 0
+    for path in other.rglob("*.png"):
+        drawing.put_mask(path.parent, path.name, drawing.truth(path.stem) * 7)
+    status, report = check(other, capsys)
     assert (status, kinds(report)["no class names"]) == (1, 1)
 
 

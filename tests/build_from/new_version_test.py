@@ -122,12 +122,15 @@ def test_a_class_behind_all_others_and_other_names_of_datasets_move_nothing(tmp_
     from_tree(folder, data_dir=tmp_path, version="1.0.5")
 
 
-def test_python_is_stopped_too_and_a_file_of_numbers_is_taken_with_a_note(root):
+def test_python_is_stopped_too_and_so_is_a_file_of_numbers(root):
     with pytest.raises(ConfigError, match=MOVED):
         from_tree(root, data_dir=root.parent, version="1.1.0")
     (root / "labels.txt").write_text("axle\nbus\ncar\n")
+    with pytest.raises(ConfigError, match=MOVED):
+        from_tree(root, data_dir=root.parent, version="1.1.0")
     said = f"Classes have other numbers than in version 1.0.0: {MOVED}."
-    assert notes(from_tree, root, data_dir=root.parent, version="1.1.0") == [said]
+    options = {"class_names": ["background", "axle", "bus", "car"], "version": "1.1.0"}
+    assert notes(from_tree, root, data_dir=root.parent, **options) == [said]
 
 
 def test_a_config_of_tfds_build_is_taken_with_a_note(root):

@@ -205,17 +205,20 @@ def test_a_string_is_not_taken_for_a_list_of_one_letter_names(export, tmp_path):
         builder_from_tree(export("cvat"), name="m", class_names="voc", data_dir=tmp_path / "d")
 
 
-def test_a_tree_without_class_names_asks_for_them(tmp_path):
+def test_a_tree_without_class_names_gets_default_names(tmp_path):
     exports.mmsegmentation(tmp_path)
-    with pytest.raises(VocSegError, match="with --class_names background,"):
-        plan_to_build(tmp_path, name="mine")
+    plan = plan_to_build(tmp_path, name="mine")
+    assert plan.config.class_names == ("class_0", "class_1", "class_2")
+    assert any("Nobody named the classes" in note for note in plan.notes)
 
 
 def test_the_command_that_an_error_about_an_archive_proposes_works(tmp_path):
     root = tmp_path / "export"
-    drawing.put_pairs(root, ["a", "b", "c"], "images/{}.jpg", "masks/{}.png")
+    for image_id in "abc":
+        drawing.put_image(root, f"images/{image_id}.jpg")
+        drawing.put_mask(root, f"masks/{image_id}.png", drawing.truth(image_id) * 7)
     archive = shutil.make_archive(str(tmp_path / "my archives" / "set"), "zip", root)
-    with pytest.raises(VocSegError, match=f"^{re.escape(archive)}: no class names") as caught:
+    with pytest.raises(VocSegError, match=f"^{re.escape(archive)}: the masks use") as caught:
         builder_from_tree(archive, name="mine", data_dir=tmp_path / "data")
     proposed = re.search(r"voc-seg-tfrecord (check .* --write_classes) ", str(caught.value))
     table = tmp_path / "classes.csv"

@@ -13,7 +13,6 @@ def records(tmp_path):
 @pytest.mark.parametrize(
     ("words", "option"),
     [
-        (["--name", "old"], "--class_names"),
         (["--class_names", "voc"], "--name"),
         (["--name", "old", "--class_names", "", "--splits", "train=1"], "--class_names"),
         (["--name", "old", "--class_names", "voc", "--splits", "train"], "--splits"),

@@ -230,7 +230,7 @@ def test_a_class_file_above_a_tree_is_read_if_it_can_be_of_no_other(tree):
     expect(tree.parent, "background", "a", "b")
     expect(tree, "background", "a", "b")
     (tree.parent / "other").mkdir()
-    refused(tree, "no class names", class_names=None)
+    refused(tree, "class file in the folder above may be that of other data", class_names=None)
     devkit = tree.parent.rename(tree.parent.parent / "VOCdevkit")
     expect(devkit / "VOC", "background", "a", "b")
 

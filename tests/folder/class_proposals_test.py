@@ -51,11 +51,8 @@ def write(root, mask, **how):
 
 
 KEYS = [
-    [0, 1],
-    [0, 1, 2],
-    [0, 1, 2, 255],
-    [0, 255],
     [0, 128, 255],
+    [0, 85, 170, 255],
     [1, 2],
     [3, 7, 9],
     [(0, 0, 0), RED, BLUE],
@@ -89,7 +86,7 @@ def _is(mask, key):
 
 
 def test_names_are_not_proposed_for_colors_nor_for_0_128_and_255(tmp_path):
-    for number, keys in enumerate([[0, 128, 255], [0, 255], [(0, 0, 0), RED]]):
+    for number, keys in enumerate([[0, 128, 255], [(0, 0, 0), RED]]):
         mask = mask_of(keys)
         write(tmp_path / str(number), mask, color=2 if mask.ndim == 3 else 0)
         options, _ = asked(tmp_path / str(number))
@@ -99,7 +96,7 @@ def test_names_are_not_proposed_for_colors_nor_for_0_128_and_255(tmp_path):
 def test_names_that_the_values_do_not_fit_are_proposed_as_rows_in_their_order(tmp_path):
     write(tmp_path, mask_of([0, 128, 255]), color=0)
     options, told = asked(tmp_path, class_names=["background", "disc", "cup"])
-    assert "in place of --class_names, if 255 is a class, name the class of each value" in told
+    assert "in place of --class_names, name the class of each value" in told
     assert [said["classes"] for said in options] == [
         ((0, "background"), (128, "disc"), (255, "cup"))
     ]
@@ -127,7 +124,7 @@ def test_255_beside_classes_is_void_in_what_is_proposed(tmp_path, names):
         assert {*names_of_255} == {"void"}
 
 
-@pytest.mark.parametrize("keys", [[255, 255, 0], [255, 255, 255, 0, 128], [7, 7, 3]], ids=str)
+@pytest.mark.parametrize("keys", [[255, 255, 255, 0, 128], [7, 7, 3]], ids=str)
 def test_what_covers_most_pixels_is_proposed_as_background_too(tmp_path, keys):
     mask = mask_of(keys)
     write(tmp_path, mask, color=0)

@@ -145,7 +145,7 @@ def test_a_negative_value_is_void_by_its_row_and_never_without_one(tmp_path, no_
 def test_the_proposal_for_negative_values_builds_as_it_stands(tmp_path):
     values = np.array([0, 3, -9999], np.int16)
     put_arrays(tmp_path, lambda truth: values[truth])
-    option = first_option(folders.refused(tmp_path, "no class names", class_names=()))
+    option = first_option(folders.refused(tmp_path, "without names", class_names=()))
     assert option == "--classes 0=background,3=NAME,-9999=void"
     assert_masks(tmp_path, [0, 1, 255], **said_by(option), class_names=())
 
@@ -159,7 +159,7 @@ def test_names_for_0_and_1_leave_a_negative_value_to_be_asked(tmp_path):
 def test_no_data_beside_0_and_255_does_not_make_255_void(tmp_path):
     values = np.array([0, 255, -9999], np.int16)
     put_arrays(tmp_path, lambda truth: values[truth])
-    option = first_option(folders.refused(tmp_path, "no class names", class_names=()))
+    option = first_option(folders.refused(tmp_path, "without names", class_names=()))
     assert_masks(tmp_path, [0, 1, 255], **said_by(option), class_names=())
 
 
@@ -186,7 +186,7 @@ def test_254_beside_255_is_white_by_threshold_and_by_rows(tmp_path):
     put(tmp_path, nearly_white)
     rows = [[0, "background"], [255, "crack"]]
     assert_masks(tmp_path, [0, 1, 1], class_names=(), classes=rows, threshold=128)
-    text = folders.refused(tmp_path, "no class names", class_names=())
+    text = folders.refused(tmp_path, "without names", class_names=())
     assert first_option(text) == "--threshold 128"
     rows_of_white = "--classes 0=background,254=NAME,255=NAME"
     assert rows_of_white in text
@@ -214,5 +214,5 @@ def test_the_black_value_of_a_palette_is_the_background_of_the_first_proposal(
     palette[white_value] = 255
     values = np.array([black_value, white_value, white_value], np.uint8)
     put(tmp_path, lambda truth: write_png(values[truth], palette=palette))
-    option = first_option(folders.refused(tmp_path, "no class names", class_names=()))
+    option = first_option(folders.refused(tmp_path, "without names", class_names=()))
     assert_masks(tmp_path, [0, 1, 1], **said_by(option), class_names=())

@@ -245,7 +245,7 @@ def test_without_class_names_the_error_lists_what_the_masks_hold(cvat, capsys):
     (cvat / "labelmap.txt").unlink()
     status, printed = dry_run(cvat, capsys)
     assert status == 1
-    told = "no class names", "color #000000 in 3 masks, 432 pixels"
+    told = "without names", "color #000000 in 3 masks, 432 pixels"
     for words in (*told, f"check {cvat} --write_classes classes.csv"):
         assert words in printed.err
 

@@ -128,11 +128,14 @@ class Diff:
       before: the first side.
       after: the second side.
       changes: every example that is not the same, in the order of splits and ids.
+      unnamed: the sides whose classes have default names. Equal ones are no evidence that the
+        classes agree, so classes are compared by number, with the names of the other side.
     """
 
     before: DiffSide
     after: DiffSide
     changes: Sequence[Change]
+    unnamed: Sequence[str] = ()
 
     @property
     def renumbered(self) -> list[RenumberedClass]:
@@ -237,11 +240,13 @@ class _SecondSide:
     Attributes:
       names: of both sides, for the report.
       class_names: the classes of this side, in mask order.
+      has_default_names: whether nobody gave these names.
       examples: its examples, which are read once.
     """
 
     names: tuple[str, str]
     class_names: tuple[str, ...]
+    has_default_names: bool
     examples: Iterator[_Example]
 
 
@@ -267,7 +272,7 @@ def compare(
       VocSegError: if a shard or the folder cannot be read.
     """
     second = _open_second_side(before, after, name, progress)
-    classes = _ClassPair(metadata.class_names(before), second.class_names)
+    classes = _pair_classes(before, second)
     read_before = _ReadSide()
     for example in _read_dataset(before, progress):
         read_before.hashes[example.key] = _hash_example(example)
@@ -292,7 +297,34 @@ def compare(
         before=read_before.summarize(name_before, classes.before),
         after=read_after.summarize(name_after, classes.after),
         changes=changes,
+        unnamed=_list_unnamed(before, second),
     )
+
+
+def _pair_classes(before: tfds.core.DatasetBuilder, second: "_SecondSide") -> "_ClassPair":
+    """Returns the class names of both sides; default names become those of the other side."""
+    names = metadata.class_names(before)
+    names_after = second.class_names
+    is_unnamed = metadata.has_default_names(before)
+    if is_unnamed and second.has_default_names:
+        longer = max(names, names_after, key=len)
+        return _ClassPair(longer[: len(names)], longer[: len(names_after)])
+    if is_unnamed:
+        names = (*names_after[: len(names)], *names[len(names_after) :])
+    elif second.has_default_names:
+        names_after = (*names[: len(names_after)], *names_after[len(names) :])
+    return _ClassPair(names, names_after)
+
+
+def _list_unnamed(before: tfds.core.DatasetBuilder, second: "_SecondSide") -> list[str]:
+    """Returns the names of the sides whose classes have default names."""
+    name, name_after = second.names
+    unnamed = []
+    if metadata.has_default_names(before):
+        unnamed.append(name)
+    if second.has_default_names:
+        unnamed.append(name_after)
+    return unnamed
 
 
 def _read_second_side(second: _SecondSide, before: _ReadSide, classes: "_ClassPair") -> _ReadSide:
@@ -355,11 +387,14 @@ def _open_second_side(
         names = (before.info.full_name, name or str(after))
         folder = epath.Path(after).expanduser()
         examples = _read_folder(before, folder, progress)
-        return _SecondSide(names, metadata.class_names(before), examples)
+        has_default_names = metadata.has_default_names(before)
+        return _SecondSide(names, metadata.class_names(before), has_default_names, examples)
     names = (before.info.full_name, after.info.full_name)
     if names[0] == names[1]:
         names = (str(before.data_path), str(after.data_path))
-    return _SecondSide(names, metadata.class_names(after), _read_dataset(after, progress))
+    has_default_names = metadata.has_default_names(after)
+    examples = _read_dataset(after, progress)
+    return _SecondSide(names, metadata.class_names(after), has_default_names, examples)
 
 
 def _read_dataset(builder: tfds.core.DatasetBuilder, progress: bool) -> Iterator[_Example]:

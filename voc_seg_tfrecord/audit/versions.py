@@ -7,15 +7,20 @@ that were trained before, and their scores, no longer fit, and no reader could s
 import collections
 from collections.abc import Callable, Iterable, Mapping, Sequence
 import dataclasses
+from typing import Self, cast
 import warnings
 
 from etils import epath
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Rows, check_rows, format_pairs
+from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted
+from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.core.id_lists import id_list_sha256, last_part
-from voc_seg_tfrecord.core.names import IMAGE, background_index
+from voc_seg_tfrecord.core.names import IMAGE, VOID, background_index
 from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.reading import dataset, metadata, records
 from voc_seg_tfrecord.reading.find import versions_in
 from voc_seg_tfrecord.writing.copies import digest_image
@@ -56,6 +61,56 @@ def _warn_unread(version: str, error: VocSegError) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
+class NewClasses:
+    """The classes that are built.
+
+    Attributes:
+      names: in mask order.
+      index_by_value: see `Source`.
+      are_numbered: whether the user gave the numbers by an option.
+      have_default_names: whether nobody named them.
+      rows: the table of classes, if there are no names beside it.
+    """
+
+    names: Sequence[str]
+    index_by_value: Mapping[int, int]
+    are_numbered: bool
+    have_default_names: bool
+    rows: Rows = ()
+
+    @classmethod
+    def of_source(cls, source: Source, config: VocSegConfig) -> Self:
+        """Returns the classes of a source that is built with a config."""
+        return cls(
+            source.spec.class_names,
+            source.index_by_value,
+            are_numbered=source.numbered and not config.default_names,
+            have_default_names=config.default_names,
+            rows=() if config.class_names else cast(Rows, config.classes),
+        )
+
+    @classmethod
+    def of_plan(cls, plan: FolderPlan) -> Self:
+        """Returns the classes that a plan would build."""
+        config = plan.config
+        return cls(
+            config.built_class_names,
+            plan.index_by_value,
+            are_numbered=plan.are_classes_numbered and not config.default_names,
+            have_default_names=config.default_names,
+            rows=() if config.class_names else cast(Rows, config.classes),
+        )
+
+    def option(self, names: Sequence[str]) -> str:
+        """Returns the option that gives these classes an order."""
+        if not self.rows:
+            return _option(names)
+        order = {name: number for number, name in enumerate(names)}
+        rows = sorted(self.rows, key=lambda row: order.get(row[1], len(order)))
+        return command(classes=format_pairs(rows))
+
+
+@dataclasses.dataclass(frozen=True)
 class OlderVersion:
     """A version that a new one is compared with.
 
@@ -69,27 +124,27 @@ class OlderVersion:
     name: str
     builder: tfds.core.DatasetBuilder
 
-    def check_classes(self, names: Sequence[str], *, are_numbered: bool) -> None:
-        """Warns of numbers that mean another class now.
-
-        Args:
-          names: the classes that are built, in mask order.
-          are_numbered: whether the user gave the numbers, in a file or by an option.
+    def check_classes(self, new: NewClasses) -> None:
+        """Warns of numbers that mean another class now, if the user gave them by an option.
 
         Raises:
-          ConfigError: if nobody gave the numbers.
+          ConfigError: if the user did not.
         """
+        if new.have_default_names or metadata.has_default_names(self.builder):
+            self._check_classes_by_value(new)
+            return
+        names = new.names
         before = metadata.class_names(self.builder)
         backgrounds = (metadata.background(self.builder), background_index(names))
         changed = []
         # Classes that are new at the end, or gone from there, leave all other numbers alone.
-        for number, (old, new) in enumerate(zip(before, names, strict=False)):
+        for number, (old_name, name) in enumerate(zip(before, names, strict=False)):
             is_background = number == 0 and backgrounds == (0, 0)  # in whatever spelling
-            if old != new and not is_background:
-                changed.append(f"{number} was {old:.40} and is {new:.40}")
+            if old_name != name and not is_background:
+                changed.append(f"{number} was {old_name:.40} and is {name:.40}")
         if not changed:
             return
-        if are_numbered:
+        if new.are_numbered:
             named = _list_first(changed)
             text = f"Classes have other numbers than in version {self.name}: {named}."
             warnings.warn(text, stacklevel=2)
@@ -101,12 +156,58 @@ class OlderVersion:
         same_numbers = [*old_names, *new_names]
         raise ConfigError(
             f"version {self.name}",
-            found=f"classes with changed numbers: {_list_first(changed)}. They have no given "
-            "order, so they are sorted by name",
+            found=f"classes with changed numbers: {_list_first(changed)}. No option gives an order",
             expected="classes that keep their numbers, or an order that you give",
             remedy=f"to keep the numbers of {self.name}, with new classes after them, add "
-            f"{_option(same_numbers)}; to take the new order, add {_option(names)}",
+            f"{new.option(same_numbers)}; to take the new order, add {new.option(names)}",
         )
+
+    def _check_classes_by_value(self, new: NewClasses) -> None:
+        """Compares the class indices of values, as default names say nothing.
+
+        Raises:
+          ConfigError: if a value has another index now, and no option says so.
+        """
+        before = metadata.class_names(self.builder)
+        index_before = _index_by_value(self.builder, before)
+        values = [value for value in index_before if value in new.index_by_value]
+        moved = []
+        for value in values:
+            old, now = index_before[value], new.index_by_value[value]
+            if old != now:
+                moved.append(f"value {value} was {_number(old)} and is {_number(now)}")
+        if not values:
+            moved = ["the masks store no values that tell which class was which"]
+        if moved and not new.are_numbered:
+            raise ConfigError(
+                f"version {self.name}",
+                found=f"classes with changed numbers: {_list_first(moved)}",
+                expected=f"values that keep the numbers of {self.name}, whose names are "
+                f"{', '.join(before[:_MAX_NAMED])}",
+                remedy="give the classes in the order of their old numbers with --class_names, or "
+                "say that the new order is right by giving it; or build under another name",
+            )
+        if moved:
+            text = f"Classes have other numbers than in version {self.name}: {_list_first(moved)}."
+            warnings.warn(text, stacklevel=3)
+            return
+        renamed = []
+        for number, (old_name, name) in enumerate(zip(before, new.names, strict=False)):
+            if old_name != name:
+                renamed.append(f"{number} {old_name:.40} is {name:.40}")
+        if not renamed:
+            return
+        if new.have_default_names and not metadata.has_default_names(self.builder):
+            text = (
+                f"Version {self.name} has names for these classes, and this one does not. To keep "
+                f"them, add {_option(before)}."
+            )
+        else:
+            text = (
+                f"Nobody named the classes of version {self.name}. Their numbers stay, and their "
+                f"names are new: {_list_first(renamed)}."
+            )
+        warnings.warn(text, stacklevel=3)
 
     def check_ids(
         self, ids: Mapping[str, Iterable[str]], digest_by_id: Mapping[str, int] | None = None
@@ -287,6 +388,21 @@ def _match_by_last_part(
             old_ids[new_id] = old_id
             candidates.remove(old_id)
     return old_ids
+
+
+def _index_by_value(builder: tfds.core.DatasetBuilder, names: Sequence[str]) -> dict[int, int]:
+    """Returns the class index, or 255, of each value of a dataset, as its metadata has it."""
+    rows = check_rows((builder.info.metadata or {}).get("classes") or ())
+    index_by_name = {VOID_CLASS: VOID, **{name: index for index, name in enumerate(names)}}
+    index_by_value: dict[int, int] = {}
+    for key, name in rows:
+        if isinstance(key, int) and name in index_by_name:
+            index_by_value[key] = index_by_name[name]
+    return index_by_value
+
+
+def _number(index: int) -> str:
+    return VOID_CLASS if index == VOID else f"class {index}"
 
 
 def _list_first(texts: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from voc_seg_tfrecord.reading.dataset import open_built
 _OF_ONE_DATASET = ("name", "version", "trust_images")
 """Fields that say nothing about how a folder is read."""
 
-_OPTIONS_OF_CLASSES = ("class_names", "classes", "background")
+_OPTIONS_OF_CLASSES = ("class_names", "default_names", "classes", "background")
 """Options that say together what masks mean: a new one replaces all of the old ones."""
 
 _MAX_SHOWN_CHARACTERS = 80
@@ -105,7 +105,8 @@ class EarlierBuild:
     def has_other_options(self, config: VocSegConfig) -> bool:
         """Says whether a config differs in more than class names, which the folder may give."""
         differences = self.list_differences(config)
-        return any(not text.startswith("class_names: ") for text in differences)
+        of_names = ("class_names: ", "default_names: ")
+        return any(not text.startswith(of_names) for text in differences)
 
     def _compared_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         return {name: fields[name] for name in fields if name not in _OF_ONE_DATASET}

@@ -6,6 +6,8 @@ import posixpath
 from typing import Any, Literal
 import warnings
 
+import numpy as np
+
 from voc_seg_tfrecord.build_from.run import (
     build_source,
     check_name,
@@ -14,13 +16,17 @@ from voc_seg_tfrecord.build_from.run import (
     names_two_classes,
 )
 from voc_seg_tfrecord.core import staging
-from voc_seg_tfrecord.core.class_rows import table_error
+from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Key, Rows, table_error
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import ConfigError, MaskError, SplitError
+from voc_seg_tfrecord.core.default_names import BINARY_NAMES, name_values, note_default_names
+from voc_seg_tfrecord.core.errors import ConfigError, MaskError, SplitError, counted
 from voc_seg_tfrecord.core.example import Source, Task
 from voc_seg_tfrecord.core.mask_rule import MaskRule
-from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID
+from voc_seg_tfrecord.core.names import BLACK, VOC_NUMBERS, VOID, VOID_COLOR
 from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.folder.files.pairings import few
+from voc_seg_tfrecord.formats.mask_samples import read_samples
+from voc_seg_tfrecord.formats.value_looks import MAX_LOOKED_AT, describe_look
 from voc_seg_tfrecord.sources.records import luminances
 from voc_seg_tfrecord.sources.records.file_splits import divide_by_file
 from voc_seg_tfrecord.sources.records.scan import RecordItem, Scan, make_items, scan_records
@@ -82,15 +88,28 @@ def import_records(
     with staging.temporary_folder() as folder:
         scan = scan_records(files, folder, keys, shape)
         task = _task_of(scan)
+        if scan.problems and task == "segmentation" and not (names or classes):
+            # Default names need all masks.
+            raise SplitError("records", scan.problems, len(scan.records) + len(scan.problems))
+        default_names: tuple[str, ...] = ()
         if task != "images" and not (names or classes):
-            raise ConfigError(
-                "--class_names",
-                found="no class names, though the records hold masks or labels",
-                expected="the names of all classes, in the order of their indices",
-                remedy="give them with --class_names (class_names)",
+            default_names = _find_default_names(scan)
+            colors = {color: index for index, color in scan.colors if index}
+            has_voc_palette = bool(colors) and colors.items() <= VOC_NUMBERS.items()
+            text = note_default_names(
+                default_names, set(scan.values), has_voc_palette=has_voc_palette
             )
+            if default_names != BINARY_NAMES:
+                text += " No class is background, so labels lists class_0, too."
+            note(text)
         config = VocSegConfig(
-            name=name, class_names=names, classes=classes, bands=bands, task=task, exif="ignore"
+            name=name,
+            class_names=names or default_names,
+            default_names=bool(default_names),
+            classes=classes,
+            bands=bands,
+            task=task,
+            exif="ignore",
         )
         rule = _find_mask_rule(config, scan, repair=repair, note=note)
         if scan.problems:
@@ -98,8 +117,59 @@ def import_records(
             raise SplitError("records", scan.problems, total)
         by_split = divide_records(make_items(scan), splits, seed)
         spec = dataclasses.replace(config.example_spec(rule), can_keep_bands=False)
-        source = Source(by_split, spec)
+        source = Source(by_split, spec, index_by_value=rule.values if scan.layout.mask else {})
+        if default_names:
+            source = dataclasses.replace(source, rows=_rows_of_rule(rule, default_names))
         return build_source(source, config, data_dir=data_dir, **options)
+
+
+def _find_default_names(scan: Scan) -> tuple[str, ...]:
+    """Returns default names for the classes of records whose user gave none.
+
+    Raises:
+      ConfigError: if the values of the masks do not number classes, or look like something else.
+    """
+    values = set(scan.values)
+    names = () if scan.layout.label else name_values(values)
+    doubt = ""
+    if len(names) > len(BINARY_NAMES):
+        doubt = describe_look(_read_some_masks(scan))
+    black_entries = [index for index, color in scan.colors if color == BLACK]
+    if len({index for index, _ in scan.colors}) < len(scan.colors) or any(black_entries):
+        doubt = "values and colors of their palettes contradict"
+    if values == {0, VOID} and (VOID, VOID_COLOR) in scan.colors:
+        doubt = "255 has VOC's color of void"
+    if names and not doubt:
+        return names
+    found = "no class names, though the records hold masks or labels"
+    if values:
+        shown = ", ".join(map(str, sorted(values)[:_MAX_SHOWN_VALUES]))
+        found = f"no class names, and masks with {counted(len(values), 'value')}: {shown}"
+    raise ConfigError(
+        "--class_names",
+        found=f"{found}; {doubt}" if doubt else found,
+        expected="the names of all classes, in the order of their indices",
+        remedy="give them with --class_names (class_names)",
+    )
+
+
+def _read_some_masks(scan: Scan) -> list[np.ndarray]:
+    """Returns the masks of some records, spread over all, integers `[H, W]` each."""
+    masks: list[np.ndarray] = []
+    for item in few(make_items(scan), MAX_LOOKED_AT):
+        mask = item.read().mask
+        if mask is not None:
+            masks.append(read_samples(mask).values)
+    return masks
+
+
+def _rows_of_rule(rule: MaskRule, names: Sequence[str]) -> Rows:
+    """Returns a rule of values as a table of classes."""
+    rows: list[tuple[Key, str]] = []
+    for value, index in rule.values.items():
+        if value >= 0:
+            rows.append((value, VOID_CLASS if index == VOID else names[index]))
+    return tuple(rows)
 
 
 def divide_records(

@@ -147,19 +147,13 @@ class FolderPlanner:
           VocSegError: if the folder or the call is wrong, or something cannot be decided.
         """
         plan = plan_opened(self.open(reads_on=reads_on))
-        return dataclasses.replace(plan, are_classes_numbered=self._are_classes_numbered(plan))
+        return dataclasses.replace(plan, are_classes_numbered=self._are_classes_numbered())
 
-    def _are_classes_numbered(self, plan: FolderPlan) -> bool:
-        """Says whether the user or a class file gave the order of the classes.
-
-        Nobody gave it if the class file has names alone, which are then sorted.
-        """
-        if self._options.get("class_names"):
-            return True
-        if plan.config.classes:
-            return True
-        are_sorted_by_name = plan.class_file is not None and plan.class_file.is_sorted
-        return not are_sorted_by_name
+    def _are_classes_numbered(self) -> bool:
+        """Says whether the user gave the order of the classes."""
+        if self._options.get("default_names"):
+            return False
+        return bool(self._options.get("class_names") or self._options.get("classes"))
 
     def open(self, *, reads_on: bool = False) -> OpenFolder:
         """Finds files, splits, pairs and classes; see `plan`."""
@@ -177,6 +171,8 @@ class FolderPlanner:
         fields = {**self._options, **options}
         if any_classes:
             fields |= ANY_CLASSES
+        if any_classes or "class_names" in options:
+            fields["default_names"] = False
         config, class_options = config_from_options(name=self._name, **fields)
         return try_config(
             self._reader, config, any_classes=any_classes, class_options=class_options
@@ -193,6 +189,7 @@ def config_from_options(
     image_name: str | None = None,
     mask_name: str | None = None,
     missing_mask: MissingMask | None = None,
+    default_names: bool = False,
     background: str = "",
     **fields: Any,
 ) -> tuple[VocSegConfig, ClassOptions]:
@@ -209,6 +206,8 @@ def config_from_options(
       mask_name: pattern of the masks' names, such as `gt_{id}.png`.
       missing_mask: what to do about a listed image without a mask; by default it is left out, or
         an error if the options name the masks of each class.
+      default_names: whether `class_names` are default names of an earlier build. Then names that
+        the folder gives replace them.
       background: name of the class that is background, if its name does not say so.
       **fields: other fields of `VocSegConfig`; but `layout`, which the options above make. Folds
         are stratified unless `split_by` is given.
@@ -228,6 +227,7 @@ def config_from_options(
     class_options = ClassOptions(
         classes=fields.get("classes") or (),
         background=background,
+        default_names=tuple(class_names or ()) if default_names else (),
         all_bands=fields.get("bands") == "all",
     )
     if missing_mask is None:
@@ -237,7 +237,7 @@ def config_from_options(
         config_fields["bands"] = [0]  # until an image is read
     if fields.get("folds") is not None:
         config_fields.setdefault("split_by", "stratified")
-    if class_names:
+    if class_names and not default_names:
         config_fields["class_names"] = expand_class_names(class_names)
         config_fields["background"] = background
     else:  # the names and the rows of classes are set when the folder is planned
@@ -299,7 +299,11 @@ def _facts_of_files(plan: FolderPlan) -> list[_Fact]:
 
 def _facts_of_classes(plan: FolderPlan) -> list[_Fact]:
     config = plan.config
-    source = f"from {plan.class_file.source}" if plan.class_file else "as given"
+    source = "as given"
+    if plan.class_file:
+        source = f"from {plan.class_file.source}"
+    elif config.default_names:
+        source = "with default names"
     names = config.built_class_names
     shown = [f"{index} {name}" for index, name in enumerate(names)]
     if len(shown) > _MAX_SHOWN_CLASSES:

@@ -14,7 +14,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit.check import check_plan
-from voc_seg_tfrecord.audit.versions import open_older_version
+from voc_seg_tfrecord.audit.versions import NewClasses, open_older_version
 from voc_seg_tfrecord.build_from.earlier_build import EarlierBuild
 from voc_seg_tfrecord.build_from.run import build_source, check_free
 from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
@@ -444,7 +444,7 @@ def _find_problems(plan: FolderPlan, config: VocSegConfig, args: argparse.Namesp
     check_free(config, args.data_dir, overwrite=args.overwrite)
     older = open_older_version(Builder(data_dir=args.data_dir, config=config).data_path)
     if older is not None:
-        older.check_classes(config.built_class_names, are_numbered=plan.are_classes_numbered)
+        older.check_classes(NewClasses.of_plan(plan))
     names = plan.tree.images
     ids_by_split = {}
     for split, ids in plan.splits.items():

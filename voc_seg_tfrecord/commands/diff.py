@@ -77,6 +77,7 @@ def _as_dict(diff: "Diff", naming: FolderNaming) -> dict[str, Any]:
         "after": _side_as_dict(diff.after),
         "changes": changes,
         "broken": diff.broken,
+        "unnamed": list(diff.unnamed),
         "renumbered": [dataclasses.asdict(one) for one in diff.renumbered],
     }
 
@@ -94,6 +95,11 @@ def _print(diff: "Diff", naming: FolderNaming) -> None:
     before = diff.before
     after = diff.after
     print(f"{before.name} -> {after.name}")
+    if diff.unnamed:
+        print(
+            f"classes are compared by number: {several(diff.unnamed)} has default names, which "
+            "nobody gave"
+        )
     _print_classes(before.classes, after.classes)
     changes_by_kind: dict[str, list[Change]] = {}
     for name, kind in _KINDS.items():

@@ -68,6 +68,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
         `[[255, "crack"], ["#ff0000", "weed"], ["car", "vehicle"], ["*", "void"]]`. A key is a
         value, a color, a name of `class_names`, or `*` for all others. Without `class_names`, these
         pairs are the complete table.
+      default_names: whether nobody gave `class_names`, so that they are default names:
+        `background` and `foreground`, or `class_0`, `class_1` and so on. The build sets it, and
+        later names replace them.
       background: name of the background class; needed only if it is not called background or bg, in
         any spelling.
       splits: split names and where each comes from: a list (`{"train": "trainaug"}`), a part
@@ -139,6 +142,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     # A JSON config brings a list, so any sequence will do.
     class_names: Sequence[str] = _CLASSES_BY_DEFAULT
     classes: Sequence[Sequence[Any]] | Mapping[Any, str] = ()
+    default_names: bool = False
     background: str = ""
     splits: Mapping[str, str | float] | None = None
     instance_mask: bool | None = None
@@ -238,6 +242,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         self,
         *,
         class_names: Sequence[str] | None = None,
+        default_names: bool = False,
         classes: Rows | None = None,
         background: str | None = None,
         bands: Sequence[int] | None = None,
@@ -245,7 +250,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         """Returns the config with what was found in its folder.
 
         A field that is None stays as it is. The classes are checked again, and the bands are not:
-        a file has them.
+        a file has them. New names are default names only if `default_names` says so.
 
         Raises:
           ConfigError: if there cannot be such classes.
@@ -254,6 +259,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         config.__dict__.pop("table", None)  # the cached table is that of the old classes
         if class_names is not None:
             config.class_names = class_names
+            config.default_names = default_names
         if classes is not None:
             config.classes = check_rows(classes)
         if background is not None:

@@ -11,6 +11,7 @@ from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.class_entries import is_void_name
 from voc_seg_tfrecord.core.class_masks import ClassMaskNaming, find_class_masks
 from voc_seg_tfrecord.core.config_fields import SAMPLE, SAMPLE_TREE
+from voc_seg_tfrecord.core.default_names import are_default_names
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, option_error, several
 from voc_seg_tfrecord.core.folds import TRAIN, find_folds
 from voc_seg_tfrecord.core.layout import LAYOUT_OPTIONS, Naming
@@ -63,6 +64,8 @@ def check_classes(config: Any) -> None:
       ConfigError: naming the first option that is wrong.
     """
     _check_class_names(config)
+    if config.default_names and not are_default_names(config.class_names):
+        raise option_error("default_names", True, "class_names that nobody gave, such as class_0")
     if config.official is not None and config.official.masks:
         _check_classes_of_release(config, config.official)
     if config.task == "segmentation":

@@ -232,6 +232,7 @@ FIELD_RULES: Mapping[str, FieldRule] = {
     "strict": _YES_NO_OR_DEFAULT,
     "instance_mask": _YES_NO_OR_DEFAULT,
     "objects": _YES_NO_OR_DEFAULT,
+    "default_names": _YES_OR_NO,
     "trust_images": _YES_OR_NO,
     "overlap": _YES_OR_NO,
 }

@@ -201,8 +201,9 @@ class Source:
       archives: `filename` and `sha256` of each archive it was unpacked from, if verified.
       colors: the color of each class index, and of 255, if a class file gives them.
       rows: what each value and color of its masks is, if that was found out.
-      numbered: whether a file or an option gave the numbers of the classes; otherwise they are
-        sorted by name.
+      index_by_value: the class index, or 255, of each value that mask files store; empty if that is
+        not known, or masks are drawn.
+      numbered: whether the user gave the numbers of the classes by an option.
     """
 
     splits: Mapping[str, Sequence[Item]]
@@ -210,4 +211,5 @@ class Source:
     archives: Sequence[Mapping[str, str]] = ()
     colors: Mapping[int, tuple[int, int, int]] = dataclasses.field(default_factory=dict)
     rows: Rows = ()
+    index_by_value: Mapping[int, int] = dataclasses.field(default_factory=dict)
     numbered: bool = True

@@ -234,6 +234,7 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
         "ids_sha256": summary.ids_sha256,
         "examples": summary.examples,
         "classes": classes,
+        "has_default_names": metadata.has_default_names(builder),
         "void_share": summary.pixels[VOID] / max(1, summary.pixels.sum()),
         "has_masks": MASK in builder.info.features,
         "has_instances": INSTANCES in builder.info.features,

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from voc_seg_tfrecord.core.class_files import ClassFile
-from voc_seg_tfrecord.core.class_rows import Key, Rows, are_whole
+from voc_seg_tfrecord.core.class_rows import Key, Rows, are_whole, color_key
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
@@ -16,9 +16,11 @@ from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class
 from voc_seg_tfrecord.folder.classes.folder_table import FolderTable
 from voc_seg_tfrecord.folder.classes.names import names_under_rows, rows_of_file
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
+from voc_seg_tfrecord.folder.meaning.default_names import DefaultNames, choose_default_names
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_numbering
 from voc_seg_tfrecord.folder.meaning.proposals import (
     advise_smoothed,
+    are_spaced_grays,
     list_pixels,
     propose_classes,
 )
@@ -28,10 +30,12 @@ from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.official import official_note
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.mask_survey import Survey
-from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
 NO_CLASS_NAMES = "no class names"
 """The kind of the error about a folder without class names."""
+
+MAX_LISTED_KEYS = 8
+"""How many values or colors the first sentence of that error lists."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,13 +60,14 @@ def find_classes(
     table: FolderTable,
     rows: Rows,
     background: str,
+    default_names: Sequence[str] = (),
 ) -> FoundClasses:
     """Finds the classes of a folder.
 
     | class file | rows | the classes are |
     | --- | --- | --- |
     | none | the whole table | those of the rows |
-    | none | no whole table | not known: an error |
+    | none | no whole table | default names, or not known: an error |
     | its numbers do not matter | the whole table | those of the rows |
     | has names | any | its names, over which rows go |
     | has values or colors that no names stand for | any | its lines as rows, under those rows |
@@ -73,9 +78,11 @@ def find_classes(
       table: the folder's table of classes.
       rows: its rows and those of the user.
       background: the name of the class that is background, if the user said so.
+      default_names: the default names of an earlier build, whose values count as used.
 
     Raises:
-      LayoutError: if there is no class file, and no rows say what values and colors mean.
+      LayoutError: if there is no class file, no rows say what values and colors mean, and the
+        values alone do not.
       MaskError: if masks fit two ways in which the file may be numbered, and the two differ.
     """
     tree = evidence.tree
@@ -83,7 +90,10 @@ def find_classes(
     if not choice.numberings:
         if are_whole(rows):
             return _classes_of_rows(rows, background, choice.notes)
-        raise _no_names_error(evidence, config, choice.notes)
+        default = choose_default_names(tree, config, rows, background, default_names)
+        if default.names:
+            return _classes_of_default_names(default, rows, background, choice.notes)
+        raise _no_names_error(evidence, config, choice.notes, default)
     advice = advise_table(tree.given, tree.layout, config, named=False)
     file = choose_numbering(tree.labels, choice.numberings, rows, background, advice)
     if file is None:
@@ -112,6 +122,19 @@ def _classes_of_rows(rows: Rows, background: str, notes: Sequence[str]) -> Found
     """Returns the classes of rows that are the whole table, and the notes on class files."""
     fields = {"class_names": (), "classes": rows, "background": background}
     return FoundClasses(fields, ClassFileChoice(notes=tuple(notes)))
+
+
+def _classes_of_default_names(
+    default: DefaultNames, rows: Rows, background: str, notes: Sequence[str]
+) -> FoundClasses:
+    """Returns classes that nobody named, and the notes on them and on class files."""
+    fields = {
+        "class_names": default.names,
+        "default_names": True,
+        "classes": rows,
+        "background": background,
+    }
+    return FoundClasses(fields, ClassFileChoice(notes=(default.note, *notes)))
 
 
 def _classes_of_lines(
@@ -174,43 +197,65 @@ def _background_of(file: ClassFile, names: Sequence[str]) -> str:
 
 
 def _no_names_error(
-    evidence: SplitEvidence, config: VocSegConfig, notes: Sequence[str]
+    evidence: SplitEvidence, config: VocSegConfig, notes: Sequence[str], default: DefaultNames
 ) -> LayoutError:
     """Returns the error about masks whose classes nothing names, with what they hold."""
     tree = evidence.tree
     ids_of_pairs = [image_id for image_id in tree.masks if image_id in tree.images]
     survey = tree.labels.survey(ids_of_pairs or tree.masks, all_colors=True)
-    reason = f"there is no class file ({', '.join(CLASS_FILE_NAMES)})"
-    if notes:
-        reason = " ".join(notes).rstrip(".")
-    found = f"no class names: {reason}"
+    facts = [_describe_use(survey)]
+    if default.doubt:
+        facts.append(default.doubt)
+    facts += [note.rstrip(".") for note in notes]
     pixels = list_pixels(survey)
-    if pixels:
-        found += f". The masks hold\n    {pixels}"
     return LayoutError(
         tree.root,
-        found=found,
+        found="\n    ".join(["; ".join(facts), *pixels]),
         expected="a class for each value or color of the masks",
-        remedy="; or ".join(_list_remedies(evidence, config, survey)),
+        remedy="\n    ".join(
+            ["choose a line:", *_list_remedies(evidence, config, survey, default.proposal)]
+        ),
         kind=NO_CLASS_NAMES,
     )
 
 
-def _list_remedies(evidence: SplitEvidence, config: VocSegConfig, survey: Survey) -> list[str]:
+def _describe_use(survey: Survey) -> str:
+    """Returns what the masks use, in a few words: `the masks use 0 and 255, without names`."""
+    keys = [str(value) for value in survey.values]
+    if not keys:
+        keys = [color_key(color) for color in survey.colors]
+    if not keys:
+        return "no class names, and no mask that can be read"
+    if len(keys) == 1:
+        return f"the masks use {keys[0]} alone, without a name"
+    if len(keys) > MAX_LISTED_KEYS:
+        return f"the masks use {len(keys)} values or colors, without names"
+    return f"the masks use {', '.join(keys[:-1])} and {keys[-1]}, without names"
+
+
+def _list_remedies(
+    evidence: SplitEvidence, config: VocSegConfig, survey: Survey, likeliest: str
+) -> list[str]:
     """Returns what a user may do about masks whose classes nothing names, the best first.
 
-    A threshold for soft masks comes before all else. Masks that were smoothed have to be exported
-    again, and for others the names or the table of classes may be given.
+    A threshold for soft masks comes before all else, unless their grays are few and evenly spaced.
+    Masks that were smoothed have to be exported again, and for others the names or the table of
+    classes may be given.
     """
     tree = evidence.tree
     remedies: list[str] = []
     threshold = advise_threshold(tree.labels, survey)
-    if threshold:
+    is_spaced = are_spaced_grays(survey.values)
+    if threshold and not is_spaced:
         remedies.append(threshold)
     smoothed = advise_smoothed(survey)
     if smoothed:
         remedies.append(smoothed)
         return remedies
+    if likeliest:
+        remedies.append(likeliest)
     remedies += propose_classes(survey, official_note(evidence))
+    if threshold and is_spaced:
+        remedies.append(threshold)
     remedies.append(advise_table(tree.given, tree.layout, config, named=False))
     return remedies

@@ -117,7 +117,7 @@ def _list_namings(opened: OpenFolder) -> list[ClassNaming]:
     | --- | --- | --- |
     | rows alone, which are the whole table | any | those of the rows |
     | names that the user gave | none | these |
-    | names that stand for values, because none were found | none | none |
+    | default names, or names that stand for values | none | none |
     | names of either kind | one, in one numbering | these, with the file |
     | names of either kind | one, in several numberings | those of each numbering |
     """
@@ -125,7 +125,7 @@ def _list_namings(opened: OpenFolder) -> list[ClassNaming]:
     if not config.class_names:
         return [ClassNaming(config.table)]
     files = _choose_class_file(opened).numberings
-    if not files and opened.has_names_of_values:
+    if not files and (opened.has_names_of_values or config.default_names):
         return []
     if not files:
         return [ClassNaming(config.table)]

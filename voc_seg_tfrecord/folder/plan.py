@@ -63,11 +63,13 @@ class ClassOptions:
     Attributes:
       classes: the rows of the table of classes; those of the folder's table are added.
       background: the name of the class that is background.
+      default_names: the default names of an earlier build, whose values count as used.
       all_bands: whether all bands of the images are wanted.
     """
 
     classes: Any = ()
     background: str = ""
+    default_names: Sequence[str] = ()
     all_bands: bool = False
 
 
@@ -87,8 +89,8 @@ class FolderPlan:
       problems: what stops a build, in the order of the steps; none if the plan did not read on.
       undecided: `SPLITS`, if all images are in one split whatever lists say; and `MEANING`, if
         it is not decided what the masks mean, so that any value is a class.
-      are_classes_numbered: whether a file or an option gave the numbers of the classes, and not
-        only their names. The caller who knows the user's options sets it.
+      are_classes_numbered: whether the user gave the numbers of the classes by an option. The
+        caller who knows the user's options sets it.
       class_file_reasons: why other class files, and other ways to number one, were not taken.
       fault: why there are no class names, if the plan reads on with names that stand for values.
       replaced_masks: the paths of masks whose images have other masks, because texts state them.
@@ -133,6 +135,13 @@ class FolderPlan:
     def classes(self) -> ClassTable:
         """What each class of the masks becomes."""
         return self.config.table
+
+    @property
+    def index_by_value(self) -> Mapping[int, int]:
+        """The class index, or 255, of each value of the masks; empty if masks are drawn."""
+        if self.meaning is None or self.tree.labels.origin:
+            return {}
+        return self.meaning.index_by_value
 
     @property
     def reasons(self) -> Sequence[str]:
@@ -271,7 +280,7 @@ def _with_bands_and_classes(opened: OpenFolder, options: ClassOptions) -> OpenFo
             config = config.with_findings(**fields)
         source = _SourceOfClasses(table)
         return dataclasses.replace(opened, config=config, source_of_classes=source)
-    classes = _find_classes(opened, table, rows, options.background)
+    classes = _find_classes(opened, table, rows, options)
     fields |= classes.fields
     return dataclasses.replace(
         opened,
@@ -281,7 +290,7 @@ def _with_bands_and_classes(opened: OpenFolder, options: ClassOptions) -> OpenFo
 
 
 def _find_classes(
-    opened: OpenFolder, table: FolderTable, rows: Rows, background: str
+    opened: OpenFolder, table: FolderTable, rows: Rows, options: ClassOptions
 ) -> FoundClasses:
     """Finds the classes of a folder whose user gave none.
 
@@ -291,10 +300,17 @@ def _find_classes(
       opened: the folder.
       table: the folder's table of classes.
       rows: its rows and those of the user.
-      background: the name of the class that is background, if the user gave it.
+      options: what the user said of classes.
     """
     try:
-        return find_classes(opened.division.evidence, opened.config, table, rows, background)
+        return find_classes(
+            opened.division.evidence,
+            opened.config,
+            table,
+            rows,
+            options.background,
+            options.default_names,
+        )
     except VocSegError as error:
         if not opened.problems.reads_on or error.kind not in NEXT_QUESTION_BY_KIND:
             raise

@@ -17,6 +17,7 @@ ANY_VALUE = index_rule(VOID)
 
 ANY_CLASSES: Mapping[str, Any] = {
     "class_names": list(NAMES_OF_VALUES),
+    "default_names": False,
     "background": "",
     "classes": (),
     "missing_mask": "skip",

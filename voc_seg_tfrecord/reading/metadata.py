@@ -127,6 +127,11 @@ def tiling_of(builder: tfds.core.DatasetBuilder) -> Tiling | None:
     return Tiling(config["tile"], config.get("tile_overlap", 0))
 
 
+def has_default_names(builder: tfds.core.DatasetBuilder) -> bool:
+    """Says whether nobody named the classes of a built dataset; see `core.default_names`."""
+    return bool(config_of(builder).get("default_names"))
+
+
 def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:
     """Returns a built dataset's class names, of masks or of images; none for images alone."""
     if has_only_images(builder):

@@ -249,6 +249,7 @@ _CONFIG_ENTRIES: Mapping[str, _Allowed] = {
     "release": str,
     "background": str,
     "description": str,
+    "default_names": bool,
     "strict": bool,
     "overlap": bool,
     "tile": range(1, _MAX_TILE_SIDE_PX + 1),

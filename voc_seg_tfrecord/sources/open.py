@@ -88,6 +88,8 @@ class _ConfigPlanner:
         fields = dict(options)
         if any_classes:
             fields |= ANY_CLASSES
+        if "class_names" in fields:
+            fields["default_names"] = False
         layout = dict(self.config.layout or {})
         for name in LAYOUT_OPTIONS:
             if name in fields:
@@ -134,6 +136,7 @@ def own_source(plan: FolderPlan) -> Source:
         with_band_count(plan.config.example_spec(plan.mask_rule), items),
         colors=class_colors(plan.class_file, plan.config),
         rows=plan.meaning.rows if plan.meaning else (),
+        index_by_value=plan.index_by_value,
         numbered=plan.are_classes_numbered,
     )
 

@@ -138,8 +138,10 @@ def test_a_size_for_records_that_hold_theirs_is_a_wrong_call(tmp_path, capsys):
     assert "although the records have their sizes in height, width" in capsys.readouterr().err
 
 
-def test_images_alone_need_no_class_names_and_all_others_do(tmp_path, capsys):
-    for name, record in (("alone", photo(*PAIRS[0], 0)), ("masks", semantic(*PAIRS[0], 0))):
+def test_images_alone_need_no_class_names_and_masks_of_unclear_values_do(tmp_path, capsys):
+    image, mask = PAIRS[0]
+    unclear = semantic(image, np.where(mask == 1, 7, 3).astype(np.uint8), 0)
+    for name, record in (("alone", photo(*PAIRS[0], 0)), ("masks", unclear)):
         handwritten.write(tmp_path / f"{name}.tfrecord", [record])
     words = ["--data_dir", str(tmp_path / "data"), "--name"]
     assert cli.main(["import", str(tmp_path / "alone.tfrecord"), *words, "alone"]) == 0

@@ -239,7 +239,7 @@ def _find_above(tree: VocTree) -> list[ClassFile]:
     path_up = ""
     for folder in _folders_above(tree):
         path_up += "../"
-        if _has_class_file(folder):
+        if has_class_file(folder):
             in_folder = read_class_files(folder, CLASS_FILES, read=tree.texts.read)
             return [_with_prefix(path_up, file) for file in in_folder.files]
     return []
@@ -267,7 +267,7 @@ def _folders_above(tree: VocTree) -> list[epath.Path]:
     return [parent]
 
 
-def _has_class_file(folder: epath.Path) -> bool:
+def has_class_file(folder: epath.Path) -> bool:
     """Says whether a folder has a class file that may lie elsewhere than its images."""
     for file_format in CLASS_FILES:
         if not file_format.needs_its_folder and (folder / file_format.name).exists():

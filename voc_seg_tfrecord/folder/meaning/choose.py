@@ -41,6 +41,7 @@ class MaskMeaning:
       rule: how each mask is read.
       notes: what the user should look at.
       rows: the rule as a table of classes.
+      index_by_value: the class index, or 255, of each value.
       lost: why each other candidate lost.
       reasons: the same in words, for candidates that could read the masks to other labels.
     """
@@ -49,6 +50,7 @@ class MaskMeaning:
     rule: MaskRule
     notes: tuple[str, ...]
     rows: Rows
+    index_by_value: Mapping[int, int]
     lost: Mapping[MeaningCandidate, Reason[MeaningCandidate]]
     reasons: tuple[str, ...]
 
@@ -110,7 +112,9 @@ def _meaning_of_decision(
     rule = dataclasses.replace(taken.rule, remedy=remedy)
     rows = list_rows(taken, survey)
     reasons = _describe_lost(decision, evidence)
-    return MaskMeaning(taken, rule, tuple(notes), rows, decision.lost, reasons)
+    return MaskMeaning(
+        taken, rule, tuple(notes), rows, _index_values(taken, survey), decision.lost, reasons
+    )
 
 
 def _take_candidate(
@@ -281,6 +285,17 @@ def list_rows(candidate: MeaningCandidate, survey: Survey) -> Rows:
     for color, index in index_by_color.items():
         rows.append((color_key(color), names[index]))
     return tuple(rows)
+
+
+def _index_values(candidate: MeaningCandidate, survey: Survey) -> dict[int, int]:
+    """Returns the class index of each value by a candidate, also where colors give the classes."""
+    rule = candidate.rule
+    index_by_value: dict[int, int] = {} if rule.all_colors else dict(rule.all_values)
+    for pixel in survey.pixels:
+        index = rule.class_of(*pixel)
+        if index is not None and pixel.value is not None:
+            index_by_value[pixel.value] = index
+    return index_by_value
 
 
 def _index_grays(candidate: MeaningCandidate, survey: Survey) -> dict[int, int]:

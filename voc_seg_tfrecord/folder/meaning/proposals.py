@@ -3,7 +3,7 @@
 Each option was tried before it is proposed: with it, all masks of the set are read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 import dataclasses
 
 from voc_seg_tfrecord.core.class_rows import (
@@ -30,7 +30,7 @@ from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 MAX_PROPOSED_CLASSES = 12
 """How many classes an option may have to be proposed; more are easier to write into a table."""
 
-MAX_PIXEL_LINES = 12
+MAX_PIXEL_LINES = 8
 """How many lines `list_pixels` has, one for each value or color of the masks."""
 
 MIN_SMOOTHED_VALUES = 64
@@ -53,7 +53,7 @@ def propose_classes(survey: Survey, official: str) -> list[str]:
       survey: what the masks use.
       official: why the classes may be VOC's 21; empty if nothing says so.
     """
-    proposals = []
+    proposals = _propose_one_class_of_1_and_255(survey)
     names = _plan_placeholder_names(survey)
     nearly_white = _propose_white(survey)
     if names:
@@ -64,7 +64,7 @@ def propose_classes(survey: Survey, official: str) -> list[str]:
         proposal_of_rows = propose_rows(survey)
         if proposal_of_rows:
             proposals.append(proposal_of_rows)
-    proposals += _propose_other_background(survey)
+    proposals += propose_other_background(survey)
     proposals += _propose_class_in_place_of_void(survey)
     if _would_read_all_masks(survey, ClassNaming(ClassTable(VOC_CLASSES))):
         reason = f" ({official})" if official else ""
@@ -78,6 +78,8 @@ def _plan_placeholder_names(survey: Survey) -> str:
     It returns none if the masks have other values, or are not read so.
     """
     values = sorted(set(survey.values) - {VOID})
+    if values in ([0], [1]):
+        values = [0, 1]
     if values != list(range(len(values))) or not 2 <= len(values) <= MAX_PROPOSED_CLASSES:
         return ""
     names = _placeholders(survey, values)
@@ -107,7 +109,7 @@ def propose_rows(survey: Survey, names: Sequence[str] = ()) -> str:
       The proposal; empty if the masks are not read so, or use too much.
     """
     for table in _list_tables(survey, len(names)):
-        if not 2 <= len(table.keys) <= MAX_PROPOSED_CLASSES:
+        if not 1 <= len(table.keys) <= MAX_PROPOSED_CLASSES:
             continue
         classes = names if len(names) == len(table.keys) else _placeholders(survey, table.keys)
         rows = tuple(zip(table.keys, classes, strict=True))
@@ -117,7 +119,7 @@ def propose_rows(survey: Survey, names: Sequence[str] = ()) -> str:
     return ""
 
 
-def _propose_other_background(survey: Survey) -> list[str]:
+def propose_other_background(survey: Survey) -> list[str]:
     """Returns how to say that the value or color of most pixels, not 0 or black, is background."""
     for pixels_by_key in _list_pixels_by_key(survey):
         if not 2 <= len(pixels_by_key) <= MAX_PROPOSED_CLASSES:
@@ -135,17 +137,46 @@ def _propose_other_background(survey: Survey) -> list[str]:
 
 
 def _propose_class_in_place_of_void(survey: Survey) -> list[str]:
-    """Returns how to name the class of 255, or of VOC's color of void, which is void otherwise."""
+    """Returns how to name the class of 255, or of VOC's color of void, which is void otherwise.
+
+    Where a class for 255 is the likelier reading, it returns how to say that 255 is void.
+    """
     for pixels_by_key in _list_pixels_by_key(survey):
         void_keys = [key for key in pixels_by_key if key in (VOID, color_key(VOID_COLOR))]
         if len(void_keys) != 1 or not 3 <= len(pixels_by_key) <= MAX_PROPOSED_CLASSES:
             continue
         keys = list(pixels_by_key)
+        words = f"if {void_keys[0]} is a class, which is void otherwise"
         rows = tuple(zip(keys, _placeholders(survey, keys), strict=True))
+        if survey.is_255_doubtful or are_spaced_grays(survey.values):
+            words = f"if {void_keys[0]} is void"
+            keys.remove(void_keys[0])
+            classes = _placeholders(survey, keys)
+            rows = (*zip(keys, classes, strict=True), (void_keys[0], VOID_CLASS))
         option = _option_of_rows(survey, ClassNaming(ClassTable(())), rows)
         if option:
-            return [f"if {void_keys[0]} is a class, which is void otherwise, say {option}"]
+            return [f"{words}, say {option}"]
     return []
+
+
+def _propose_one_class_of_1_and_255(survey: Survey) -> list[str]:
+    """Returns how to read 1 and 255 as one class, if masks of 0 and 255 lie among those of 1."""
+    if set(survey.values) != {0, 1, VOID} or not survey.is_255_doubtful:
+        return []
+    rows: Rows = ((0, _BACKGROUND), (1, "NAME"), (VOID, "NAME"))
+    option = _option_of_rows(survey, ClassNaming(ClassTable(())), rows)
+    return [f"if 1 and 255 are one class, say {option}"] if option else []
+
+
+def are_spaced_grays(values: Collection[int]) -> bool:
+    """Says whether values are grays from 0 to 255 at even distances, such as 0, 128 and 255."""
+    steps = len(values) - 1
+    if steps < 2:
+        return False
+    for number, value in enumerate(sorted(values)):
+        if abs(value - number * VOID / steps) > 1:
+            return False
+    return True
 
 
 def _list_pixels_by_key(survey: Survey) -> list[dict[Key, int]]:
@@ -210,7 +241,7 @@ def _table_of_values(survey: Survey, name_count: int) -> _PossibleTable:
     """
     task = "name the class of each value"
     values = sorted(survey.values, key=lambda value: (value < 0, value))
-    if not survey.void.masks:
+    if not survey.void.masks or are_spaced_grays(values):
         return _PossibleTable(task, values)
     has_name_for_255 = len(values) == name_count
     if has_name_for_255 or survey.is_255_doubtful:
@@ -401,7 +432,7 @@ def _order_of_pixel(pixel: StoredPixel) -> tuple[str, int, tuple[int, ...]]:
     return pixel.kind, value, pixel.color or ()
 
 
-def list_pixels(survey: Survey) -> str:
+def list_pixels(survey: Survey) -> list[str]:
     """Returns what masks hold, most masks first: `value 0 in 5 masks, 814 pixels (71.0%)`."""
     by_masks = sorted(
         survey.pixels.items(),
@@ -421,7 +452,7 @@ def list_pixels(survey: Survey) -> str:
         lines.append(line)
     if len(by_masks) > MAX_PIXEL_LINES:
         lines.append(f"and {len(by_masks) - MAX_PIXEL_LINES} more")
-    return "\n    ".join(lines)
+    return lines
 
 
 def _is_void(pixel: StoredPixel) -> bool:

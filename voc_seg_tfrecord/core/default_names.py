@@ -1,0 +1,68 @@
+"""Default names of classes: those of masks whose values say all but the names.
+
+Names are not labels. Where each value stands for one class, the build goes on with names that say
+no more than the value, and marks them: later names replace them.
+"""
+
+from collections.abc import Collection, Sequence
+
+from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.core.shell import command
+
+MAX_DEFAULT_CLASSES = 64
+"""Masks with more values hold something else: object numbers, depths, probabilities."""
+
+BINARY_NAMES = ("background", "foreground")
+
+
+def name_values(values: Collection[int]) -> tuple[str, ...]:
+    """Returns default names for the values of masks; none if the values do not number classes.
+
+    | values | names |
+    | --- | --- |
+    | 0, 1; with 255 or without it | background, foreground |
+    | 0, 255 | background, foreground; 255 is read as the second class |
+    | 0 to N, with 255 or without it | class_0 to class_N |
+    """
+    classes = set(values) - {VOID}
+    if classes == {0, 1} or set(values) == {0, VOID}:
+        return BINARY_NAMES
+    count = len(classes)
+    if not 2 < count <= MAX_DEFAULT_CLASSES or classes != set(range(count)):
+        return ()
+    return tuple(f"class_{value}" for value in range(count))
+
+
+def are_default_names(names: Sequence[str]) -> bool:
+    """Says whether names are those that `name_values` gives to as many values."""
+    return tuple(names) == name_values(range(len(names)))
+
+
+def note_default_names(
+    names: Sequence[str], values: Collection[int], *, has_voc_palette: bool
+) -> str:
+    """Returns the note that classes have default names, and how to give others.
+
+    Args:
+      names: the default names.
+      values: the values in use.
+      has_voc_palette: whether all colors in use are those of VOC's palette.
+    """
+    meaning = f"0 to {len(names) - 1} are {names[0]} to {names[-1]}"
+    option = command(class_names=_placeholder_names(names))
+    if tuple(names) == BINARY_NAMES:
+        foreground = VOID if set(values) == {0, VOID} else 1
+        meaning = f"0 is background, and {foreground} is foreground"
+    if VOID in values and len(values) > 2:
+        meaning += "; 255 is void"
+    note = f"Nobody named the classes: {meaning}. To name them, add {option}."
+    if has_voc_palette:
+        note += " The palette is VOC's; for VOC's names, add --class_names voc."
+    return note
+
+
+def _placeholder_names(names: Sequence[str]) -> str:
+    """Returns as many names to replace: `background,NAME`, or `NAME0,NAME1,NAME2`."""
+    if tuple(names) == BINARY_NAMES:
+        return "background,NAME"
+    return ",".join(f"NAME{number}" for number in range(len(names)))

@@ -1,0 +1,260 @@
+"""Gives the classes of a folder default names, where their values leave only the names open.
+
+It is the last step: each doubt about the masks comes before it.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+import posixpath
+import re
+
+import numpy as np
+
+from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Rows
+from voc_seg_tfrecord.core.class_table import ClassTable
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.default_names import BINARY_NAMES, name_values, note_default_names
+from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
+from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID
+from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.folder.classes.candidates import has_class_file
+from voc_seg_tfrecord.folder.files.pairings import few
+from voc_seg_tfrecord.folder.meaning.choose import choose_meaning
+from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
+from voc_seg_tfrecord.folder.meaning.proposals import propose_other_background
+from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
+from voc_seg_tfrecord.folder.tree.labels import Labels
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.formats.mask_samples import read_samples
+from voc_seg_tfrecord.formats.mask_survey import Survey
+from voc_seg_tfrecord.formats.value_looks import (
+    MAX_LOOKED_AT,
+    describe_look,
+    look_like_object_numbers,
+)
+
+MAX_TEXTS_OF_A_KIND = 8
+"""In a folder with more files of an ending, there is one for each image."""
+
+MAX_TEXTS = 200
+"""How many files may name the classes at most; those of the upper folders come first."""
+
+MAX_TEXT_BYTES = 1 << 16
+
+_WORDS_OF_CLASS_FILES = re.compile(
+    "class|label|legend|categor|colou?rs?($|[-_. ])|colou?rmap|palette|names|ontology|taxonomy"
+    "|codes"
+)
+_KEY_OF_CLASSES = re.compile(r'["\']?(classes|class_names|names|labels|categories)["\']?\s*:')
+_ENDINGS_OF_TEXTS = (".txt", ".csv", ".tsv", ".json", ".yaml", ".yml", ".names", ".xml")
+_ENDINGS_OF_OTHERS = (".py", ".ipynb", ".sh", ".pt", ".pth", ".h5", ".onnx", ".ckpt", ".zip", ".gz")
+_MAX_NAME_WORDS = 3
+
+_WORDS_OF_OTHER_PICTURES = frozenset(
+    """
+    prediction predictions predicted pred preds inference result results output outputs overlay
+    overlays overlaid vis viz visualization visualizations depth depthmap depthmaps disparity
+    instance instances object objects segmentationobject panoptic boundary boundaries contour
+    contours edge edges heatmap heatmaps prob probs probability probabilities logit logits
+    confidence confidences debug
+    """.split()  # noqa: SIM905
+)
+"""Words of pictures that are labels only if an option says so."""
+
+
+@dataclasses.dataclass(frozen=True)
+class DefaultNames:
+    """Default names of classes, or why there are none.
+
+    Attributes:
+      names: see `default_names.name_values`; none if the user has to be asked.
+      note: what was assumed, and how to give names.
+      doubt: why the user is asked although the values number classes; empty if they do not.
+      proposal: the likeliest answer then, in words; empty if it is to name each value.
+    """
+
+    names: tuple[str, ...] = ()
+    note: str = ""
+    doubt: str = ""
+    proposal: str = ""
+
+
+def choose_default_names(
+    tree: VocTree, config: VocSegConfig, rows: Rows, background: str, known_names: Sequence[str]
+) -> DefaultNames:
+    """Gives the classes of a folder without class file default names, if nothing speaks against it.
+
+    Args:
+      tree: the folder.
+      config: the user's options.
+      rows: the user's rows.
+      background: the name of the class that is background, if the user gave it.
+      known_names: default names of an earlier build, whose values count as used.
+    """
+    labels = tree.labels
+    survey = labels.survey(labels.names, all_colors=True)
+    has_other_rows = any(name != VOID_CLASS or not isinstance(key, int) for key, name in rows)
+    if labels.origin or has_other_rows or _has_colors_alone(survey):
+        return DefaultNames()
+    values = set(survey.values)
+    if len(values - {VOID}) < 2 and values != {0, VOID}:
+        return DefaultNames()
+    names = name_values(values | set(range(len(known_names))))
+    if not names:
+        return DefaultNames()
+    in_question = (
+        _doubt_folder(tree, config)
+        or _doubt_files(tree, len(names))
+        or _doubt_meaning(survey, ClassTable(names, rows, background))
+        or _doubt_look(labels, names)
+    )
+    if in_question:
+        return in_question
+    return DefaultNames(names, _write_note(names, survey, background))
+
+
+def _has_colors_alone(survey: Survey) -> bool:
+    """Says whether a mask has colors in place of values."""
+    return any(pixel.value is None for pixel in survey.pixels)
+
+
+def _doubt_folder(tree: VocTree, config: VocSegConfig) -> DefaultNames | None:
+    """Returns that the masks are called as something else, unless the user named them."""
+    options = config.layout or {}
+    if "masks" in options or "mask_name" in options:
+        return None
+    for part in tree.layout.folders():
+        path = posixpath.join(part.masks, part.mask_name)
+        for word in re.split(r"[^a-z]+", path.lower()):
+            if word in _WORDS_OF_OTHER_PICTURES:
+                doubt = f"their name, {path}, says {word}, so they may be no labels"
+                option = command(masks=posixpath.join(tree.root_below_given, part.masks))
+                return DefaultNames(doubt=doubt, proposal=f"if they are the labels, add {option}")
+    return None
+
+
+def _doubt_files(tree: VocTree, class_count: int) -> DefaultNames | None:
+    """Returns the first file that may name the classes and is not read as a class file."""
+    if tree.listing is None:
+        return None
+    if has_class_file(tree.given.parent):
+        return DefaultNames(doubt="the class file in the folder above may be that of other data")
+    paths: list[str] = []
+    for folder, names in tree.listing.files_by_folder.items():
+        paths += [posixpath.join(folder, name) for name in _list_single_files(names)]
+    for path in paths[:MAX_TEXTS]:
+        if _may_be_class_file(tree, path, class_count):
+            return DefaultNames(doubt=f"{path} may name them, and is not read as a class file")
+    return None
+
+
+def _list_single_files(names: Sequence[str]) -> list[str]:
+    """Returns the files of a folder that are no pictures, and not one for each image."""
+    by_ending: dict[str, list[str]] = {}
+    for name in names:
+        ending = ending_of(name)
+        if ending not in IMAGE_OR_MASK_ENDINGS and ending not in _ENDINGS_OF_OTHERS:
+            by_ending.setdefault(ending, []).append(name)
+    files: list[str] = []
+    for names_of_ending in by_ending.values():
+        if len(names_of_ending) <= MAX_TEXTS_OF_A_KIND:
+            files += names_of_ending
+    return files
+
+
+def _may_be_class_file(tree: VocTree, path: str, class_count: int) -> bool:
+    """Says whether a file may name classes: by its own name, or by as many short lines."""
+    name = posixpath.basename(path)
+    stem = stem_of(name)
+    for image_id in tree.images:
+        if stem == image_id or stem.startswith((f"{image_id}_", f"{image_id}-", f"{image_id}.")):
+            return False
+    is_called_so = _WORDS_OF_CLASS_FILES.search(stem.lower()) is not None
+    if ending_of(name) not in _ENDINGS_OF_TEXTS:
+        return is_called_so
+    try:
+        data = tree.texts.read(tree.given / path).data
+    except VocSegError:
+        return is_called_so
+    text = data[:MAX_TEXT_BYTES].decode("utf-8", "replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines or _names_images(tree, lines, with_numbers=not is_called_so):
+        return False
+    if is_called_so or _KEY_OF_CLASSES.search(text):
+        return True
+    word_counts = [len(re.findall(r"[^\W\d]+", line)) for line in lines]
+    are_names = min(word_counts) > 0 and max(word_counts) <= _MAX_NAME_WORDS
+    return are_names and abs(len(lines) - class_count) <= 1
+
+
+def _names_images(tree: VocTree, lines: Sequence[str], *, with_numbers: bool) -> bool:
+    """Says whether half of the lines of a text name images, as a list or a table does.
+
+    Args:
+      tree: the folder.
+      lines: the lines.
+      with_numbers: whether a number may be an id; in a class file it is a value.
+    """
+    count = 0
+    for line in lines:
+        words = [word for word in re.split(r"[\s,;\"']+", line) if word]
+        if not with_numbers:
+            words = [word for word in words if not word.isdigit()]
+        ids = [stem_of(posixpath.basename(word)) for word in words]
+        count += any(image_id in tree.images or image_id in tree.masks for image_id in ids)
+    return 2 * count >= len(lines)
+
+
+def _doubt_meaning(survey: Survey, table: ClassTable) -> DefaultNames | None:
+    """Returns what the masks show against reading their values as these classes."""
+    try:
+        meaning = choose_meaning(survey, [ClassNaming(table)], "")
+    except VocSegError as error:
+        return DefaultNames(doubt=error.found)
+    if meaning.candidate.by != "value" or not meaning.candidate.reads(survey.pixels):
+        return DefaultNames(doubt="values and colors contradict")
+    is_255_open = set(survey.values) == {0, VOID} and VOID not in table.class_by_value
+    if is_255_open and not meaning.candidate.reads_255_as_class:
+        return DefaultNames(doubt="255 has VOC's color of void, and no class is left beside 0")
+    return None
+
+
+def _doubt_look(labels: Labels, names: Sequence[str]) -> DefaultNames | None:
+    """Returns that the values look like object numbers or degrees; see `value_looks`."""
+    if len(names) <= len(BINARY_NAMES):
+        return None
+    masks: list[np.ndarray] = []
+    for mask_id in few([*labels.names], MAX_LOOKED_AT):
+        try:
+            values = read_samples(labels.file(mask_id)).values
+        except VocSegError:  # the build names it
+            continue
+        masks.append(values if values.ndim == 2 else values[..., 0])
+    doubt = describe_look(masks)
+    if not doubt:
+        return None
+    if not look_like_object_numbers(masks):
+        return DefaultNames(doubt=doubt)
+    option = command(classes="0=background,*=NAME")
+    return DefaultNames(doubt=doubt, proposal=f"if they are objects of one class, add {option}")
+
+
+def _write_note(names: Sequence[str], survey: Survey, background: str) -> str:
+    """Returns the note that classes have default names, and how to give others."""
+    note = note_default_names(names, set(survey.values), has_voc_palette=_has_voc_palette(survey))
+    sentences = [note]
+    if tuple(names) != BINARY_NAMES and not background:
+        sentences.append(
+            "No class is background, so labels lists class_0, too; to change that, add "
+            f"{command(background=names[0])}."
+        )
+    for proposal in propose_other_background(survey):
+        sentences.append(f"{proposal[0].upper()}{proposal[1:]}.")
+    return " ".join(sentences)
+
+
+def _has_voc_palette(survey: Survey) -> bool:
+    """Says whether all colors in use are those of VOC's palette at their values."""
+    colors = {pixel.color: pixel.value for pixel in survey.palette_entries if pixel.value}
+    return bool(colors) and colors.items() <= VOC_NUMBERS.items()

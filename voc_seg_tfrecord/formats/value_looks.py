@@ -1,0 +1,197 @@
+"""Tells from pixels whether the values of masks are classes, or numbers of objects, or degrees."""
+
+from collections.abc import Iterable, Sequence
+import dataclasses
+import functools
+import statistics
+
+import numpy as np
+
+from voc_seg_tfrecord.core.names import VOID
+
+MAX_LOOKED_AT = 32
+"""How many masks of a set are looked at for objects and degrees."""
+
+MIN_SHARE_OF_SINGLE_REGIONS = 0.9
+"""Objects are mostly one region each; a few are cut in two by others."""
+
+MIN_SHARE_OF_COUNTED_MASKS = 0.9
+"""In this share of masks of objects, the numbers are 1, 2, 3 and so on without a gap."""
+
+MIN_OBJECT_NUMBERS = 3
+"""Masks with fewer numbers show too little."""
+
+MIN_CROPPED_NUMBERS = 16
+MIN_CROPPED_OBJECTS = 4
+"""Parts of masks of objects have gaps: then the numbers and the objects in a mask are many."""
+
+MIN_LEVELS = 8
+"""From how many values on neighbors tell degrees from classes."""
+
+MAX_SHARE_OF_RANDOM_STEP = 0.4
+"""Degrees of neighbors differ by less than this share of what degrees at random would."""
+
+MIN_SOFT_LEVELS = 4
+MIN_SHARE_OF_SLOPE = 0.8
+"""At soft edges, this share of the pixels between two values lies between its neighbors."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _MaskLook:
+    """What one mask shows.
+
+    Attributes:
+      values: those in use but 0 and void, ascending.
+      single_regions: how many of these are one region, without a hole.
+      steps: how many pairs of neighbors differ by each number, int64 `[256]`, void aside.
+      at_edges: how many pixels of each value are in such a pair, int64 `[256]`.
+      between: pixels whose value is neither 0 nor the highest of the mask.
+      slope: those of them with a lower neighbor on one side and a higher one on the other.
+    """
+
+    values: tuple[int, ...]
+    single_regions: int
+    steps: np.ndarray
+    at_edges: np.ndarray
+    between: int
+    slope: int
+
+
+def describe_look(masks: Sequence[np.ndarray]) -> str:
+    """Returns why the values of masks may be no classes, in words; empty if nothing shows it.
+
+    Args:
+      masks: integers `[H, W]` each, from 0 to 255; 255 is void.
+    """
+    if look_like_object_numbers(masks):
+        return "they look like object numbers: they vary by mask, and nearly each is one region"
+    if look_like_degrees(masks):
+        return "they look like depths or soft edges: neighbors differ little"
+    return ""
+
+
+def look_like_object_numbers(masks: Iterable[np.ndarray]) -> bool:
+    """Says whether how many values there are varies by mask, and nearly each is one region.
+
+    Args:
+      masks: integers `[H, W]` each, from 0 to 255; 255 is void.
+    """
+    looks = _look_at_all(masks)
+    counts = [len(look.values) for look in looks]
+    number_count = len({value for look in looks for value in look.values})
+    if number_count < MIN_OBJECT_NUMBERS or len(set(counts)) < 2:
+        return False
+    single_regions = sum(look.single_regions for look in looks)
+    if single_regions < MIN_SHARE_OF_SINGLE_REGIONS * sum(counts):
+        return False
+    counted = [look for look in looks if look.values == (*range(1, len(look.values) + 1),)]
+    if len(counted) >= MIN_SHARE_OF_COUNTED_MASKS * len(looks):
+        return True
+    has_many_objects = statistics.median(counts) >= MIN_CROPPED_OBJECTS
+    return number_count >= MIN_CROPPED_NUMBERS and has_many_objects
+
+
+def look_like_degrees(masks: Iterable[np.ndarray]) -> bool:
+    """Says whether neighbors differ little, or values between others are soft edges.
+
+    Args:
+      masks: integers `[H, W]` each, from 0 to 255; 255 is void.
+    """
+    looks = _look_at_all(masks)
+    level_count = len({value for look in looks for value in look.values}) + 1
+    if level_count >= MIN_LEVELS and _steps_are_small(looks):
+        return True
+    between = sum(look.between for look in looks)
+    slope = sum(look.slope for look in looks)
+    if level_count < MIN_SOFT_LEVELS or not between:
+        return False
+    return slope >= MIN_SHARE_OF_SLOPE * between
+
+
+def _steps_are_small(looks: Sequence[_MaskLook]) -> bool:
+    """Says whether neighbors differ by less than values would that lie beside others at random."""
+    steps = np.sum([look.steps for look in looks], axis=0)
+    at_edges = np.sum([look.at_edges for look in looks], axis=0)
+    if not steps.any():
+        return False
+    mean_step = np.average(np.arange(VOID + 1), weights=steps)
+    distances = np.abs(np.subtract.outer(np.arange(VOID + 1), np.arange(VOID + 1)))
+    pairs = np.outer(at_edges, at_edges).astype(np.float64)
+    pairs[distances == 0] = 0
+    if not pairs.any():
+        return False
+    mean_at_random = np.average(distances, weights=pairs)
+    return bool(mean_step < MAX_SHARE_OF_RANDOM_STEP * mean_at_random)
+
+
+def _look_at_all(masks: Iterable[np.ndarray]) -> list[_MaskLook]:
+    """Returns what each mask shows, but for those of background and void alone."""
+    looks = [_look_at(mask) for mask in masks]
+    return [look for look in looks if look.values]
+
+
+def _look_at(mask: np.ndarray) -> _MaskLook:
+    """Returns what a mask `[H, W]` of the values 0 to 255 shows."""
+    counts = np.bincount(mask.ravel(), minlength=VOID + 1)
+    values = tuple(value for value in np.flatnonzero(counts).tolist() if value not in (0, VOID))
+    regions = _count_regions_less_holes(mask, counts)
+    steps, at_edges = _count_steps(mask)
+    highest = values[-1] if values else 0
+    is_between = (mask > 0) & (mask < highest)
+    return _MaskLook(
+        values,
+        single_regions=sum(regions[value] == 1 for value in values),
+        steps=steps,
+        at_edges=at_edges,
+        between=int(is_between.sum()),
+        slope=int((is_between & _is_on_slope(mask)).sum()),
+    )
+
+
+def _count_regions_less_holes(mask: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Returns of each value how many regions it has, less its holes, int64 `[256]`.
+
+    Pixels that touch at a corner are one region. It is Euler's number: pixels, less pairs of
+    neighbors, plus squares of four; and less squares in which two pixels touch at the corner alone.
+    """
+    count = functools.partial(np.bincount, minlength=VOID + 1)
+    top_left, top_right = mask[:-1, :-1], mask[:-1, 1:]
+    low_left, low_right = mask[1:, :-1], mask[1:, 1:]
+    regions = counts.astype(np.int64)
+    regions -= count(mask[:, 1:][mask[:, 1:] == mask[:, :-1]])
+    regions -= count(mask[1:][mask[1:] == mask[:-1]])
+    down = top_left == low_right
+    up = top_right == low_left
+    across = top_left == top_right
+    is_full = down & up & across
+    # A corner alone: the two of a diagonal are equal, and both others differ from them.
+    is_down_alone = down & ~across & (top_left != low_left)
+    is_up_alone = up & ~across & (top_right != low_right)
+    regions += count(top_left[is_full])
+    regions -= count(top_left[is_down_alone])
+    regions -= count(top_right[is_up_alone])
+    return regions
+
+
+def _count_steps(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns `steps` and `at_edges` of a mask; see `_MaskLook`."""
+    steps = np.zeros(VOID + 1, np.int64)
+    at_edges = np.zeros(VOID + 1, np.int64)
+    signed = mask.astype(np.int16)
+    for first, second in ((signed[:, 1:], signed[:, :-1]), (signed[1:], signed[:-1])):
+        is_edge = (first != second) & (first != VOID) & (second != VOID)
+        steps += np.bincount(np.abs(first - second)[is_edge], minlength=VOID + 1)
+        for side in (first, second):
+            at_edges += np.bincount(side[is_edge], minlength=VOID + 1)
+    return steps, at_edges
+
+
+def _is_on_slope(mask: np.ndarray) -> np.ndarray:
+    """Returns which pixels have a lower and a higher neighbor in one line, bool `[H, W]`."""
+    on_slope = np.zeros(mask.shape, bool)
+    for view, result in ((mask, on_slope), (mask.T, on_slope.T)):
+        before, middle, after = view[:, :-2], view[:, 1:-1], view[:, 2:]
+        rises = (before < middle) & (middle < after)
+        falls = (before > middle) & (middle > after)
+        result[:, 1:-1] |= rises | falls
+    return on_slope
