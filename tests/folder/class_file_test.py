@@ -280,7 +280,7 @@ def test_classes_that_the_files_of_splits_add_stand_in_the_order_of_the_files(tm
     for split, values in values_by_split.items():
         drawing.put(tmp_path, f"{split}/classes.json", json.dumps(values))
     plan = plan_to_build(tmp_path, name="mine")
-    (file,) = find_class_files(plan.tree, user_gave_classes=False).files
+    (file,) = find_class_files(plan.tree).files
     assert [entry.name for entry in file.entries] == [*names, *void_names]
 
 

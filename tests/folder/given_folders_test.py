@@ -203,11 +203,8 @@ def test_merging_the_masks_of_classes_does_not_widen_a_named_folder(tmp_path, im
             for index, name in {1: "disc", 2: "cup"}.items():
                 pixels = (drawing.truth(image_id) == index).astype(np.uint8) * 255
                 drawing.put_mask(tmp_path, f"{name}/{city}/{image_id}.png", pixels)
-    text = refused(
-        tmp_path, "3 ways to read images that have several masks", images=images, class_names=None
-    )
-    _, options = proposed(text)[0]
-    plan = plan_to_build(tmp_path, name="x", **said_by(options))
+    refused(tmp_path, "ways to read images that have several masks", images=images)
+    plan = plan_to_build(tmp_path, name="x", images=images, masks="disc=disc,cup=cup")
     assert images_of(plan) == {"train": [*expected]}
 
 

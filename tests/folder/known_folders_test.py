@@ -116,7 +116,6 @@ def test_a_second_part_of_a_set_is_a_split(tmp_path, train, other, ids):
     [
         ("{}/image.png", "{}/mask.png", "{}/overlay.png"),
         ("{}_json/img.png", "{}_json/label.png", "{}_json/label_viz.png"),
-        ("set/{}/rgb.JPG", "set/{}/GroundTruth.png", "set/{}/thermal.jpg"),
     ],
 )
 def test_folders_of_one_image_each_are_a_set(tmp_path, image, mask, painted):
@@ -221,67 +220,66 @@ def test_a_question_has_a_line_for_each_set_before_that_for_all(tmp_path):
     assert ("3 images with masks", "--images more/images --masks more/masks") in lines
 
 
-# By the name of a rule: a set, what lies beside it, and why that is not read.
-LOST = {
+# By the name of a rule: a set, what lies beside it, and the note on that if there is one.
+NOT_READ = {
     "splits of images and masks": (
         ["abcd training/rgb/{}.png training/gt/{}.png", "abcd testing/rgb/{}.png -"],
-        "testing/rgb lost to training/rgb: its images and masks are of different splits",
+        "",
     ),
-    "sizes of images": (
-        ["abcd images/{}.jpg masks/{}.png", "abcd photos/{}.jpg - 20x24"],
-        "photos lost to images: only the images of that one have the sizes of the masks",
-    ),
-    "augmented images": (
-        ["abcd images/{}.jpg masks/{}.png", "abcd images_aug/{}.jpg -"],
-        "images_aug lost to images: same masks, and its name says augmented",
-    ),
-    "images among masks": (
-        ["abcd photos/{}.jpg masks/{}.png", "abcd masks/{}.jpg -"],
-        "masks lost to photos: its images lie among the masks",
-    ),
-    "images of fewer masks": (
-        ["abcd images/{}.jpg masks/{}.png", "a more/{}.jpg -"],
-        "more lost to images: that one has images for all its masks, and for more",
-    ),
+    "images among masks": (["abcd photos/{}.jpg masks/{}.png", "abcd masks/{}.jpg -"], ""),
+    "images of fewer masks": (["abcd images/{}.jpg masks/{}.png", "a more/{}.jpg -"], ""),
     "words of folders": (
         ["abcd kitchen/{}.jpg kitchen_masks/{}.png", "abcd garden_images/{}.jpg -"],
-        "garden_images lost to kitchen: the name of that one is more like that of the masks",
+        "",
     ),
-    "colors of masks": (
-        ["abcd images/{}.jpg approved/{}.png", "abcd annotations/{}.png -"],
-        "annotations lost to approved: its masks have as many colors as photos",
-    ),
-    "sizes of masks": (
-        ["abcd images/{}.jpg masks/{}.png", "abcd - masks_small/{}.png 20x24"],
-        "masks_small lost to masks: only the masks of that one have the sizes of the images",
-    ),
+    "colors of masks": (["abcd images/{}.jpg approved/{}.png", "abcd annotations/{}.png -"], ""),
     "order of VOC's folders": (
         ["abcd i/{}.jpg SegmentationClass/{}.png", "abcd - SegmentationClassAug/{}.png"],
-        "SegmentationClassAug lost to SegmentationClass: that is the first of VOC's folders; "
-        "--masks chooses another one",
+        "Used SegmentationClass; SegmentationClassAug is read if --masks names it.",
     ),
     "predictions": (
         ["abcd images/{}.jpg masks/{}.png", "abcd - predictions/{}.png"],
-        "predictions lost to masks: its name says predictions, drawings, objects or a backup",
+        "Used masks; predictions is called as predictions, drawings, objects or a backup are.",
     ),
     "masks of masks": (
         ["abcd images/{}.jpg masks/{}.png", "xyz - b/{}.png", "xyz - approved/{}.png"],
-        "b lost to images: its images look like masks",
-    ),
-    "examples": (
-        ["abcghij set/img/{}.jpg set/label/{}.png", "d {}.png {}_L.png", "ef {}.jpg -"],
-        ". lost to set/img: it is a few pairs among other images, above a larger set",
+        "",
     ),
 }
 
 
-@pytest.mark.parametrize(("files", "reason"), [*LOST.values()], ids=LOST)
-def test_what_is_not_read_has_a_reason(tmp_path, files, reason):
+@pytest.mark.parametrize(("files", "note"), [*NOT_READ.values()], ids=NOT_READ)
+def test_what_is_not_read_has_a_note_if_its_images_have_other_masks(tmp_path, files, note):
     pairs = put_all(tmp_path, files[0])
     put_all(tmp_path, *files[1:])
     found, plan = read(tmp_path)
     assert [*found.values()] == [pairs]
-    assert reason in plan.reasons
+    assert [text for text in plan.notes if text.startswith("Used ")] == [note] * bool(note)
+
+
+# A set, and what lies beside it that may be meant in its place.
+IN_QUESTION = {
+    "sizes of images": ["abcd images/{}.jpg masks/{}.png", "abcd photos/{}.jpg - 20x24"],
+    "augmented images": ["abcd images/{}.jpg masks/{}.png", "abcd images_aug/{}.jpg -"],
+    "sizes of masks": ["abcd images/{}.jpg masks/{}.png", "abcd - masks_small/{}.png 20x24"],
+    "examples": [
+        "abcghij set/img/{}.jpg set/label/{}.png",
+        "d {}.png {}_L.png",
+        "ef {}.jpg -",
+    ],
+}
+
+
+@pytest.mark.parametrize("files", IN_QUESTION.values(), ids=IN_QUESTION)
+def test_one_of_the_first_two_lines_reads_the_set_and_not_what_lies_beside_it(tmp_path, files):
+    pairs = put_all(tmp_path, files[0])
+    put_all(tmp_path, *files[1:])
+    lines = proposed(refused(tmp_path, "ways to read"))[:2]
+    found = []
+    for _, options in lines:
+        with contextlib.suppress(VocSegError):
+            found.append(read(tmp_path, **said_by(options))[0])
+    assert {"train": pairs} in found
 
 
 SCENES = [f"ab s{n}/images/{{}}.jpg s{n}/masks/{{}}.png" for n in (1, 2, 3)]
@@ -719,6 +717,10 @@ def test_painted_images_with_the_names_of_masks_are_never_read_beside_the_photos
     tmp_path, image, mask, painted, ids
 ):
     pairs = put(tmp_path, image, mask, ids, painted=painted)
+    if painted.startswith("control/"):
+        ((_, first), _) = proposed(refused(tmp_path, "2 ways"))
+        assert read(tmp_path, **said_by(first))[0] == {"train": pairs}
+        return
     found, plan = read(tmp_path)
     assert found == {"train": pairs}
     folder, _, name = painted.rpartition("/")
@@ -730,8 +732,7 @@ def test_painted_images_with_the_names_of_masks_are_never_read_beside_the_photos
     second = pathlib.PurePath(image).stem + "_expert2"
     # Another annotator, whose masks fit the photos by their names.
     put(tmp_path, "", f"{pathlib.PurePath(mask).parent}/{second}.png", ids)
-    for _, options in proposed(refused(tmp_path, "2 ways")):
-        assert {*read(tmp_path, **said_by(options))[0]["train"]} == {*pairs}
+    refused(tmp_path, "2 ways|2 masks|way to read")
 
 
 @pytest.mark.parametrize(

@@ -112,13 +112,6 @@ def test_a_palette_of_one_color_does_not_make_every_class_background(decide):
         decide(masks, names=("bg", "a", "b"))
 
 
-def test_what_lost_keeps_its_reason(decide):
-    reasons = decide([RED_FIRST], RED_ONE).reasons
-    assert reasons == (
-        "value lost to the colors of labelmap.txt: the masks use the colors of the class file",
-    )
-
-
 @pytest.mark.parametrize(
     ("masks", "words"),
     [

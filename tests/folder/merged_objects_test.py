@@ -3,13 +3,14 @@
 import io
 import json
 import pathlib
+import re
 import shutil
 
 import numpy as np
 from PIL import Image
 import pytest
 from support import building, drawing
-from support.folders import plan_of, proposed, said_by
+from support.folders import plan_of, said_by
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError
@@ -44,12 +45,17 @@ def read(root: pathlib.Path, **said) -> FolderPlan:
 
 
 def ask(root: pathlib.Path) -> dict:
-    """Returns the options of the question's alternative that merges the masks."""
-    with pytest.raises(LayoutError, match=r"several|ways") as caught:
+    """Returns the options by which the error about several masks of an image merges them."""
+    with pytest.raises(LayoutError, match="several masks for one image") as caught:
         read(root)
-    merged = [text for words, text in proposed(str(caught.value)) if "merged" in words]
-    assert len(merged) == 1
-    return said_by(merged[0])
+    return said_by(re.search(r"merge them with (.*?)\. If each", str(caught.value))[1])
+
+
+OPTIONS = {
+    "shapes in the names": "--mask_name 'square={id}_square_*.png,circle={id}_circle_*.png'",
+    "numbers beside the images": "--mask_name 'object={id}_obj*.png'",
+}
+"""The options of layouts whose error has no command that merges the masks."""
 
 
 LAYOUTS = {
@@ -62,9 +68,15 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_the_question_has_a_command_that_merges_the_objects(tmp_path, layout):
-    said = {**ask(put_set(tmp_path, *LAYOUTS[layout])), "instance_mask": True}
-    plan = read(tmp_path, **said)
+def test_objects_are_merged_by_the_command_of_the_error_or_by_options(tmp_path, layout):
+    put_set(tmp_path, *LAYOUTS[layout])
+    if layout in OPTIONS:
+        with pytest.raises(LayoutError):
+            read(tmp_path)
+        said = said_by(OPTIONS[layout])
+    else:
+        said = ask(tmp_path)
+    plan = read(tmp_path, **said, instance_mask=True)
     names = plan.config.built_class_names
     union = object_of(0) | object_of(1) | object_of(2)
     wanted = np.where(union, 1, 0)

@@ -10,16 +10,15 @@ from PIL import Image
 import pytest
 from support import drawing, exports
 from support.building import examples, from_tree
-from support.drawing import write, write_small_tree
+from support.drawing import write
 from support.folders import NAMES, pairs_of, plan_of, refused
 
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import releases, storage
+from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError, VocSegError
-from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.folder.classes import choose, folder_table
 from voc_seg_tfrecord.folder.plan import plan_folder
 from voc_seg_tfrecord.folder.reader import FolderReader
@@ -283,20 +282,6 @@ def test_a_dry_run_fails_where_the_build_would(cvat, tmp_path, capsys):
     assert status == 1
     assert "000032.JPG" in printed.out
     assert cli.main(["build", str(cvat), "--name", "m", "--data_dir", str(tmp_path / "d")]) == 1
-
-
-@pytest.mark.parametrize("words", [[], ["--class_names", "voc"]])
-def test_a_tree_with_all_ids_of_a_release_is_told_which_it_is(tmp_path, capsys, monkeypatch, words):
-    root = write_small_tree(tmp_path / "VOC2012", 8)
-    ids = (root / "ImageSets" / "Segmentation" / "train.txt").read_text().split()
-    for known, told in ((ids, True), (["other"], False)):
-        split = releases.OfficialSplit("2012", "train", (8,), id_list_sha256(known), "")
-        monkeypatch.setattr(
-            releases, "official_splits", lambda split=split: {("2012", "train"): split}
-        )
-        printed = "".join(dry_run(root, capsys, *words)[1])
-        assert ("The lists are those of VOC2012" in printed) == told
-        assert (f"--config 2012 --manual_dir {root}" in printed) == told
 
 
 def test_listed_ids_without_an_image_are_left_out_if_asked_and_counted(cvat, capsys):

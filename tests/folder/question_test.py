@@ -97,17 +97,17 @@ def test_an_image_in_two_files_of_one_mask_is_said_plainly(tmp_path):
     assert not proposed(text)
 
 
-def test_copied_scenes_with_other_masks_have_one_line_that_takes_all(tmp_path):
+def test_copied_scenes_with_other_masks_are_never_read_together(tmp_path):
     write(tmp_path, "abc one/{}.jpg one/{}_label.png", "def two/{}.jpg two/{}_label.png")
     write(tmp_path, "abc three/{}.jpg three/{}_label.png")
     for name, other in zip("abc", "def", strict=True):
         mask = tmp_path / f"two/{other}_label.png"
         shutil.copyfile(mask, tmp_path / f"three/{name}_label.png")
-    text = refused(tmp_path, "one way to read images and masks, which you have to confirm")
-    ((words, command),) = proposed(text)
-    assert words == "9 images with masks"
-    all_masks = {**said_by(command), "prefer": "none"}  # what the next question asks
-    assert sum(map(len, plan_of(tmp_path, **all_masks).splits.values())) == 9
+    refused(tmp_path, "such as one/a.jpg and three/a.jpg")
+    pattern = {"images": ".", "masks": ".", "mask_name": "{id}_label.png"}
+    lines = proposed(refused(tmp_path, "2 ways to read 3 images", **pattern))
+    plans = [plan_of(tmp_path, **said_by(command)) for _, command in lines]
+    assert [plan.splits for plan in plans] == [{"train": ["a", "b", "c"]}] * 2
 
 
 def test_a_copy_of_train_as_validation_with_other_masks_is_a_split_of_its_own(tmp_path):

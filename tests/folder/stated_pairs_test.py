@@ -297,7 +297,7 @@ def test_copied_images_keep_the_stated_pairs(tmp_path, form):
         ("table.csv", "{mask},{image}"),
     ],
 )
-def test_folders_that_are_not_called_images_and_masks_are_read_as_stated(tmp_path, text, content):
+def test_pairs_are_read_as_stated_in_folders_of_any_names(tmp_path, text, content):
     files = []
     for image_id, mask in MASK_OF.items():
         drawing.put_image(tmp_path, f"north/x{image_id}1.png")
@@ -306,9 +306,9 @@ def test_folders_that_are_not_called_images_and_masks_are_read_as_stated(tmp_pat
     lines_of_text = [content.format(image=image, mask=mask) for image, mask in files]
     if text == "table.csv":
         lines_of_text.insert(0, "mask,picture")
-    refused(tmp_path, "no masks")
     drawing.put(tmp_path, text, "\n".join(lines_of_text))
-    found = pairs_of(plan_of(tmp_path))["train"]
+    refused(tmp_path, "no masks")
+    found = pairs_of(plan_of(tmp_path, images="north", masks="south"))["train"]
     assert {
         (image.relative_to(tmp_path).as_posix(), mask.relative_to(tmp_path).as_posix())
         for image, mask in found.items()
@@ -325,14 +325,15 @@ def test_folders_that_are_not_called_images_and_masks_are_read_as_stated(tmp_pat
         ("label,photo", "{mask},{image}"),
     ],
 )
-def test_one_column_called_as_images_or_masks_tells_which_folder_has_which(tmp_path, columns, row):
+def test_columns_of_pairs_may_stand_in_any_order(tmp_path, columns, row):
     write(tmp_path, "abc north/{}.png", "xyz - south/{}.png")
     rows_of_text = [
         row.format(image=f"north/{image}.png", mask=f"south/{mask}.png")
         for image, mask in zip("abc", "xyz", strict=True)
     ]
     drawing.put(tmp_path, "pairs.csv", "\n".join([columns, *rows_of_text]))
-    assert masks_of(plan_of(tmp_path)) == {"a": "x", "b": "y", "c": "z"}
+    plan = plan_of(tmp_path, images="north", masks="south")
+    assert masks_of(plan) == {"a": "x", "b": "y", "c": "z"}
 
 
 @pytest.mark.parametrize("name", ["train.txt", "pairs.csv", "notes.json", "extra.yaml"])

@@ -10,11 +10,9 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import drawing, made_folders
-from support.folders import NAMES as CLASSES
 from support.folders import pairs_of, plan_of, proposed, refused, said_by, unused_of
 
 from voc_seg_tfrecord.build_from.tree import describe
-from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.folder.splits.rules import RULES
 
@@ -55,6 +53,10 @@ def plain(splits):
     return {NAMES[split]: ids for split, ids in splits.items()}
 
 
+def put_json(root, name, content):
+    drawing.put(root, name, json.dumps(content))
+
+
 def folders(root, splits=SPLITS):
     """Writes pairs in folders of splits."""
     for split, ids in splits.items():
@@ -88,8 +90,8 @@ WAYS = {
     "lists of pairs": lambda root, of: lists(root, "{}_list.txt", "{0}.jpg {0}.png", splits=of),
     "a table for each split": lambda root, of: lists(root, "{}.csv", "{0}.jpg,{0}.png", splits=of),
     "one table": lambda root, of: table(root, "t.csv", ("name", "split"), rows_of(splits=of)),
-    "one JSON or YAML": lambda root, of: drawing.put(root, "s.json", plain(of)),
-    "rows with a split each": lambda root, of: drawing.put(
+    "one JSON or YAML": lambda root, of: put_json(root, "s.json", plain(of)),
+    "rows with a split each": lambda root, of: put_json(
         root, "rows.json", rows_of(lambda i, s: {"image": f"{i}.jpg", "split": s}, of)
     ),
     "folders": folders,
@@ -131,64 +133,39 @@ def test_the_page_lists_the_rules_in_their_order():
     assert listed == [(rule.name, rule.loses.__doc__.partition("\n")[0]) for rule in RULES]
 
 
-LOST = {
-    "lists among results": (
-        lambda root: lists(root, "results/{}.txt", splits={"train": IDS[1:], "test": IDS[:1]}),
-        "splits by results lost to splits.json: its lists lie in a folder of results",
+NOT_TAKEN = {
+    "lists in VOC's folder": lambda root: lists(root, "ImageSets/Segmentation/{}.txt"),
+    "train divided by lists": lambda root: lists(
+        root, "a/{}.txt", splits={"train": IDS[:16], "test": IDS[16:]}
     ),
-    "lists of train and more": (
-        lambda root: drawing.put(root, "lists/trainval.txt", "\n".join(IDS[:16])),
-        "splits by lists/trainval.txt lost to splits.json: it holds the images of train and of "
-        "others",
+    "lists among results": lambda root: lists(
+        root, "results/{}.txt", splits={"train": IDS[1:], "test": IDS[:1]}
     ),
-    "lists for another task": (
-        lambda root: [
-            lists(root, "ImageSets/Segmentation/{}.txt"),
-            lists(root, "ImageSets/Main/{}.txt", splits={"train": IDS[3:]}),
-        ],
-        "splits by ImageSets/Main/train.txt lost to ImageSets/Segmentation: its lists are those of "
-        "another task",
+    "lists of train and more": lambda root: drawing.put(
+        root, "lists/trainval.txt", "\n".join(IDS[:16])
     ),
-    "lists in VOC's folder": (
-        lambda root: lists(root, "ImageSets/Segmentation/{}.txt"),
-        "splits by splits.json lost to ImageSets/Segmentation: it agrees with the lists in their "
-        "usual folder",
-    ),
-    "train divided by lists": (
-        lambda root: lists(root, "a/{}.txt", splits={"train": IDS[:16], "test": IDS[16:]}),
-        "splits by a lost to splits.json: its train is divided into train and validation",
-    ),
-    "the same or less": (
-        lambda root: lists(root, "few/{}.txt", splits={"train": IDS[:3], "test": IDS[17:]}),
-        "splits by few lost to splits.json: it says the same of fewer images",
+    "lists for another task": lambda root: [
+        lists(root, "ImageSets/Segmentation/{}.txt"),
+        lists(root, "ImageSets/Main/{}.txt", splits={"train": IDS[3:]}),
+    ],
+    "the same or less": lambda root: lists(
+        root, "few/{}.txt", splits={"train": IDS[:3], "test": IDS[17:]}
     ),
 }
 
 
-@pytest.mark.parametrize("rule", LOST)
-def test_check_names_what_lost_and_why(tmp_path, capsys, rule):
+@pytest.mark.parametrize("write", NOT_TAKEN.values(), ids=NOT_TAKEN)
+def test_lists_that_lose_by_a_rule_do_not_divide_the_images(tmp_path, write):
     put(tmp_path)
-    drawing.put(tmp_path, "splits.json", plain(SPLITS))
-    write, sentence = LOST[rule]
+    put_json(tmp_path, "splits.json", plain(SPLITS))
     write(tmp_path)
     assert found(tmp_path)[0] == SPLITS
-    words = ["check", str(tmp_path), f"--class_names={','.join(CLASSES)}"]
-    cli.main(words)
-    out = capsys.readouterr().out
-    assert f"decided:          {sentence}\n" in out
-    cli.main([*words, "--json"])
-    assert sentence in json.loads(capsys.readouterr().out)["reasons"]
 
 
-def test_check_names_the_lists_to_which_folders_lost(tmp_path):
+def test_folders_and_lists_that_agree_are_read_once(tmp_path):
     folders(tmp_path)
     lists(tmp_path)
-    splits, plan = found(tmp_path)
-    assert splits == SPLITS
-    assert plan.reasons == [
-        "splits by test/, train/, val/ lost to test.txt, train.txt, val.txt: lists have the same "
-        "splits"
-    ]
+    assert found(tmp_path)[0] == SPLITS
 
 
 # Lists, tables and texts.
@@ -633,7 +610,7 @@ def test_folds_seeds_and_texts_that_contradict_are_questions_with_a_line_for_eac
     for n, way in enumerate(ways):
         lists(tmp_path / "folds", f"{{}}_fold{n}.txt", splits=way)
     assert asked(tmp_path) == ways
-    drawing.put(tmp_path, "folds.json", [{"train": IDS[9:], "val": IDS[:2]}])
+    put_json(tmp_path, "folds.json", [{"train": IDS[9:], "val": IDS[:2]}])
     assert len(asked(tmp_path)) == 5  # it is a part of another
 
 
@@ -656,10 +633,10 @@ NUMBERS = [str(n) for n in range(8)]
 )
 def test_folds_of_one_text_are_a_question_if_there_are_several(tmp_path, content, ids, folds):
     put(tmp_path, ids=ids)
-    drawing.put(tmp_path, "splits_final.json", content)
+    put_json(tmp_path, "splits_final.json", content)
     assert [answer["validation"] for answer in asked(tmp_path)] == folds
     if ids == IDS:
-        drawing.put(tmp_path, "splits_final.json", [FIRST])
+        put_json(tmp_path, "splits_final.json", [FIRST])
         assert found(tmp_path)[0] == {"train": IDS[4:], "validation": IDS[:4]}
 
 
@@ -693,7 +670,7 @@ def test_lists_against_folders_and_a_table_against_json_are_questions(tmp_path):
     assert asked(tmp_path / "a") == [moved, SPLITS]
     put(tmp_path / "b")
     table(tmp_path / "b", "meta.csv", ("id", "split"), rows_of())
-    drawing.put(tmp_path / "b", "meta.json", plain(moved))
+    put_json(tmp_path / "b", "meta.json", plain(moved))
     assert sorted(map(str, asked(tmp_path / "b"))) == sorted(map(str, [moved, SPLITS]))
 
 
@@ -880,7 +857,7 @@ def test_nnunets_folds_divide_its_folder_of_train(tmp_path, folds):
     put(tmp_path, "imagesTr/{}_0000.png", "labelsTr/{}.png", IDS[:16])
     put(tmp_path, "imagesTs/{}_0000.png", "labelsTs/{}.png", IDS[16:])
     ways = [{"train": IDS[:n] + IDS[n + 4 : 16], "val": IDS[n : n + 4]} for n in range(folds)]
-    drawing.put(tmp_path, "splits_final.json", ways)
+    put_json(tmp_path, "splits_final.json", ways)
     answers = asked(tmp_path) if folds > 1 else [found(tmp_path)[0]]
     names = [f"{image_id}_0000" for image_id in IDS]
     assert [sorted(of) for of in answers] == [["test", "train", "validation"]] * folds

@@ -9,7 +9,6 @@ import itertools
 import numpy as np
 from tqdm import tqdm
 
-from voc_seg_tfrecord.audit import agreement
 from voc_seg_tfrecord.audit.copies_by_id import find_copies_by_id
 from voc_seg_tfrecord.audit.finding_ids import FindingIds
 from voc_seg_tfrecord.core import id_lists
@@ -215,10 +214,7 @@ def check_plan(
             report.findings.append(Finding(MISSING_CLASS, "", str(missing), IGNORED))
     report.findings += [*_unused(plan), *find_copies_by_id(plan)]
     background = background_index(report.class_names, config.built_background)
-    about_labels = rules.find_all(evidence, report.class_names, background)
-    report.findings += agreement.drop_copies_of_annotators(plan, about_labels)
-    if labels and not is_blank:
-        report.findings += agreement.find_disagreements(plan, spec, background)
+    report.findings += rules.find_all(evidence, report.class_names, background)
     return report
 
 
@@ -421,7 +417,6 @@ def _unused(plan: FolderPlan) -> Iterable[Finding]:
     listed_ids = {*itertools.chain(*plan.splits.values(), *plan.left_out.values())}
     if not listed_ids:
         return
-    listed_ids.update(plan.division.not_preferred)
     tree = plan.tree
     parts = (
         ("image in no split", tree.layout.images, tree.images),

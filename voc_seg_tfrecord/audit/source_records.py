@@ -28,7 +28,7 @@ from voc_seg_tfrecord.core.threads import THREADS, ordered_map
 from voc_seg_tfrecord.core.tiling import image_of
 from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.fields import FEATURES
-from voc_seg_tfrecord.reading.metadata import class_names, config_of
+from voc_seg_tfrecord.reading.metadata import RETIRED_OPTION, class_names, config_of
 from voc_seg_tfrecord.reading.records import Record
 from voc_seg_tfrecord.reading.short_messages import stand_in
 from voc_seg_tfrecord.sources.fetcher import Fetcher
@@ -314,6 +314,7 @@ def _config_of_build(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
     The metadata does not have the folder: `sample` too is read from the one that is given.
     """
     fields = config_of(builder)
+    fields.pop(RETIRED_OPTION, None)
     remedy = "build it again from its source, or leave out --source"
     if not fields:
         raise ConfigError(

@@ -51,6 +51,7 @@ class EarlierBuild:
         """
         builder = open_built(name, data_dir)
         fields = metadata.config_of(builder)
+        fields.pop(metadata.RETIRED_OPTION, None)  # what it chose is a question now
         config_name = fields.get("name", "")
         if not fields or fields.get("release") or config_name == SAMPLE:
             raise ConfigError(

@@ -34,7 +34,6 @@ from voc_seg_tfrecord.sources.open import own_source, try_config
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 from voc_seg_tfrecord.writing.tiles import JPEG_QUALITY
 
-_MAX_SHOWN_REASONS = 6
 _MAX_SHOWN_CLASSES = 24
 _MAX_CHECKED_IMAGES = 8
 _DEEP_ENDINGS = (".png", ".tif", ".tiff")
@@ -272,10 +271,6 @@ def describe(plan: FolderPlan) -> str:
         *_facts_of_features(plan),
         *_facts_of_splits(plan),
     ]
-    facts += [("decided", reason) for reason in plan.reasons[:_MAX_SHOWN_REASONS]]
-    if len(plan.reasons) > _MAX_SHOWN_REASONS:
-        more = len(plan.reasons) - _MAX_SHOWN_REASONS
-        facts.append(("decided", f"{more} more; check --json lists all"))
     facts += [("not used", line) for line in account.describe(plan.unused)]
     facts += [("note", note) for note in plan.notes]
     return "\n".join(f"{name + ':':18}{fact}" for name, fact in facts)

@@ -306,13 +306,6 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
         "ignore mask of an image is 0, its mask is void; default: none",
     )
     folders.add_argument(
-        "--prefer",
-        metavar="FOLDERS",
-        help="which export's mask to use if several exports in ROOT have the same image, such as "
-        "anna, or in order anna,ben; or none: each mask is an example, and those of an image are "
-        "in one split; default: the build asks",
-    )
-    folders.add_argument(
         "--lists",
         help="folder of lists, or a file with all splits, relative to ROOT; . is ROOT itself; "
         "default: detected",
@@ -377,14 +370,12 @@ _TEXT_OPTIONS = (
     "images",
     "masks",
     "ignore_masks",
-    "prefer",
     "lists",
     "image_name",
     "mask_name",
 )
 
 _OPTIONS_PASSED_ON = (
-    "prefer",
     "threshold",
     "ignore_masks",
     "resize_masks",

@@ -93,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 _FILE_OPTIONS = ("html", "csv", "write_classes", "write_lists", "exclude", "ids", "copy_to")
 
-_OPTIONS_THAT_FIND_FILES = (*LAYOUT_OPTIONS, "prefer", "threshold", "ignore_masks", "resize_masks")
+_OPTIONS_THAT_FIND_FILES = (*LAYOUT_OPTIONS, "threshold", "ignore_masks", "resize_masks")
 """Options that a build needs to read the same masks as a table of classes was written for."""
 
 _CHECK_OPTIONS = ("html", "csv", "decisions", "no_fit", "parts", "rgb")
@@ -225,7 +225,6 @@ def _summarize(
         "root": naming.rename(str(plan.tree.root)) if plan else "",
         "examined": report.examined,
         "splits": {split: len(ids) for split, ids in plan.splits.items()} if plan else {},
-        "reasons": [*plan.reasons] if plan else [],
         "not_used": _unused_files(plan) if plan else [],
         "findings": _findings_by_kind(findings),
         "label_errors": [as_dict(finding) for finding in suspicious_first(findings)],

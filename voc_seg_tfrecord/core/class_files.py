@@ -33,7 +33,6 @@ class ClassFile:
       is_preferred_numbering: whether this numbering is taken if the masks fit several; set by
         `folder.classes.numbering`.
       is_sorted: whether nothing numbers the classes, so that they are sorted by name.
-      is_of_exports: whether it stands for the files of several exports.
       has_values: whether its values count; not if it is united of files that have the same colors
         and number the classes differently.
     """
@@ -44,7 +43,6 @@ class ClassFile:
     numbering_note: str = dataclasses.field(default="", compare=False)
     is_preferred_numbering: bool = dataclasses.field(default=False, compare=False)
     is_sorted: bool = False
-    is_of_exports: bool = False
     has_values: bool = True
 
     @property

@@ -83,9 +83,6 @@ class VocSegConfig(tfds.core.BuilderConfig):
         release has it; not for own data.
       layout: names of folders, and patterns of file names, that differ from VOC's: `images`,
         `masks`, `lists`, `image_name`, `mask_name`.
-      prefer: which export's mask to use if several exports in one folder have the same image:
-        `anna`, or folders in order, such as `anna,ben`. With `none`, each mask is an example, and
-        those of an image are in one split. By default the build asks.
       missing_mask: what to do about a listed image without a mask: `error`; `skip` leaves it
         out; `background` gives it a mask of background alone, and needs a background class.
       missing_image: what to do about a listed id without an image: `error`, or `skip` leaves it
@@ -148,7 +145,6 @@ class VocSegConfig(tfds.core.BuilderConfig):
     instance_mask: bool | None = None
     objects: bool | None = None
     layout: Mapping[str, str] | None = None
-    prefer: str = ""
     missing_mask: MissingMask = "error"
     missing_image: MissingImage = "error"
     threshold: int | None = None

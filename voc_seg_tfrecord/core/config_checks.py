@@ -54,7 +54,7 @@ def _check_options_of_release(config: Any, release: Release) -> None:
         expected = f"ignore, as the masks of {release.name} fit the images as they are stored"
         raise option_error("exif", config.exif, expected)
     expected = f"no such option, as the masks of {release.name} are known"
-    _check_is_default(config, ["prefer", "threshold", "ignore_masks", "resize_masks"], expected)
+    _check_is_default(config, ["threshold", "ignore_masks", "resize_masks"], expected)
 
 
 def check_classes(config: Any) -> None:
@@ -204,7 +204,7 @@ def _check_options_of_masks(config: Any) -> None:
         if getattr(config, option):
             raise option_error(option, True, expected)
     _check_is_default(
-        config, ["prefer", "missing_mask", "threshold", "ignore_masks", "resize_masks"], expected
+        config, ["missing_mask", "threshold", "ignore_masks", "resize_masks"], expected
     )
 
 

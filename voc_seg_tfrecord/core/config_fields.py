@@ -209,7 +209,6 @@ FIELD_RULES: Mapping[str, FieldRule] = {
     "bands": FieldRule(
         _is_none_or(_are_bands), f"a list of the bands' numbers, from 0, such as [3, 0]; or {RGB}"
     ),
-    "prefer": FieldRule(_is_text, "folders, such as anna,ben; or none"),
     "threshold": FieldRule(_is_none_or(_is_gray), "a gray from 1 to 255, such as 128"),
     "ignore_masks": FieldRule(_is_text, "the name of a folder"),
     "resize_masks": FieldRule(

@@ -3,8 +3,8 @@
 Enter at `plan.open_folder`, which takes these steps once. `files` lists the folder and finds images
 and labels, `splits` which image is in which split, `stated_pairs` the pairs that texts state,
 `classes` and `class_names` the class file and its names, and `meaning` what masks mean. `tree` has
-the files that were found, by id. `second_masks` refuses images with several masks, and
-`which_masks` asks about them. Where a step cannot choose, `question` asks, and `alternatives` plans
+the files that were found, by id. `second_masks` refuses images with several masks.
+Where a step cannot choose, `question` asks, and `alternatives` plans
 each answer first; `reader` keeps what was read for all these plans. `account` names what no step
 used, `notes` what the user should know, and `class_table` writes the table that a user fills in.
 May import: up to `tools`.

@@ -11,7 +11,6 @@ import hashlib
 from typing import Any, Literal, Protocol
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, SplitError, VocSegError, counted
-from voc_seg_tfrecord.core.preference import NO_PREFERENCE, SHARED_IMAGES
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.folder.question import MAX_ALTERNATIVES, Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.names import Names
@@ -207,10 +206,8 @@ def _with_count(outcome: _Outcome, options: Mapping[str, Any], plan_with: Planne
     """
     try:
         plan = plan_with(options, any_classes=True)
-    except VocSegError as error:
-        if error.kind != SHARED_IMAGES or "prefer" in options:
-            return outcome
-        return _with_count(outcome, {**options, "prefer": NO_PREFERENCE}, plan_with)
+    except VocSegError:
+        return outcome
     count = _count_in_words(outcome.alternative, plan)
     # The plan has a class for each value in place of the alternative's own classes.
     options_of_classes = [

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 import copy
 import dataclasses
+import posixpath
 from typing import Any
 
 from voc_seg_tfrecord.core.class_files import ClassFile
@@ -27,7 +28,6 @@ from voc_seg_tfrecord.folder.meaning.proposals import (
 from voc_seg_tfrecord.folder.meaning.soft_advice import advise_threshold
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.official import official_note
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.mask_survey import Survey
 
@@ -101,7 +101,7 @@ def find_classes(
     names = names_under_rows(file, rows)
     if not names:
         return _classes_of_lines(file, choice, rows, background)
-    if file.is_of_exports or (evidence.exports and tree.labels.tool):
+    if len({posixpath.dirname(path) for path in tree.labels.label_files}) > 1:
         _check_spelling(tree, names, rows)
     fields = {
         "class_names": names,
@@ -153,7 +153,7 @@ def _classes_of_lines(
 
 
 def _check_spelling(tree: VocTree, names: Sequence[str], rows: Rows) -> None:
-    """Checks that no two classes of exports differ in spelling alone: two annotators' `Crack`.
+    """Checks that no two classes of several folders differ in spelling alone: `Crack`, `crack`.
 
     Raises:
       QuestionError: if two do, with the options that make them one class, or keep both.
@@ -168,7 +168,7 @@ def _check_spelling(tree: VocTree, names: Sequence[str], rows: Rows) -> None:
     raise QuestionError(
         tree.given,
         [*as_one_class, Alternative("as several classes", {"class_names": list(names)})],
-        task=f"read the classes {' and '.join(groups[0])} of several exports, which differ in "
+        task=f"read the classes {' and '.join(groups[0])} of several folders, which differ in "
         "spelling alone",
         expected="one spelling of each class",
         kind="spelling of classes",
@@ -254,7 +254,7 @@ def _list_remedies(
         return remedies
     if likeliest:
         remedies.append(likeliest)
-    remedies += propose_classes(survey, official_note(evidence))
+    remedies += propose_classes(survey)
     if threshold and is_spaced:
         remedies.append(threshold)
     remedies.append(advise_table(tree.given, tree.layout, config, named=False))

@@ -1,8 +1,8 @@
-"""Chooses one of several candidates by a table of rules, and keeps why each other one lost.
+"""Chooses one of several candidates by a table of rules, and keeps by which each other one lost.
 
 Each step of planning a folder decides in this way: it lists the candidates, for example each pair
 of folders that may be images and masks, and a table of rules says which candidate loses to which
-other one, and why.
+other one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,12 +19,14 @@ class Rule(Generic[Candidate, Evidence]):
 
     Attributes:
       name: what the rule looks at, for the page of rules: "sizes agree".
-      loses: called as `loses(candidate, other, evidence)`. Returns why `other` makes `candidate`
-        lose, in words that a user reads, or None if it does not.
+      loses: called as `loses(candidate, other, evidence)`. Says whether `other` makes `candidate`
+        lose.
+      note: what a user should know of the candidate that lost; empty if its loss is plain.
     """
 
     name: str
-    loses: Callable[[Candidate, Candidate, Evidence], str | None]
+    loses: Callable[[Candidate, Candidate, Evidence], bool]
+    note: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,12 +36,12 @@ class Reason(Generic[Candidate]):
     Attributes:
       rule: the name of the rule; empty if the user chose another candidate.
       winner: the candidate to which it lost. This one may have lost to a third one later.
-      words: why, in words that a user reads.
+      note: the note of the rule.
     """
 
     rule: str
     winner: Candidate
-    words: str
+    note: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +85,7 @@ def decide(
         if given:
             for candidate in remaining:
                 if candidate not in given:
-                    lost[candidate] = Reason("", given[0], "your options give another one")
+                    lost[candidate] = Reason("", given[0])
             remaining = given
     for rule in rules:
         losing = _losers(remaining, rule, evidence)
@@ -105,8 +107,7 @@ def _losers(
         for other in candidates:
             if other == candidate:
                 continue
-            words = rule.loses(candidate, other, evidence)
-            if words is not None:
-                losers[candidate] = Reason(rule.name, other, words)
+            if rule.loses(candidate, other, evidence):
+                losers[candidate] = Reason(rule.name, other, rule.note)
                 break
     return losers

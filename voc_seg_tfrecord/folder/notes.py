@@ -6,7 +6,6 @@ from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.splits.divide import Splits
-from voc_seg_tfrecord.folder.splits.official import official_note
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 
@@ -35,7 +34,6 @@ def list_notes(
     notes += _link_notes(tree)
     notes.append(_system_folders_note(tree))
     notes.append(_background_note(config))
-    notes.append(official_note(splits.evidence))
     return tuple(note for note in notes if note)
 
 

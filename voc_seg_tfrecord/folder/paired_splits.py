@@ -4,16 +4,13 @@ Splits come first: a text that makes one counts for its images. Then each image 
 images without one are left out, or the build stops.
 """
 
-import collections
 import dataclasses
 
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.splits.divide import Splits, split_ids
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.mask_checks import NAMES_OF_MASKS
 from voc_seg_tfrecord.folder.splits.missing_masks import MissingMasks
 from voc_seg_tfrecord.folder.splits.pools import ONE_SPLIT, SOURCE_OF_ONE_SPLIT
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
@@ -43,14 +40,14 @@ def choose_splits(reader: FolderReader, config: VocSegConfig, problems: Problems
     division = problems.try_step(split_ids, evidence, config, problems)
     if division is not None:
         paired = _with_stated_pairs(division, config, problems)
-        labeled = problems.try_step(_leave_out, reader, paired.division, config)
+        labeled = problems.try_step(_leave_out, paired.division, config)
         if labeled is not None:
             return dataclasses.replace(paired, division=labeled)
-    return _put_all_in_one_split(reader, evidence, config, problems)
+    return _put_all_in_one_split(evidence, config, problems)
 
 
 def _put_all_in_one_split(
-    reader: FolderReader, evidence: SplitEvidence, config: VocSegConfig, problems: Problems
+    evidence: SplitEvidence, config: VocSegConfig, problems: Problems
 ) -> PairedSplits:
     """Returns all images that have a mask in one split; no split if there are none.
 
@@ -62,24 +59,16 @@ def _put_all_in_one_split(
     paired = _with_stated_pairs(one_split, config, problems)
     if ids:
         skipping = dataclasses.replace(config, missing_mask="skip")
-        labeled = problems.try_step(_leave_out, reader, paired.division, skipping)
+        labeled = problems.try_step(_leave_out, paired.division, skipping)
         if labeled is not None:
             return dataclasses.replace(paired, division=labeled)
     no_split = Splits(paired.division.evidence, undecided=True)
     return dataclasses.replace(paired, division=no_split)
 
 
-def _leave_out(reader: FolderReader, division: Splits, config: VocSegConfig) -> Splits:
+def _leave_out(division: Splits, config: VocSegConfig) -> Splits:
     """Returns splits without the images that lack a mask, if the config leaves them out."""
-    try:
-        return MissingMasks(division.evidence.tree, config).leave_out(division)
-    except LayoutError as error:
-        if error.kind != NAMES_OF_MASKS:
-            raise
-        question = reader.find_question_of_masks(config)
-        if question is not None:
-            raise question from None
-        raise
+    return MissingMasks(division.evidence.tree, config).leave_out(division)
 
 
 def _with_stated_pairs(division: Splits, config: VocSegConfig, problems: Problems) -> PairedSplits:
@@ -94,15 +83,11 @@ def _with_stated_pairs(division: Splits, config: VocSegConfig, problems: Problem
 
 def _pair_as_stated(division: Splits, config: VocSegConfig) -> StatedPairs:
     """Finds the pairs that texts state."""
-    ids_by_text: dict[str, set[str]] = collections.defaultdict(set)
-    for split_list in division.evidence.lists:
-        ids_by_text[split_list.file].update(split_list.ids)
     options_of_layout = config.layout or {}
     return pair_as_stated(
         division.evidence.tree,
         division.evidence.image_names,
         used=division.used,
         texts_of_splits=division.files,
-        listed=ids_by_text,
         masks_are_given="masks" in options_of_layout or "mask_name" in options_of_layout,
     )

@@ -23,11 +23,11 @@ from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.folder.account import Account, list_unused_files
 from voc_seg_tfrecord.folder.class_names import FoundClasses, find_classes
+from voc_seg_tfrecord.folder.classes.candidates import list_folders_of_class_files
 from voc_seg_tfrecord.folder.classes.choose import (
     ClassFileChoice,
     choose_class_file_for_names,
 )
-from voc_seg_tfrecord.folder.classes.export_files import list_folders_of_class_files
 from voc_seg_tfrecord.folder.classes.folder_table import FolderTable, read_folder_table
 from voc_seg_tfrecord.folder.classes.names import note_spelling, note_void
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
@@ -91,7 +91,6 @@ class FolderPlan:
         it is not decided what the masks mean, so that any value is a class.
       are_classes_numbered: whether the user gave the numbers of the classes by an option. The
         caller who knows the user's options sets it.
-      class_file_reasons: why other class files, and other ways to number one, were not taken.
       fault: why there are no class names, if the plan reads on with names that stand for values.
       replaced_masks: the paths of masks whose images have other masks, because texts state them.
     """
@@ -107,7 +106,6 @@ class FolderPlan:
     problems: tuple[VocSegError, ...] = ()
     undecided: frozenset[str] = frozenset()
     are_classes_numbered: bool = True
-    class_file_reasons: tuple[str, ...] = ()
     fault: VocSegError | None = None
     replaced_masks: Collection[str] = ()
 
@@ -142,14 +140,6 @@ class FolderPlan:
         if self.meaning is None or self.tree.labels.origin:
             return {}
         return self.meaning.index_by_value
-
-    @property
-    def reasons(self) -> Sequence[str]:
-        """Why each candidate that was not taken lost, in words."""
-        reasons = [*self.tree.reasons, *self.division.reasons, *self.class_file_reasons]
-        if self.meaning is not None:
-            reasons += self.meaning.reasons
-        return reasons
 
     @property
     def left_out(self) -> Mapping[str, Sequence[str]]:
@@ -364,7 +354,6 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
         unused=unused,
         problems=tuple(problems.found),
         undecided=frozenset(undecided),
-        class_file_reasons=class_file.reasons if class_file else (),
         replaced_masks=opened.stated.replaced_masks,
         fault=opened.source_of_classes.fault,
     )
@@ -467,10 +456,9 @@ def _list_read_texts(
     for path in (*division.files, *stated.texts):
         names.append(posixpath.relpath(path, tree.root_below_given or "."))
     if class_file is not None and class_file.path_of_read_file:
-        # The folders of splits and of exports may have a copy each.
+        # The folders of splits and of parts may have a copy each.
         names.append(class_file.path_of_read_file)
         name = posixpath.basename(class_file.path_of_read_file)
-        folders = [*division.evidence.split_folders.dividing_first_folders]
-        folders += list_folders_of_class_files(tree)
+        folders = list_folders_of_class_files(tree)
         names += [posixpath.join(folder, name) for folder in folders]
     return names

@@ -19,15 +19,13 @@ from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.ignore_masks import pair_ignore_masks
 from voc_seg_tfrecord.folder.files.ignore_proposals import add_ignore_masks
 from voc_seg_tfrecord.folder.files.no_masks import NO_MASKS
-from voc_seg_tfrecord.folder.files.object_masks import ask_about_objects, find_masks_of_images
+from voc_seg_tfrecord.folder.files.object_masks import find_masks_of_images, several_masks_error
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.listed_groups import find_listed_groups
-from voc_seg_tfrecord.folder.stated_folders import find_stated_folders
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.soft_labels import with_threshold
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.folder.which_masks import ask_which_masks
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +38,6 @@ class _FileOptions:
       has_bands: whether bands are wanted.
       threshold: from which gray on a pixel of soft masks is white; None if masks are not soft.
       ignore_masks: the folder of ignore masks; empty if the user named none.
-      prefer: whose shapes count of an image that several annotators drew.
     """
 
     layout: tuple[tuple[str, str], ...]
@@ -48,7 +45,6 @@ class _FileOptions:
     has_bands: bool
     threshold: int | None = None
     ignore_masks: str = ""
-    prefer: str = ""
 
     @classmethod
     def of(cls, config: VocSegConfig) -> "_FileOptions":
@@ -59,7 +55,6 @@ class _FileOptions:
             has_bands=config.kept_bands is not None,
             threshold=config.threshold,
             ignore_masks=config.ignore_masks,
-            prefer=config.prefer,
         )
         return options.with_layout(config.layout or {})
 
@@ -79,8 +74,7 @@ class FolderReader:
     `find_tree` takes the first of these that there is:
 
     1. The images and masks that the names of folders and files pair, within the user's options.
-    2. The folders that a text of pairs names, if the user named no folders or patterns.
-    3. The question which of several masks of an image are meant, or the error of the first step.
+    2. The error about several masks of each image, or the error of the first step.
 
     Args:
       folder: the folder that a tool exported, or one above it.
@@ -137,33 +131,21 @@ class FolderReader:
             except LayoutError as error:
                 if error.kind != NO_MASKS:
                     raise
-                self._trees[options] = self._find_tree_without_names(config, error)
+                raise self._find_masks_of_objects(config) or error from None
         tree = self._trees[options]
         _check_masks_can_be_resized(tree, config)
         return tree
 
-    def _find_tree_without_names(self, config: VocSegConfig, error: LayoutError) -> VocTree:
-        """Returns the tree of the folders that a text of pairs names, where names pair nothing.
-
-        Raises:
-          LayoutError: if there is no such text: the question which masks are meant, or else the
-            error that names pair nothing.
-        """
-        tree = self._find_tree_by_texts(_FileOptions.of(config))
-        if tree is not None:
-            return tree
-        question = self.find_question_of_masks(config) or self._ask_about_objects(config)
-        if question is not None:
-            raise question from None
-        raise error from None
-
-    def _ask_about_objects(self, config: VocSegConfig) -> LayoutError | None:
-        """Returns the question whether masks show objects; None if images have one or none each."""
+    def _find_masks_of_objects(self, config: VocSegConfig) -> LayoutError | None:
+        """Returns the error about several masks of an image; None if images have one or none."""
         if "mask_name" in (config.layout or {}):
             return None
         listing = self._listing_of_set(_FileOptions.of(config))
         masks_by_image = find_masks_of_images(listing.below())
-        return ask_about_objects(listing, masks_by_image) if masks_by_image else None
+        if not masks_by_image:
+            return None
+        image, masks = max(masks_by_image.items(), key=lambda item: len(item[1]))
+        return several_masks_error(listing.root, masks, image)
 
     def find_split_evidence(self, config: VocSegConfig) -> SplitEvidence:
         """Returns the images of the set, and the texts that name them.
@@ -181,31 +163,6 @@ class FolderReader:
             )
         return self._split_evidence[options, rule]
 
-    def find_question_of_masks(self, config: VocSegConfig) -> LayoutError | None:
-        """Returns the question which masks are meant.
-
-        It is None if no image has several masks, or the config says which are meant.
-        """
-        options = _FileOptions.of(config)
-        layout = dict(options.layout)
-        if "mask_name" in layout:
-            return None
-
-        def find_with(mask_name: str) -> VocTree:
-            return self._find_tree_by_names(options.with_layout({**layout, "mask_name": mask_name}))
-
-        return ask_which_masks(self._listing_of_set(options), find_with)
-
-    def _find_tree_by_texts(self, options: _FileOptions) -> VocTree | None:
-        """Returns the tree of the folders that a text of pairs names; None if there is none."""
-        if options.layout:
-            return None
-        folders = find_stated_folders(self._listing_of_set(options))
-        if folders is None:
-            return None
-        layout = {"images": folders.images, "masks": folders.masks}
-        return self._find_tree_by_names(options.with_layout(layout))
-
     def _find_tree_by_names(self, options: _FileOptions) -> VocTree:
         """Returns the images and labels that the names of folders and files pair."""
         listing = self._listing_of_set(options)
@@ -215,7 +172,6 @@ class FolderReader:
                 dict(options.layout),
                 looks=self._looks,
                 exif=options.exif,
-                prefer=options.prefer,
                 bands=options.has_bands,
                 soft_masks=options.threshold is not None,
             )

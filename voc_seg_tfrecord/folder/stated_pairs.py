@@ -61,7 +61,6 @@ def pair_as_stated(
     *,
     used: Collection[str],
     texts_of_splits: Collection[str],
-    listed: Mapping[str, Collection[str]],
     masks_are_given: bool,
 ) -> StatedPairs:
     """Gives each image the mask that a text states.
@@ -71,7 +70,6 @@ def pair_as_stated(
       names: the ids of its images by their names.
       used: the ids in splits.
       texts_of_splits: the texts that make the splits, below the given folder.
-      listed: the ids that each text names, by its path.
       masks_are_given: whether the user named the masks.
 
     Raises:
@@ -90,7 +88,6 @@ def pair_as_stated(
         return StatedPairs(tree, notes=notes_on_other_folders, image_ids=stated_by_image.keys())
     _check_shared_masks(tree, files, stated_by_image)
     _check_unstated(tree, files, used, stated_by_image, changed_by_image)
-    _check_listed(tree, stated_by_image, texts_of_splits, listed)
     texts = sorted({mask.text for mask in changed_by_image.values()})
     notes_on_pairs = [_note_on_pairs(tree, text, changed_by_image) for text in texts]
     return StatedPairs(
@@ -325,29 +322,6 @@ def _check_unstated(
                 f"belongs to {tree.paths.image(image_id)}, for which the text states no mask",
                 expected="another mask for each image whose mask is stated for a different image",
                 remedy="add the missing rows, or leave these images out of the splits",
-                kind=STATED_PAIRS,
-            )
-
-
-def _check_listed(
-    tree: VocTree,
-    stated: Mapping[str, StatedMask],
-    texts_of_splits: Collection[str],
-    listed: Mapping[str, Collection[str]],
-) -> None:
-    """Checks that a text that makes a split gives it the images for which it states masks.
-
-    Raises:
-      LayoutError: if the lines were read for other images, such as those of the masks' names.
-    """
-    for image_id, mask in stated.items():
-        if mask.text in texts_of_splits and image_id not in listed.get(mask.text, ()):
-            raise LayoutError(
-                tree.given / mask.text,
-                found=f"the mask {mask.written} for the image {tree.paths.image(image_id)}, but "
-                "this image is missing in the list that was read from the text",
-                expected="the image before its mask in each row",
-                remedy="write the images into the first column",
                 kind=STATED_PAIRS,
             )
 

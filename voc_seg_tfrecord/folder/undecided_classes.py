@@ -6,7 +6,7 @@ from typing import Any
 from voc_seg_tfrecord.core.mask_rule import index_rule
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.folder.class_names import NO_CLASS_NAMES
-from voc_seg_tfrecord.folder.classes.export_files import CONTRADICT
+from voc_seg_tfrecord.folder.classes.choose import CONTRADICT
 from voc_seg_tfrecord.folder.meaning.questions import UNDECIDED
 
 NAMES_OF_VALUES = tuple(f"class {value}" for value in range(VOID))

@@ -46,12 +46,6 @@ SHARED_PART_IN_TWO_SPLITS = "shared part in two splits"
 SAME_PICTURE_OTHER_MASK = "same picture, other mask"
 """The kind of a finding about two files of the same picture, whose masks differ."""
 
-OTHER_DRAWING = "drawn twice, with other masks"
-"""The kind of a finding about an image whose masks by two annotators differ."""
-
-AGREEMENT = "agreement of annotators"
-"""The kind of a finding about all images that two annotators drew."""
-
 MISLABELED_REGION = "region that looks like another class"
 """The kind of a finding about a region that looks like another class."""
 

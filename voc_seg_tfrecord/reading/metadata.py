@@ -23,6 +23,9 @@ from voc_seg_tfrecord.core.names import (
 )
 from voc_seg_tfrecord.core.tiling import Tiling
 
+RETIRED_OPTION = "prefer"
+"""An option that earlier versions had: whose masks to use if several people labeled an image."""
+
 
 def config_of(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
     """Returns the config that a dataset says it was built with; empty if it does not say it."""

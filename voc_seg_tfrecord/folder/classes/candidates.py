@@ -1,11 +1,13 @@
 """The class files of a folder, each in the ways in which it may be numbered.
 
-They lie in the folder of the set or of a split. If there is none, those of exports count, else
-those in the folder of the masks, and else those above the set.
+They lie in the folder of the set, or of a split or part of it. If there is none, those in the
+folder of the masks count, and else those above the set.
 """
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 import dataclasses
+import posixpath
+from typing import cast
 
 from etils import epath
 
@@ -13,15 +15,14 @@ from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_files import ClassFile, read_class_files
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.names import VOID, describe_color
-from voc_seg_tfrecord.folder.classes.export_files import (
-    check_exports_agree,
-    find_class_files_in_exports,
-)
 from voc_seg_tfrecord.folder.classes.numbering import list_numberings
-from voc_seg_tfrecord.folder.splits.folders import SplitFolders
-from voc_seg_tfrecord.folder.tree.listing import subfolders
+from voc_seg_tfrecord.folder.splits.folders import SplitFolders, first_folder
+from voc_seg_tfrecord.folder.tree.listing import Listing, subfolders
+from voc_seg_tfrecord.folder.tree.paths import path_below_given
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.tools.registry import CLASS_FILES
+from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, CLASS_FILES
+
+_LOWER_CASE_NAMES = frozenset(name.lower() for name in CLASS_FILE_NAMES)
 
 _DEVKIT = "vocdevkit"  # VOC's folder of all releases, in small letters
 
@@ -81,37 +82,51 @@ def as_candidates(files: Iterable[ClassFile]) -> list[ClassFileCandidate]:
     return [ClassFileCandidate(file, position) for position, file in enumerate(files)]
 
 
-def find_class_files(tree: VocTree, *, user_gave_classes: bool) -> FoundClassFiles:
+def find_class_files(tree: VocTree) -> FoundClassFiles:
     """Finds the class files of a set.
 
     Args:
       tree: the set.
-      user_gave_classes: whether the user gave names or a whole table of classes. Then those of
-        exports may contradict; a note says so, and they are not used.
 
     Raises:
       LayoutError: if a file cannot be read that only a labeling tool writes, or if the files of two
-        splits or exports contradict each other.
+        splits contradict each other.
     """
     in_root = read_class_files(tree.root, CLASS_FILES, tree.images, tree.texts.read)
     in_splits = _find_in_splits(tree, {file.source for file in in_root.files})
-    notes = [*in_splits.notes]
     files = [*in_root.files, *in_splits.files]
-    try:
-        if files:
-            check_exports_agree(tree, in_root.files)
-        else:
-            files = find_class_files_in_exports(tree)
-    except LayoutError as error:
-        if not user_gave_classes:
-            raise
-        notes.append(f"The class files of exports are not used: {error.found.splitlines()[0]}")
-        return FoundClassFiles(files, in_root.misnamed, notes)
     if not files:
         files = _find_beside_masks(tree)
     if not files:
         files = _find_above(tree)
-    return FoundClassFiles(files, in_root.misnamed, notes)
+    return FoundClassFiles(files, in_root.misnamed, in_splits.notes)
+
+
+def list_folders_of_class_files(tree: VocTree) -> Sequence[str]:
+    """Returns the folders, below the root of a set, of which each may have its class file.
+
+    They are those of splits; or those between the root and the images, if the first of these have
+    nothing in common: `anna` and `anna/train` of `anna/train/1.jpg`.
+    """
+    folders = SplitFolders(tree).dividing_first_folders
+    if folders or tree.listing is None or tree.layout.images != ".":
+        return folders
+    folders_of_images = {posixpath.dirname(name) for name in tree.images.values()}
+    if len({first_folder(folder) for folder in folders_of_images}) < 2:
+        return ()
+    above_images: set[str] = set()
+    for folder in folders_of_images:
+        while folder and folder not in above_images:
+            above_images.add(folder)
+            folder = posixpath.dirname(folder)
+    return sorted(folder for folder in above_images if _lists_class_file(tree, folder))
+
+
+def _lists_class_file(tree: VocTree, folder: str) -> bool:
+    """Says whether a folder lists a file called as a class file; of many folders, few do."""
+    path = path_below_given(tree, folder)
+    names = cast(Listing, tree.listing).files_by_folder.get(path, ())
+    return any(name.lower() in _LOWER_CASE_NAMES for name in names)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,11 +146,14 @@ def _find_in_splits(tree: VocTree, names_in_root: Container[str]) -> _ClassFiles
         its folder in its source, such as `train/classes.txt`, because it is another file.
     """
     files_by_name: dict[str, list[ClassFile]] = {}
-    for folder in SplitFolders(tree).dividing_first_folders:
+    folders = list_folders_of_class_files(tree)
+    for folder in folders:
         in_folder = read_class_files(tree.root / folder, CLASS_FILES, read=tree.texts.read)
         for file in in_folder.files:
             of_split = _with_prefix(f"{folder}/", file)
             files_by_name.setdefault(file.source, []).append(of_split)
+    if not SplitFolders(tree).dividing_first_folders:
+        _check_all_have_class_files(tree, files_by_name)
     united = []
     notes = []
     for name, files in files_by_name.items():
@@ -144,6 +162,27 @@ def _find_in_splits(tree: VocTree, names_in_root: Container[str]) -> _ClassFiles
         if len({file.entries for file in files}) > 1:
             notes.append(f"The splits have different files {name}; all are used.")
     return _ClassFilesOfSplits(united, notes)
+
+
+def _check_all_have_class_files(
+    tree: VocTree, files_by_name: Mapping[str, Sequence[ClassFile]]
+) -> None:
+    """Checks that all first folders of images have a class file, if one has.
+
+    Raises:
+      LayoutError: if one has none.
+    """
+    sources = [file.source for files in files_by_name.values() for file in files]
+    folders_with_file = {first_folder(source) for source in sources}
+    for folder in sorted({first_folder(image_id) for image_id in tree.labeled_ids}):
+        if sources and folder not in folders_with_file:
+            raise LayoutError(
+                tree.root / folder,
+                found=f"no class file, and {sources[0]} in another folder",
+                expected="a class file in each folder, or one for all of them",
+                remedy=f"export it again with its class file; or, if all masks mean the same, copy "
+                f"{sources[0]} into {tree.root}",
+            )
 
 
 def _with_prefix(prefix: str, file: ClassFile) -> ClassFile:
@@ -209,8 +248,8 @@ def _splits_contradict_error(
         root / later.source,
         found=f"{_describe_entry(later.entry)}, and {_describe_entry(first.entry)} in "
         f"{first.source}",
-        expected="the same value and color of each class in all splits",
-        remedy="export all splits from one project. Only if the masks of all mean the same, keep "
+        expected="the same value and color of each class in all folders",
+        remedy="export all from one project. Only if the masks of all mean the same, keep "
         "the file that is right, and delete the others",
     )
 

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 import dataclasses
-from typing import cast
 
 from etils import epath
 
 from voc_seg_tfrecord.core.class_files import ClassFile
-from voc_seg_tfrecord.core.class_rows import Rows, are_whole
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, several
 from voc_seg_tfrecord.core.names import background_index
@@ -18,13 +16,11 @@ from voc_seg_tfrecord.folder.classes.candidates import (
     find_class_files,
     list_candidates,
 )
-from voc_seg_tfrecord.folder.classes.export_files import CONTRADICT
 from voc_seg_tfrecord.folder.classes.folder_table import FolderTable
 from voc_seg_tfrecord.folder.classes.numbering import list_numberings, numbering_of_given_names
 from voc_seg_tfrecord.folder.classes.rules import (
     NAMES_IN_ORDER,
     RULES,
-    SAME_NAMES,
     ClassFileEvidence,
     find_difference,
 )
@@ -32,6 +28,9 @@ from voc_seg_tfrecord.folder.decide import Decision, decide
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.registry import CLASS_FILES
+
+CONTRADICT = "class files that contradict"
+"""The kind of the question which of several class files is right."""
 
 MAX_LISTED_NAMES = 24
 """How many class names a message lists."""
@@ -45,14 +44,12 @@ class ClassFileChoice:
       numberings: the file in each way in which it may be numbered, the usual one first. It is one
         alone if the user gave the names, and none if there is no file.
       notes: what the user should look at.
-      reasons: why each other candidate lost.
       file_of_rows: the path below the tree of the file whose lines became rows of the config, which
         then has no numberings; empty if there is none.
     """
 
     numberings: tuple[ClassFile, ...] = ()
     notes: tuple[str, ...] = ()
-    reasons: tuple[str, ...] = ()
     file_of_rows: str = ""
 
     @property
@@ -82,7 +79,7 @@ def choose_class_file(
     """
     if tree.labels.class_file:
         return ClassFileChoice((tree.labels.class_file,))
-    class_files = find_class_files(tree, user_gave_classes=are_whole(cast(Rows, config.classes)))
+    class_files = find_class_files(tree)
     notes = _notes_of_search(class_files, table, config)
     if not class_files.files:
         _check_misnamed(class_files.misnamed)
@@ -126,7 +123,7 @@ def choose_class_file_for_names(
     if tree.labels.class_file:
         _check_names_of_labels(tree.labels.class_file, config)
         return ClassFileChoice((tree.labels.class_file,))
-    class_files = find_class_files(tree, user_gave_classes=True)
+    class_files = find_class_files(tree)
     notes = _notes_of_search(class_files, table, config)
     with_names = _find_files_with_names(class_files.files, config)
     for file in with_names.other_files:
@@ -190,26 +187,7 @@ def _choose(
         raise _ask_which_file(tree.given, undecided, config)
     numberings_of_file = tuple(candidate.file for candidate in undecided)
     notes = [*notes, *_note_names_in_order(decision)]
-    return ClassFileChoice(numberings_of_file, tuple(notes), _describe_lost(decision))
-
-
-def _describe_lost(decision: Decision[ClassFileCandidate]) -> tuple[str, ...]:
-    """Returns why each candidate lost: `classes.txt lost to labelmap.txt: it has colors, too`."""
-    lines = []
-    for candidate, reason in decision.lost.items():
-        if reason.rule == SAME_NAMES.name:
-            continue
-        loser = _name_beside(candidate, reason.winner)
-        winner = _name_beside(reason.winner, candidate)
-        lines.append(f"{loser} lost to {winner}: {reason.words}")
-    return tuple(lines)
-
-
-def _name_beside(candidate: ClassFileCandidate, other: ClassFileCandidate) -> str:
-    """Returns what tells a candidate from another one: its file, or else how it is numbered."""
-    if candidate.source != other.source:
-        return candidate.source
-    return candidate.file.numbering_note.rstrip(".")
+    return ClassFileChoice(numberings_of_file, tuple(notes))
 
 
 def _note_names_in_order(decision: Decision[ClassFileCandidate]) -> list[str]:

@@ -28,36 +28,32 @@ class ClassFileEvidence:
 
 def names_are_in_another_order(
     candidate: ClassFileCandidate, other: ClassFileCandidate, evidence: ClassFileEvidence
-) -> str | None:
+) -> bool:
     """If two class files contradict each other, one that equals your `--class_names` wins.
 
     Example: `class_names.txt` has background, a, b, `_classes.csv` has background, b, a, and you
     say `--class_names background,b,a`.
     """
     if not find_difference(candidate.file, other.file):
-        return None
+        return False
     has_order = candidate.file.class_names == evidence.given_names
     other_has_order = other.file.class_names == evidence.given_names
-    if other_has_order and not has_order:
-        return "it has the names that you gave, in your order"
-    return None
+    return other_has_order and not has_order
 
 
 def contradicts_another_file(
     candidate: ClassFileCandidate, other: ClassFileCandidate, evidence: ClassFileEvidence
-) -> str | None:
+) -> bool:
     """If a file has two possible numberings, one that other files contradict loses.
 
     Example: `classes.txt` has a and b, and `class_names.txt` has background, a and b. So `a` is
     value 1 in `classes.txt`, too.
     """
     if candidate.source != other.source:
-        return None
-    files_against = _find_files_against(candidate, evidence)
-    if files_against and not _find_files_against(other, evidence):
-        # No file is against `other`, so the first of these agrees with it.
-        return f"{files_against[0]} numbers the classes so"
-    return None
+        return False
+    if not _find_files_against(candidate, evidence):
+        return False
+    return not _find_files_against(other, evidence)
 
 
 def _find_files_against(candidate: ClassFileCandidate, evidence: ClassFileEvidence) -> list[str]:
@@ -72,33 +68,31 @@ def _find_files_against(candidate: ClassFileCandidate, evidence: ClassFileEviden
 
 def says_less(
     candidate: ClassFileCandidate, other: ClassFileCandidate, evidence: ClassFileEvidence
-) -> str | None:
+) -> bool:
     """A class file loses to one that agrees and also has colors or names the background.
 
     Example: `classes.txt` has the names, and `labelmap.txt` the same names with colors.
     """
     del evidence
     if candidate.source == other.source or find_difference(candidate.file, other.file):
-        return None
+        return False
     if other.file.has_colors != candidate.file.has_colors:
-        return "it has colors, too" if other.file.has_colors else None
-    if other.file.background and not candidate.file.background:
-        return "it names the background, too"
-    return None
+        return other.file.has_colors
+    return other.file.background != "" and not candidate.file.background
 
 
 def says_the_same(
     candidate: ClassFileCandidate, other: ClassFileCandidate, evidence: ClassFileEvidence
-) -> str | None:
+) -> bool:
     """If two class files have the same classes, the later one in the search order loses.
 
     Example: `classes.txt` and `labels.txt` have the same names in the same order.
     """
     del evidence
     if candidate.source == other.source or find_difference(candidate.file, other.file):
-        return None
+        return False
     is_later = candidate.position > other.position
-    return "both say the same" if is_later else None
+    return is_later
 
 
 SAME_NAMES = Rule("says the same", says_the_same)

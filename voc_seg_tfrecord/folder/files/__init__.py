@@ -7,13 +7,10 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 - `pairings`: which of these sets may pair; `affix_guesses` has what may stand around ids.
   `arrangements` makes one of the `candidates` of all folders with the same relative position.
 - `choice`: which candidates are taken. Its steps are `choice_by_rules` (the tables of `rules`, with
-  what `evidence` sees of names and `pixels`), `choice_originals` (without `copies`), `companions`
-  (found by `companion_search`) and `choice_leftovers`. `painted` compares images.
+  what `evidence` sees of names and `pixels`) and `choice_originals` (without `copies`).
 - `layouts`: the layout of the tree, which `named_folders` keeps to the folders that the user named;
   or `named_parts` if the user named its parts. `file_questions` asks where several candidates are
-  left, and `merge_proposals` and `object_proposals` propose to merge them.
-- `export_trees`: reads folders of which each is an export as one set, if no other reading is left;
-  `exports` tells which exports a set has.
+  left.
 - `class_mask_sets`: the masks of single classes, if the user named these. They are found by
   `class_folders` or `class_patterns`, as `class_mask_files`, and `class_mask_checks` checks them.
 - `image_channels`, `object_masks`, `mask_contents`, `no_masks`: what else a folder may hold, and
@@ -24,6 +21,6 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 
 Names are read by `folder_names` (words that tell what files are), `affixes` (what stands around
 ids), `stem_words` (the first and last word of a name), `kinds_of_names` (those that tell kinds of
-files apart), `shared_names` (those that images and masks have alike), `infixes` (words within ids)
-and `paths`. May import: `decide` and `question`, and no other step.
+files apart), `shared_names` (those that images and masks have alike) and `paths`. May import:
+`decide` and `question`, and no other step.
 """

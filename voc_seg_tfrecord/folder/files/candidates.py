@@ -167,12 +167,6 @@ class PairingCandidate:
         """See `Pairing.image_and_mask_splits_differ`."""
         return self._representative.image_and_mask_splits_differ
 
-    @property
-    def has_augmented_images(self) -> bool:
-        """Whether the images alone lie in a folder that is called as augmented ones are."""
-        image_folder, mask_folder = self._representative.folders
-        return _is_called_augmented(image_folder) and not _is_called_augmented(mask_folder)
-
     def shares_images_with(self, other: "PairingCandidate") -> bool:
         """Says whether both have files of images in common."""
         return not self.image_sets.isdisjoint(other.image_sets)
@@ -199,11 +193,6 @@ class PairingCandidate:
                 sample.append(SampledPair(pairing, image, pairing.pairs[image]))
         return sample
 
-    def describe_images(self) -> str:
-        """Returns the folders of the images for a message, with the pattern of their names."""
-        folders = [pairing.images.folder for pairing in self.pairings]
-        return _describe_folders(folders, self._representative.image_name)
-
     def describe_masks(self) -> str:
         """Returns the folders of the masks for a message, likewise."""
         folders = [pairing.masks.folder for pairing in self.pairings]
@@ -213,10 +202,6 @@ class PairingCandidate:
 def list_pairings(candidates: Iterable[PairingCandidate]) -> list[Pairing]:
     """Returns the pairings of candidates, in their order."""
     return [pairing for candidate in candidates for pairing in candidate.pairings]
-
-
-def _is_called_augmented(folder: str) -> bool:
-    return any(word.startswith("aug") for word in words(folder))
 
 
 def _describe_folders(folders: Iterable[str], pattern: str) -> str:

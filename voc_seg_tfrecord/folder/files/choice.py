@@ -1,20 +1,16 @@
 """Chooses the images and masks of a folder, or tells between which the user has to choose.
 
-`choose_files` has the steps: the rules, then copies, then other files whose names have the same
-ids, then labeled images that nothing has used.
+`choose_files` has the steps: the rules, then copies, then labeled images that repeat others.
 """
 
 from collections.abc import Iterable, Sequence
 import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.folder.decide import Reason
-from voc_seg_tfrecord.folder.files.candidates import PairingCandidate, list_pairings
+from voc_seg_tfrecord.folder.files.candidates import list_pairings
 from voc_seg_tfrecord.folder.files.choice_by_rules import ReasonByLoser, choose_by_rules
-from voc_seg_tfrecord.folder.files.choice_leftovers import find_leftovers, find_repeating
 from voc_seg_tfrecord.folder.files.choice_originals import separate_copies
-from voc_seg_tfrecord.folder.files.companions import compare_with_companions
-from voc_seg_tfrecord.folder.files.copies import Copies, find_copies, folders_of_copies
+from voc_seg_tfrecord.folder.files.copies import find_copies, folders_of_copies
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
@@ -30,14 +26,14 @@ class FileChoice:
       rivals: pairings between which the user has to choose.
       beside: pairings of labeled images beside the chosen ones, which may belong to the set.
       copied_folders: folders of images and masks that are copies or drawings of chosen ones.
-      reasons: why each candidate lost that may have been meant, in words that a user reads.
+      notes: which other masks the images have, and why they are not used.
     """
 
     chosen: Sequence[Pairing] = ()
     rivals: Sequence[Pairing] = ()
     beside: Sequence[Pairing] = ()
     copied_folders: Sequence[str] = ()
-    reasons: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
 
 def choose_files(pairings: Sequence[Pairing], evidence: FileEvidence) -> FileChoice:
@@ -47,24 +43,14 @@ def choose_files(pairings: Sequence[Pairing], evidence: FileEvidence) -> FileCho
     copies = find_copies(list_pairings(by_rules.best), evidence)
     originals = separate_copies(by_rules.best, copies, evidence)
 
-    compared = compare_with_companions(originals.pairings, originals.rivals, pairings, evidence)
-
-    repeating = _list_repeating(compared.chosen, evidence)
-    chosen = [pairing for pairing in compared.chosen if pairing not in repeating]
-    beaten = list_pairings(by_rules.beaten_sets)
-    leftovers = find_leftovers(
-        pairings,
-        chosen=chosen,
-        used_sets=_list_sets([*compared.chosen, *compared.in_question, *beaten]),
-        evidence=evidence,
-    )
-    copied = [*copies.list_copies(), *leftovers.copies]
+    repeating = _list_repeating(originals.pairings, evidence)
+    chosen = [pairing for pairing in originals.pairings if pairing not in repeating]
     return FileChoice(
         chosen=tuple(chosen),
-        rivals=tuple(compared.in_question),
-        beside=(*repeating, *leftovers.pairings),
-        copied_folders=_list_copied_folders(copied, pairings, evidence),
-        reasons=_word_reasons(by_rules.reason_by_loser | _reasons_of_copies(copies), chosen),
+        rivals=tuple(originals.rivals),
+        beside=tuple(repeating),
+        copied_folders=_list_copied_folders(copies.list_copies(), pairings, evidence),
+        notes=_note_unused_masks(by_rules.lost_masks, chosen),
     )
 
 
@@ -76,8 +62,34 @@ def _list_repeating(chosen: Sequence[Pairing], evidence: FileEvidence) -> list[P
     both_are_named = evidence.given >= {"images", "masks"}
     if both_are_named:
         return []
-    repeating = find_repeating(chosen)
+    repeating = _find_repeating(chosen)
     return [] if repeating is None else [repeating]
+
+
+def _find_repeating(pairings: Sequence[Pairing]) -> Pairing | None:
+    """Returns the first pairing that may show the images of others once more, smaller or mirrored.
+
+    Each of its ids is in exactly one other pairing, these are at least two, and they share no id.
+    Example: `small` with 1 to 4 beside scenes with 1 and 2, and with 3 and 4. Scenes of which each
+    counts its frames anew share ids with one another, too.
+    """
+    pairings_by_id: dict[str, list[Pairing]] = {}
+    for pairing in pairings:
+        for stem in pairing.pairs:
+            pairings_by_id.setdefault(stem, []).append(pairing)
+    for pairing in pairings:
+        if any(len(pairings_by_id[stem]) != 2 for stem in pairing.pairs):
+            continue
+        with_its_ids = {other for stem in pairing.pairs for other in pairings_by_id[stem]}
+        others = with_its_ids - {pairing}
+        if len(others) > 1 and _share_no_id(others):
+            return pairing
+    return None
+
+
+def _share_no_id(pairings: Iterable[Pairing]) -> bool:
+    ids = [stem for pairing in pairings for stem in pairing.pairs]
+    return len(set(ids)) == len(ids)
 
 
 def _list_sets(pairings: Iterable[Pairing]) -> set[FileSet]:
@@ -113,31 +125,16 @@ def _list_drawn_flat_folders(pairings: Iterable[Pairing], evidence: FileEvidence
     return drawn
 
 
-def _reasons_of_copies(copies: Copies) -> ReasonByLoser:
-    """Returns why copies of images and masks lost."""
-    reasons: ReasonByLoser = {}
-    for copy, original in copies.original_of_copy.items():
-        winner = PairingCandidate((original,))
-        reasons[PairingCandidate((copy,))] = Reason(
-            "copies", winner, "its images and masks are copies"
-        )
-    return reasons
+def _note_unused_masks(lost_masks: ReasonByLoser, chosen: Iterable[Pairing]) -> tuple[str, ...]:
+    """Returns a note on each folder of other masks that the images have, unless it has copies.
 
-
-def _word_reasons(reason_by_loser: ReasonByLoser, chosen: Iterable[Pairing]) -> tuple[str, ...]:
-    """Returns why candidates lost whose images or masks are not used.
-
-    Example: `images_aug lost to images: same masks, and its name says augmented`.
+    Example: `Used masks_png; masks holds arrays.`
     """
     used_sets = _list_sets(chosen)
-    texts: list[str] = []
-    for candidate, reason in reason_by_loser.items():
-        winner = reason.winner
-        if not candidate.image_sets <= used_sets:
-            loser_words, winner_words = candidate.describe_images(), winner.describe_images()
-        elif not candidate.mask_sets <= used_sets:
-            loser_words, winner_words = candidate.describe_masks(), winner.describe_masks()
-        else:
-            continue
-        texts.append(f"{loser_words} lost to {winner_words}: {reason.words}")
-    return tuple(dict.fromkeys(texts))
+    notes: list[str] = []
+    for candidate, reason in lost_masks.items():
+        is_used = candidate.mask_sets <= used_sets
+        if reason.note and not is_used and reason.winner.mask_sets <= used_sets:
+            winner, loser = reason.winner.describe_masks(), candidate.describe_masks()
+            notes.append(f"Used {winner}; {loser} {reason.note}.")
+    return tuple(dict.fromkeys(notes))

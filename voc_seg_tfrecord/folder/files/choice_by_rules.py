@@ -33,13 +33,11 @@ class ChoiceByRules:
 
     Attributes:
       best: the candidates that no rule beats.
-      beaten_sets: those that only a rule of `SET_RULES` beats.
-      reason_by_loser: why each candidate lost that a rule beats.
+      lost_masks: the candidates that lost by their masks, with the reason.
     """
 
     best: Sequence[PairingCandidate]
-    beaten_sets: Sequence[PairingCandidate]
-    reason_by_loser: ReasonByLoser
+    lost_masks: ReasonByLoser
 
 
 def choose_by_rules(pairings: Sequence[Pairing], evidence: FileEvidence) -> ChoiceByRules:
@@ -48,13 +46,7 @@ def choose_by_rules(pairings: Sequence[Pairing], evidence: FileEvidence) -> Choi
     after_image_rules = _choose_images(candidates, evidence)
     after_mask_rules = _choose_masks(after_image_rules.best, evidence)
     after_set_rules = _decide(after_mask_rules.best, SET_RULES, _are_any_two, evidence)
-    beaten_sets = [c for c in after_mask_rules.best if c in after_set_rules.reason_by_loser]
-    reason_by_loser = (
-        after_image_rules.reason_by_loser
-        | after_mask_rules.reason_by_loser
-        | after_set_rules.reason_by_loser
-    )
-    return ChoiceByRules(after_set_rules.best, beaten_sets, reason_by_loser)
+    return ChoiceByRules(after_set_rules.best, after_mask_rules.reason_by_loser)
 
 
 # Which candidates there are.
@@ -213,12 +205,8 @@ def _limit_rule(
 ) -> FileRule:
     """Returns a rule by which a candidate loses only to those with which it is compared."""
 
-    def loses(
-        candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
-    ) -> str | None:
-        if not may_lose_to(candidate, other):
-            return None
-        return rule.loses(candidate, other, evidence)
+    def loses(candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence) -> bool:
+        return may_lose_to(candidate, other) and rule.loses(candidate, other, evidence)
 
     return dataclasses.replace(rule, loses=loses)
 

@@ -6,7 +6,6 @@ becomes a layout, or the question that the user has to answer.
 
 from collections.abc import Mapping, Sequence, Set
 import dataclasses
-import posixpath
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError, join_names
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
@@ -16,15 +15,15 @@ from voc_seg_tfrecord.core.layout import (
     SOFT_MASK_ENDINGS,
     Layout,
 )
-from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX
+from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, common_affix, core_of
+from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
 from voc_seg_tfrecord.folder.files.class_mask_sets import find_merged_tree
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
-from voc_seg_tfrecord.folder.files.export_trees import find_exports_tree
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_questions import (
-    SEVERAL_WAYS,
     ask_which_files,
+    ask_which_images,
     ask_which_sets,
     is_answered,
 )
@@ -35,7 +34,6 @@ from voc_seg_tfrecord.folder.files.image_channels import (
     find_channel_images,
     several_channels_error,
 )
-from voc_seg_tfrecord.folder.files.infixes import find_infix_pattern
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
     patterns_of_others,
@@ -65,10 +63,9 @@ from voc_seg_tfrecord.folder.files.object_masks import (
     check_no_masks_of_objects,
 )
 from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings, few
-from voc_seg_tfrecord.folder.files.paths import common_folder, deepest_above, stem
+from voc_seg_tfrecord.folder.files.paths import common_folder, deepest_above
 from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons
 from voc_seg_tfrecord.folder.files.polygon_tool import notes_on
-from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -86,7 +83,6 @@ def find_tree(
     *,
     looks: FileLooks,
     exif: str = "auto",
-    prefer: str = "",
     bands: bool = False,
     soft_masks: bool = False,
 ) -> VocTree:
@@ -98,7 +94,6 @@ def find_tree(
         one that is not there means the folders of that name in each part.
       looks: what was seen of the files, by other plans of the folder too.
       exif: what an EXIF orientation means for shapes without the size of their image.
-      prefer: whose shapes count of an image that several annotators drew.
       bands: whether bands are wanted, so that arrays may be images.
       soft_masks: whether a threshold is given, so that JPEGs may be masks.
 
@@ -112,7 +107,7 @@ def find_tree(
         masks=SOFT_MASK_ENDINGS if soft_masks else MASK_ENDINGS,
     )
     given = GivenLayout(listing, options, endings, looks)
-    tree = _find_labels(given, exif, prefer)
+    tree = _find_labels(given, exif)
     lists_path = given.lists_path()
     if lists_path is None:
         return tree
@@ -120,11 +115,11 @@ def find_tree(
     return dataclasses.replace(tree, layout=layout)
 
 
-def _find_labels(given: GivenLayout, exif: str, prefer: str) -> VocTree:
+def _find_labels(given: GivenLayout, exif: str) -> VocTree:
     """Finds the tree of the masks, or that of polygons if there are no masks."""
     if given.masks_of_classes:
         return find_merged_tree(given, given.masks_of_classes, _find_mask_tree)
-    polygons = _find_polygons(given, exif, prefer)
+    polygons = _find_polygons(given, exif)
     if polygons.tree and (given.mask_name or not _may_have_masks(given)):
         return polygons.tree
     label_files = given.named_label_files()
@@ -162,11 +157,11 @@ def _no_polygons_error(file: str, problems: Sequence[VocSegError]) -> VocSegErro
     )
 
 
-def _find_polygons(given: GivenLayout, exif: str, prefer: str) -> FoundPolygons:
+def _find_polygons(given: GivenLayout, exif: str) -> FoundPolygons:
     """Finds the polygons of a folder, unless the user's pattern is one of masks: `{id}_mask`."""
     if given.mask_name and not given.mask_name.lower().endswith(_ENDINGS_OF_POLYGONS):
         return FoundPolygons(None, ())
-    return find_polygons(given, exif, prefer)
+    return find_polygons(given, exif)
 
 
 def _without_photos(given: GivenLayout, polygons: FoundPolygons) -> GivenLayout:
@@ -221,24 +216,11 @@ def _find_mask_tree(given: GivenLayout) -> VocTree:
     """Finds the tree whose masks are files of pixels; see `find_tree`.
 
     Raises:
-      QuestionError: if the rules leave several readings, and the folder is none of exports.
+      QuestionError: if the rules leave several readings.
       LayoutError: if there are no images with masks, or the masks have no classes.
       ConfigError: if the user gave a name to some of the folders.
     """
     check_all_or_none_are_named(given)
-    try:
-        return _find_one_set(given)
-    except QuestionError as question:
-        if question.kind != SEVERAL_WAYS:
-            raise
-        tree = find_exports_tree(given, _find_one_set)
-        if tree is None:
-            raise
-        return tree
-
-
-def _find_one_set(given: GivenLayout) -> VocTree:
-    """Finds the tree of a folder that holds one set; see `_find_mask_tree`."""
     if "/" in given.image_name or "/" in given.mask_name:
         return _tree_of_layout(given, "", lay_out_by_patterns(given))
     pairings = _list_pairings(given)
@@ -321,7 +303,48 @@ def _choose_or_ask(given: GivenLayout, pairings: Sequence[Pairing]) -> FileChoic
     _check_masks_show_images(given, choice)
     if choice.rivals:
         return _take_only_answer(given, choice)
+    _check_photos_are_used(given, choice, evidence)
     return choice
+
+
+def _check_photos_are_used(given: GivenLayout, choice: FileChoice, evidence: FileEvidence) -> None:
+    """Checks that no photos are left for pictures in a folder that is called masks.
+
+    Such pictures may show the labels painted over the photos: `masks/1.jpg` and `masks/1.png`
+    beside `raw/IMG_1.jpg`. So may those in a folder of any name, if files that are called images
+    have their ids: `control/1_L.jpg` and `labels/1_L.bmp` beside `IMG_1.jpg`.
+
+    Raises:
+      QuestionError: if a folder that may hold the photos is not used.
+    """
+    candidates = [PairingCandidate((pairing,)) for pairing in choice.chosen]
+    if given.image_folders or given.image_name:
+        return
+    are_among_masks = any(evidence.are_images_among_masks(one) for one in candidates)
+    if not are_among_masks and any(evidence.are_called_images(one) for one in candidates):
+        return
+    used_folders = {pairing.images.folder for pairing in choice.chosen}
+    pair_count = sum(candidate.pair_count for candidate in candidates)
+    for files in given.all_sets.images:
+        role = evidence.role(files, files.affix_of_most_names)
+        may_be_photos = role == "images" or (role == "" and len(files.names) >= pair_count)
+        if not are_among_masks:
+            may_be_photos = role == "images" and _have_ids_of(files, choice.chosen)
+        if may_be_photos and files.folder not in used_folders:
+            raise ask_which_images(given, choice, files.folder)
+
+
+def _have_ids_of(files: FileSet, pairings: Sequence[Pairing]) -> bool:
+    """Says whether a few ids of images stand in the names of other files, with more around them."""
+    for pairing in pairings:
+        stems = [*pairing.pairs]
+        around_ids = common_affix(stems)
+        ids = [core_of(stem, around_ids) for stem in few(stems)]
+        if not files.names.keys().isdisjoint(stems):
+            continue
+        if all(image_id and any(image_id in name for name in files.names) for image_id in ids):
+            return True
+    return False
 
 
 def _check_masks_show_images(given: GivenLayout, choice: FileChoice) -> None:
@@ -358,7 +381,7 @@ def _tree_of_pairings(
         mask_endings=given.endings.masks,
     )
     return VocTree(
-        files.root, arranged.layout, given.listing, given_files=files, reasons=choice.reasons
+        files.root, arranged.layout, given.listing, given_files=files, notes=choice.notes
     )
 
 
@@ -423,25 +446,8 @@ def _tree_without_pairs(given: GivenLayout, pairings: Sequence[Pairing]) -> VocT
     is_given = bool(given.image_folders or given.mask_folders)
     root = "" if is_given else common_folder([image_folder, mask_folder])
     images, masks = relative(image_folder, root), relative(mask_folder, root)
-    mask_name = given.mask_name or _find_infix_pattern(given, image_folder, mask_folder)
-    layout = Layout(images, masks, given.image_name, mask_name)
+    layout = Layout(images, masks, given.image_name, given.mask_name)
     return _tree_of_layout(given, root, layout)
-
-
-def _find_infix_pattern(given: GivenLayout, image_folder: str, mask_folder: str) -> str:
-    """Returns the pattern of masks that have a word between two parts of the ids of all images.
-
-    Example: `{a}_road_{b}.png`. It is empty if masks or images are named in another way.
-    """
-    if given.image_name or image_folder == mask_folder:
-        return ""
-    images = given.listing.below(image_folder)
-    masks = given.listing.below(mask_folder)
-    image_endings = tuple(given.endings.images)
-    mask_endings = tuple(given.endings.masks)
-    image_stems = {stem(name) for name in images if name.lower().endswith(image_endings)}
-    mask_names = [posixpath.basename(name) for name in masks if name.lower().endswith(mask_endings)]
-    return find_infix_pattern(mask_names, image_stems)
 
 
 def _folders_called(

@@ -5,12 +5,11 @@ import dataclasses
 import posixpath
 
 from voc_seg_tfrecord.folder.files.affixes import Affix
-from voc_seg_tfrecord.folder.files.candidates import FileInSet, PairingCandidate
+from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import list_roles, role_of_name
-from voc_seg_tfrecord.folder.files.painted import ComparedImages
-from voc_seg_tfrecord.folder.files.pairings import Pairing, few
+from voc_seg_tfrecord.folder.files.pairings import Pairing
 from voc_seg_tfrecord.folder.files.paths import common_folder
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
@@ -155,20 +154,3 @@ class FileEvidence:
     def are_same(self, path: str, other: str) -> bool:
         """Says whether two files have the same bytes."""
         return self._looks.are_same(path, other)
-
-    def is_painted(self, candidate: PairingCandidate, other: PairingCandidate) -> bool:
-        """Says whether the labels are painted into a candidate's images, and not into the other's.
-
-        Both have images of the same masks.
-        """
-        common_masks: list[FileInSet] = []
-        for files, images in candidate.image_of_mask.items():
-            other_images = other.image_of_mask.get(files, {})
-            common_masks += [FileInSet(files, mask) for mask in images if mask in other_images]
-        common_masks.sort(key=lambda mask: mask.path)  # the same for both candidates
-        compared: list[ComparedImages] = []
-        for mask in few(common_masks):
-            image = candidate.image_of_mask[mask.files][mask.stem]
-            other_image = other.image_of_mask[mask.files][mask.stem]
-            compared.append(ComparedImages(image.path, other_image.path, mask.path))
-        return self._looks.find_painted_set(compared) == 0

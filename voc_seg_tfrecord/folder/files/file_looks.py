@@ -1,12 +1,10 @@
 """Remembers what a few files of a folder show, so that no file is opened twice for one question."""
 
-from collections.abc import Sequence
 import os
 
 from etils import epath
 
 from voc_seg_tfrecord.folder.files import pixels
-from voc_seg_tfrecord.folder.files.painted import ComparedImages, find_painted_set
 
 
 class FileLooks:
@@ -23,7 +21,6 @@ class FileLooks:
         self._sizes_agree: dict[tuple[str, str], bool] = {}
         self._lengths: dict[str, int] = {}
         self._are_same: dict[tuple[str, str], bool] = {}
-        self._painted: dict[tuple[ComparedImages, ...], int | None] = {}
 
     def looks_like_mask(self, path: str) -> bool:
         """Says whether a file has few colors or values; see `pixels.looks_like_mask`."""
@@ -53,10 +50,3 @@ class FileLooks:
         if key not in self._are_same:
             self._are_same[key] = pixels.are_same(self._root / path, self._root / other)
         return self._are_same[key]
-
-    def find_painted_set(self, images: Sequence[ComparedImages]) -> int | None:
-        """Tells in which of two sets of images labels are painted; see `painted`."""
-        key = tuple(images)
-        if key not in self._painted:
-            self._painted[key] = find_painted_set(self._root, images)
-        return self._painted[key]

@@ -6,18 +6,17 @@ import itertools
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, SPLIT, Layout, Part
+from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, LISTS, SPLIT, Layout, Part
 from voc_seg_tfrecord.folder.files.choice import FileChoice
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import find_split_word, replace_name
-from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half
+from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
     FolderPair,
     part_of,
     top_folders,
 )
-from voc_seg_tfrecord.folder.files.merge_proposals import KindOfMasks, propose_to_merge
 from voc_seg_tfrecord.folder.files.named_folders import arrange_as_named
 from voc_seg_tfrecord.folder.files.pairings import Pairing, are_apart
 from voc_seg_tfrecord.folder.files.paths import common_folder
@@ -147,6 +146,22 @@ def ask_which_sets(given: GivenLayout, choice: FileChoice) -> QuestionError:
     return _question(given, [_Reading.of_pairings(given, pairings) for pairings in groups])
 
 
+def ask_which_images(given: GivenLayout, choice: FileChoice, photo_folder: str) -> QuestionError:
+    """Returns the question whether images are those of another folder than the chosen ones."""
+    options = _options(given, _Reading.of_pairings(given, choice.chosen))
+    options_of_photos = {"images": photo_folder or ".", "masks": options.get("masks", ".")}
+    return QuestionError(
+        given.listing.root,
+        [
+            Alternative("the photos of the other folder", options_of_photos),
+            Alternative("the pictures as they are, if no labels are painted over them", options),
+        ],
+        task="read images and masks",
+        expected="images in another folder than masks",
+        kind=SEVERAL_WAYS,
+    )
+
+
 def is_answered(question: QuestionError, options: Mapping[str, str]) -> bool:
     """Says whether the user gave the options of the only alternative, which takes all files.
 
@@ -173,28 +188,11 @@ def _question(given: GivenLayout, readings: Sequence[_Reading]) -> QuestionError
     wording = _word_question(pairings_of_readings)
     return QuestionError(
         given.listing.root,
-        [*_propose_to_merge(given, readings), *choices],
+        choices,
         task=wording.task,
         expected=wording.expected,
         kind=SEVERAL_WAYS,
     )
-
-
-def _propose_to_merge(given: GivenLayout, readings: Sequence[_Reading]) -> list[Alternative]:
-    """Returns the alternatives that merge the masks of all readings; none if it cannot be meant.
-
-    The readings have to differ in their masks alone.
-    """
-    if _find_two_masks([reading.pairings for reading in readings]) is None:
-        return []
-    kinds: list[KindOfMasks] = []
-    for reading in readings:
-        masks: list[str] = []
-        for pairing in reading.pairings:
-            _, masks_of_pairing = pairing.paths()
-            masks += masks_of_pairing
-        kinds.append(KindOfMasks(_options_with_split(given, reading), masks))
-    return propose_to_merge(given.listing, kinds)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -266,49 +264,14 @@ def _options(given: GivenLayout, reading: _Reading) -> dict[str, str]:
     if reading.arranged is None:
         return _options_of_parts(reading.pairings)
     options = _options_of_set(given.listing, reading.arranged)
+    lists = posixpath.join(reading.arranged.root, LISTS)
+    if reading.arranged.root and given.listing.is_folder(lists):
+        options["lists"] = lists
     if "image_name" not in options and _have_files_of_same_stems(given.listing, reading.pairings):
         ending = _only_image_ending(reading.pairings)
         if ending:
             options["image_name"] = f"{ID}{ending}"
     return options
-
-
-def _options_with_split(given: GivenLayout, reading: _Reading) -> dict[str, str]:
-    """Returns the options that choose a reading, with `{split}` in place of the names of parts.
-
-    The parts keep their names if one text cannot mean the images of all, or the masks of all.
-    """
-    options = _options(given, reading)
-    if reading.arranged is None or not reading.arranged.layout.parts:
-        return options
-    images = _folder_of_all_parts(given, reading.arranged, "images")
-    masks = _folder_of_all_parts(given, reading.arranged, "masks")
-    if images is None or masks is None:
-        return options
-    return {**options, "images": images, "masks": masks}
-
-
-def _folder_of_all_parts(given: GivenLayout, arranged: ArrangedSet, half: Half) -> str | None:
-    """Returns one text that means the folders of all parts, such as `{split}/images`.
-
-    If `{split}` would also mean folders that the user did not name, it is these folders themselves:
-    `images/bonn,images/ulm`.
-
-    Returns:
-      None if the folders differ in more than the names of the parts; or if they would be several
-      folders of masks, as commas in that option divide classes.
-    """
-    parts = arranged.layout.parts
-    templates = {replace_name(getattr(part, half), part.name, SPLIT) for part in parts}
-    if len(templates) > 1:
-        return None
-    folder = posixpath.normpath(posixpath.join(arranged.root, templates.pop()))
-    if not given.means_others(half, folder):
-        return folder
-    if half == "masks" and len(parts) > 1:
-        return None
-    folders = [posixpath.join(arranged.root, getattr(part, half)) for part in parts]
-    return ",".join(map(posixpath.normpath, folders))
 
 
 def _options_of_parts(pairings: Sequence[Pairing]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Asks about several masks of an image that lie in a folder for each image, or refuses them.
+"""Refuses several masks of an image that lie in a folder for each image.
 
 Each of them shows one object, or is one person's work.
 
@@ -15,39 +15,14 @@ from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS, PHOTO_ENDINGS, SOFT_M
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.affixes import affix_around
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name
-from voc_seg_tfrecord.folder.files.object_proposals import propose_for_images
 from voc_seg_tfrecord.folder.files.paths import stem
-from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
 OBJECT_MASKS = "a mask for each object"
 """The kind of the error about masks of which each shows one object."""
 
-
-def ask_about_objects(listing: Listing, masks_by_image: Mapping[str, Sequence[str]]) -> LayoutError:
-    """Returns the question whether masks of images show objects, so that they are merged.
-
-    Args:
-      listing: all that lies in the folder.
-      masks_by_image: the paths of masks by that of their image, of which some have several.
-
-    Returns:
-      The question, or the error about several masks of an image if they cannot be merged.
-    """
-    image, masks = max(masks_by_image.items(), key=lambda item: len(item[1]))
-    alternatives = propose_for_images(listing, masks_by_image)
-    if not alternatives:
-        return several_masks_error(listing.root, masks, image)
-    options = _options_naming(masks[0], image)
-    if options:
-        alternatives.append(Alternative("if each is the work of one person, one person's", options))
-    return QuestionError(
-        listing.root,
-        alternatives,
-        task=f"read several masks for one image, such as {' and '.join(masks[:2])} for {image}",
-        expected="one mask for each image, or a mask of one class or object in each file",
-        kind=OBJECT_MASKS,
-    )
+_FOLDERS_OF_ONE_IMAGE = ("images", "image", "img")
+"""Folders beside that of the masks in which the only image of a folder may lie."""
 
 
 def several_masks_error(where: object, masks: Sequence[str], image: str) -> LayoutError:
@@ -59,16 +34,20 @@ def several_masks_error(where: object, masks: Sequence[str], image: str) -> Layo
       image: the path of the image, or its name.
     """
     options = _options_naming(masks[0], image)
-    advice = "If each mask is the work of one person, keep those of one person"
+    objects = "draw the objects of each image into one mask, or export such masks from your tool"
+    person = "keep those of one person"
     if options:
-        advice = f"If each mask is the work of one person, choose a person: {command(**options)}"
+        folder, slash, name = options["mask_name"].rpartition("/")
+        begin = name.partition(ID)[0] + ID + "_" if ID in name else ""
+        pattern = f"{folder}{slash}{begin}*{posixpath.splitext(name)[1]}"
+        objects = f"merge them with {command(**{**options, 'mask_name': f'object={pattern}'})}"
+        person = f"choose a person with {command(**options)}"
     return LayoutError(
         where,
         found=f"several masks for one image, such as {' and '.join(masks[:2])} for {image}",
         expected="one mask for each image, in which each pixel is a class",
-        remedy="if each mask shows an object, draw the objects of each image into one mask, with "
-        "the value of their class and 0 for background, or export such masks from your tool. "
-        + advice,
+        remedy=f"if each mask shows an object, {objects}. If each mask is the work of one person, "
+        f"{person}",
         kind=OBJECT_MASKS,
     )
 
@@ -86,6 +65,16 @@ def _options_naming(mask: str, image: str) -> dict[str, str]:
             "images": posixpath.dirname(image) or ".",
             "masks": posixpath.dirname(folder) or ".",
             "mask_name": f"{ID}/{name}",
+        }
+    top, _, image_below = f"/{image}".partition(f"/{image_stem}/")
+    mask_below = f"/{mask}".removeprefix(f"{top}/{image_stem}/")
+    if image_below and mask_below != f"/{mask}":
+        folder_of_all = top.strip("/") or "."
+        return {
+            "images": folder_of_all,
+            "masks": folder_of_all,
+            "image_name": f"{ID}/{image_below.replace(image_stem, ID)}",
+            "mask_name": f"{ID}/{mask_below}",
         }
     affix = affix_around(stem(name), image_stem, may_touch_words=True)
     if affix is None:
@@ -150,11 +139,14 @@ def _image_named_as_folder(folder: str, images_of_name: Iterable[str]) -> str:
 
 
 def _image_beside_folder(folder: str, paths_by_folder: Mapping[str, list[str]]) -> str:
-    """Returns `cat1/photo.jpg` for `cat1/masks`, if it is the only image there."""
+    """Returns `cat1/photo.jpg` or `cat1/images/photo.jpg` for `cat1/masks`, if it is alone."""
     above, name = posixpath.split(folder)
     if role_of_name(name, is_folder=True) != "masks":
         return ""
     beside = _with_ending(paths_by_folder.get(above, ()), IMAGE_ENDINGS)
+    for name_of_images in _FOLDERS_OF_ONE_IMAGE:
+        own_folder = posixpath.join(above, name_of_images)
+        beside += _with_ending(paths_by_folder.get(own_folder, ()), IMAGE_ENDINGS)
     return beside[0] if len(beside) == 1 else ""
 
 
@@ -179,7 +171,8 @@ def check_no_masks_of_objects(listing: Listing) -> None:
     """
     masks_by_image = find_masks_of_images(listing.below())
     if masks_by_image:
-        raise ask_about_objects(listing, masks_by_image)
+        image, masks = max(masks_by_image.items(), key=lambda item: len(item[1]))
+        raise several_masks_error(listing.root, masks, image)
 
 
 def check_masks_of_many_images(
@@ -196,9 +189,7 @@ def check_masks_of_many_images(
       images: the names of the images by their names without the ending.
 
     Raises:
-      LayoutError: if it is the folder of one image. It is a question if it has several masks, and
-        most images have such folders; an error about several masks, if the folders do not tell
-        their images; and another error if it has one mask alone.
+      LayoutError: if it is the folder of one image.
     """
     if not _is_one_of_folders_of_images(listing, image_folder, mask_folder, images):
         return
@@ -207,9 +198,6 @@ def check_masks_of_many_images(
     masks = [posixpath.join(mask_folder, name) for name in names]
     if len(masks) > 1:
         image = posixpath.join(image_folder, name_of_image)
-        masks_by_image = find_masks_of_images(listing.below())
-        if image in masks_by_image:
-            raise ask_about_objects(listing, masks_by_image)
         raise several_masks_error(listing.root, masks, image)
     raise LayoutError(
         listing.root,

@@ -20,8 +20,7 @@ from voc_seg_tfrecord.core.layout import ID, Layout
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.paths import common_folder_of_files, paths_below
 from voc_seg_tfrecord.folder.files.polygon_tool import ChosenSheets, choose_sheets
-from voc_seg_tfrecord.folder.files.rival_shapes import choose_drawings
-from voc_seg_tfrecord.folder.files.shape_matches import MatchedShapes, match_images
+from voc_seg_tfrecord.folder.files.shape_matches import MatchedShapes, RivalShapes, match_images
 from voc_seg_tfrecord.folder.files.shape_splits import splits_of_sources
 from voc_seg_tfrecord.folder.files.sheet_images import FiledAnnotation, SheetImages
 from voc_seg_tfrecord.folder.files.sheets import (
@@ -37,7 +36,7 @@ from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.shape_classes import number_shape_classes
-from voc_seg_tfrecord.tools.shapes import UNUSABLE, Annotation, Sheet
+from voc_seg_tfrecord.tools.shapes import UNUSABLE, Sheet
 from voc_seg_tfrecord.tools.tool import FolderFiles
 
 
@@ -54,13 +53,12 @@ class FoundPolygons:
     problems: Sequence[VocSegError]
 
 
-def find_polygons(given: GivenLayout, exif: str, prefer: str = "") -> FoundPolygons:
+def find_polygons(given: GivenLayout, exif: str) -> FoundPolygons:
     """Finds the polygons in a folder. The user's option `masks` may name a file of polygons.
 
     Args:
       given: the folder, and what the user gave of its layout.
       exif: what an EXIF orientation means; see `DrawnPair`.
-      prefer: whose shapes count of an image that several annotators drew.
 
     Raises:
       VocSegError: about polygons of several tools, two images of one id, or a file that may mean
@@ -74,7 +72,7 @@ def find_polygons(given: GivenLayout, exif: str, prefer: str = "") -> FoundPolyg
         if not sheets.by_tool:
             return FoundPolygons(None, sheets.problems)
         chosen = choose_sheets(given, sheets)
-        tree = _make_tree(given, chosen, files.images, exif, prefer)
+        tree = _make_tree(given, chosen, files.images, exif)
     except LayoutError as error:
         if error.kind != UNUSABLE:
             raise
@@ -119,7 +117,7 @@ class _LabeledImage:
 
 
 def _make_tree(
-    given: GivenLayout, chosen: ChosenSheets, paths: Sequence[str], exif: str, prefer: str
+    given: GivenLayout, chosen: ChosenSheets, paths: Sequence[str], exif: str
 ) -> VocTree:
     """Returns the tree of the images that have shapes of a tool.
 
@@ -128,10 +126,9 @@ def _make_tree(
       chosen: the tool and its files.
       paths: the images in the folder.
       exif: what an EXIF orientation means.
-      prefer: whose shapes count of an image that several annotators drew.
 
     Raises:
-      QuestionError: if several annotators drew an image, and nobody is preferred.
+      QuestionError: if files in several folders have other shapes of an image.
       LayoutError: of the kind `UNUSABLE` if no image is here, or about two images of one id.
     """
     listing = given.listing
@@ -142,7 +139,8 @@ def _make_tree(
     if not matched.by_path:
         raise _no_images_error(listing, chosen, matched)
     _check_one_labeling(listing, matched)
-    notes_on_rivals = choose_drawings(listing.root, matched, prefer)
+    if matched.rivals:
+        raise _ask_whose_shapes(listing, matched.rivals)
     image_folder = common_folder_of_files(*matched.by_path) or "."
     images = _list_labeled_images(matched, image_folder)
     _check_ids_differ(listing, images)
@@ -166,8 +164,6 @@ def _make_tree(
         shapes={image.id: image.filed.annotation for image in images},
         embedded={image.id for image in images if image.is_embedded},
         exif=exif,
-        annotators=sorted(set(matched.annotator_of_file.values()) - {""}),
-        rivals=_list_rivals(matched, images),
     )
     ending_of_sheets = posixpath.splitext(next(iter(chosen.sheets)))[1]
     layout = Layout(image_folder, ".", mask_name=f"{ID}{ending_of_sheets}")
@@ -180,7 +176,6 @@ def _make_tree(
     )
     notes = [
         *chosen.notes,
-        *notes_on_rivals,
         *_notes_on_lost(tool.name, matched.lost),
         *_notes_of_sheets(chosen.sheets),
         *classes.notes,
@@ -190,16 +185,21 @@ def _make_tree(
     return VocTree(listing.root, layout, listing, different_notes, files, labels)
 
 
-def _list_rivals(
-    matched: MatchedShapes, images: Iterable[_LabeledImage]
-) -> dict[str, dict[str, Annotation]]:
-    """Returns the annotations of each image that several annotators drew, by id and annotator."""
-    rivals: dict[str, dict[str, Annotation]] = {}
-    for image in images:
-        drawings = matched.rivals_by_path.get(image.path)
-        if drawings:
-            rivals[image.id] = {name: filed.annotation for name, filed in drawings.items()}
-    return rivals
+def _ask_whose_shapes(listing: Listing, rivals: Sequence[RivalShapes]) -> QuestionError:
+    """Returns the question in which of several folders the shapes of images are right."""
+    folders: dict[str, None] = {}  # in place of an ordered set
+    for rival in rivals:
+        folders.update(dict.fromkeys(map(posixpath.dirname, rival.files)))
+    first = rivals[0]
+    count = len({rival.image for rival in rivals})
+    return QuestionError(
+        listing.root,
+        [Alternative("", {"masks": folder or "."}) for folder in sorted(folders)],
+        task=f"read the shapes of {counted(count, 'image')}, such as {first.image}, which differ "
+        f"in {first.files[0]} and {first.files[1]}",
+        expected="shapes of one person for each image",
+        kind="shapes in several folders",
+    )
 
 
 def _check_one_labeling(listing: Listing, matched: MatchedShapes) -> None:

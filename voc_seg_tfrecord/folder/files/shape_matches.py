@@ -1,14 +1,12 @@
 """Matches the annotations of a labeling tool with the images of a folder."""
 
 import collections
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 import dataclasses
 import posixpath
 
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.core.split_names import parse_split_name
-from voc_seg_tfrecord.folder.files.paths import common_folder_of_files
 from voc_seg_tfrecord.folder.files.sheet_images import FiledAnnotation, SheetImages
 from voc_seg_tfrecord.tools.shapes import Shape, Sheet, shape_error
 
@@ -26,8 +24,12 @@ class ShapeSource:
     subset: str
 
 
-DrawingsByAnnotator = dict[str, FiledAnnotation]
-"""The annotations of one image by the folder of the annotator."""
+@dataclasses.dataclass(frozen=True)
+class RivalShapes:
+    """An image, and two files that have other shapes of it."""
+
+    image: str
+    files: tuple[str, str]
 
 
 @dataclasses.dataclass
@@ -40,10 +42,8 @@ class MatchedShapes:
       lost: names of images that are not here.
       moved: the paths of images that lie elsewhere than files state, by the names in the files.
       paths_by_source: the images of each file, and of each subset in one.
-      annotator_of_file: the folder of the annotator of each file of shapes, where files lie in
-        several folders beside each other.
-      rivals_by_path: the annotations of images that several annotators drew differently, of which
-        the first one is in `by_path`.
+      rivals: images whose shapes differ in files of two folders, of which those of the first one
+        are in `by_path`.
     """
 
     by_path: dict[str, FiledAnnotation] = dataclasses.field(default_factory=dict)
@@ -53,62 +53,33 @@ class MatchedShapes:
     paths_by_source: dict[ShapeSource, list[str]] = dataclasses.field(
         default_factory=lambda: collections.defaultdict(list)
     )
-    annotator_of_file: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    rivals_by_path: dict[str, DrawingsByAnnotator] = dataclasses.field(default_factory=dict)
+    rivals: list[RivalShapes] = dataclasses.field(default_factory=list)
 
     def add(self, path: str, filed: FiledAnnotation) -> None:
-        """Adds the shapes of an image.
-
-        If it has some already, they must be the same, unless another annotator drew them.
-        """
+        """Adds the shapes of an image. If it has some already, they must be the same."""
         source = ShapeSource(filed.file, filed.annotation.subset)
         self.paths_by_source[source].append(path)
         first = self.by_path.get(path)
         if first is None:
             self.by_path[path] = filed
-        elif not self._add_rival(path, first, filed):
+        elif _are_rivals(path, first, filed):
+            self.rivals.append(RivalShapes(path, (first.file, filed.file)))
+        else:
             self.by_path[path] = _with_error_of_both(path, first, filed)
 
-    def _add_rival(self, path: str, first: FiledAnnotation, filed: FiledAnnotation) -> bool:
-        """Adds shapes of another annotator that differ; False if they are none."""
-        annotators = [self.annotator_of_file.get(one.file, "") for one in (first, filed)]
-        has_error = first.annotation.error or filed.annotation.error
-        drawings = self.rivals_by_path.get(path, {annotators[0]: first})
-        if "" in annotators or annotators[1] in drawings or has_error:
-            return False
-        if _error_of_different_shapes(path, first, filed) is None:
-            return False
-        self.rivals_by_path[path] = {**drawings, annotators[1]: filed}
-        return True
 
-    def take(self, path: str, annotator: str) -> None:
-        """Takes the shapes of one annotator for an image that several drew."""
-        drawings = self.rivals_by_path[path]
-        self.by_path[path] = drawings[annotator]
-        for name, filed in drawings.items():
-            if name != annotator:
-                source = ShapeSource(filed.file, filed.annotation.subset)
-                self.paths_by_source[source].remove(path)
-
-
-def _find_annotators(files: Iterable[str]) -> dict[str, str]:
-    """Returns the folder beside others in which each file lies, such as `anna` and `ben`.
-
-    Files that lie in the folder of all have none, and neither have those in folders of splits.
-    """
-    files = list(files)
-    top = common_folder_of_files(*files)
-    annotator_of_file: dict[str, str] = {}
-    for file in files:
-        folder, slash, _ = file.removeprefix(top).strip("/").partition("/")
-        is_annotator = bool(slash) and not parse_split_name(folder).split
-        annotator_of_file[file] = folder if is_annotator else ""
-    return annotator_of_file
+def _are_rivals(path: str, first: FiledAnnotation, second: FiledAnnotation) -> bool:
+    """Says whether shapes differ that two people may have drawn, each in a folder of their own."""
+    if posixpath.dirname(first.file) == posixpath.dirname(second.file):
+        return False
+    if first.annotation.error or second.annotation.error:
+        return False
+    return _error_of_different_shapes(path, first, second) is not None
 
 
 def match_images(finder: SheetImages, sheets: Mapping[str, Sheet]) -> MatchedShapes:
     """Finds the image of each annotation, and what is wrong if an image has several."""
-    matched = MatchedShapes(annotator_of_file=_find_annotators(sheets))
+    matched = MatchedShapes()
     for file, sheet in sheets.items():
         for annotation in sheet.annotations:
             filed = FiledAnnotation(file, annotation)

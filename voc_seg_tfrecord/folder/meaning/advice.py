@@ -24,7 +24,6 @@ def advise_table(given: epath.Path, layout: Layout, config: VocSegConfig, *, nam
     options = {
         "class_names": names_given,
         **(config.layout or {}),
-        "prefer": config.prefer or None,
         "threshold": config.threshold,
         "ignore_masks": config.ignore_masks or None,
     }

@@ -27,8 +27,7 @@ from voc_seg_tfrecord.folder.meaning.questions import (
     undecided,
 )
 from voc_seg_tfrecord.folder.meaning.row_checks import check_rows_by_color, check_rows_fit
-from voc_seg_tfrecord.folder.meaning.rules import RULES, SAME_MEANING
-from voc_seg_tfrecord.folder.meaning.words import name_candidate
+from voc_seg_tfrecord.folder.meaning.rules import RULES
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
 
@@ -52,7 +51,6 @@ class MaskMeaning:
     rows: Rows
     index_by_value: Mapping[int, int]
     lost: Mapping[MeaningCandidate, Reason[MeaningCandidate]]
-    reasons: tuple[str, ...]
 
     @property
     def by(self) -> str:
@@ -111,10 +109,8 @@ def _meaning_of_decision(
     notes += list_notes(taken, decision, evidence)
     rule = dataclasses.replace(taken.rule, remedy=remedy)
     rows = list_rows(taken, survey)
-    reasons = _describe_lost(decision, evidence)
-    return MaskMeaning(
-        taken, rule, tuple(notes), rows, _index_values(taken, survey), decision.lost, reasons
-    )
+    index_by_value = _index_values(taken, survey)
+    return MaskMeaning(taken, rule, tuple(notes), rows, index_by_value, decision.lost)
 
 
 def _take_candidate(
@@ -137,22 +133,6 @@ def _check_no_doubt(taken: MeaningCandidate, survey: Survey, remedy: str) -> Non
         doubt = find_doubt(taken, survey)
         if doubt:
             raise undecided(doubt.where, doubt.words, remedy)
-
-
-def _describe_lost(
-    decision: Decision[MeaningCandidate], evidence: MeaningEvidence
-) -> tuple[str, ...]:
-    """Returns why candidates lost: `value lost to the colors of labelmap.txt: the masks use ...`.
-
-    Those that cannot read the masks, and those that mean the same, need no words.
-    """
-    lines = []
-    for candidate, reason in decision.lost.items():
-        reads_all = candidate.reads(evidence.survey.pixels)
-        if reads_all and reason.rule != SAME_MEANING.name:
-            loser, winner = name_candidate(candidate), name_candidate(reason.winner)
-            lines.append(f"{loser} lost to {winner}: {reason.words}")
-    return tuple(lines)
 
 
 def choose_naming(survey: Survey, namings: Sequence[ClassNaming], remedy: str) -> ClassNaming:

@@ -46,13 +46,8 @@ _BLACK_KEY = color_key(BLACK)
 _BACKGROUND = "background"
 
 
-def propose_classes(survey: Survey, official: str) -> list[str]:
-    """Returns what to say to name the classes of the masks, each with the option.
-
-    Args:
-      survey: what the masks use.
-      official: why the classes may be VOC's 21; empty if nothing says so.
-    """
+def propose_classes(survey: Survey) -> list[str]:
+    """Returns what to say to name the classes of the masks, each with the option."""
     proposals = _propose_one_class_of_1_and_255(survey)
     names = _plan_placeholder_names(survey)
     nearly_white = _propose_white(survey)
@@ -67,8 +62,7 @@ def propose_classes(survey: Survey, official: str) -> list[str]:
     proposals += propose_other_background(survey)
     proposals += _propose_class_in_place_of_void(survey)
     if _would_read_all_masks(survey, ClassNaming(ClassTable(VOC_CLASSES))):
-        reason = f" ({official})" if official else ""
-        proposals.append(f"take VOC's 21 classes with --class_names voc{reason}")
+        proposals.append("take VOC's 21 classes with --class_names voc")
     return proposals
 
 

@@ -15,15 +15,13 @@ Enter at `divide.split_ids`. Images are divided by the first of these that appli
   a text is good for, and `wrong_names` finds names that are not quite those of images. `list_names`
   finds the split of a list by the names around it, `list_divisions` which lists belong together,
   and `image_names` which image a name means.
-- Exports of several annotators: `export_names` reads lists in the folder of one, `export_splits`
-  joins the splits of all, `shared_images` finds the images that several have, and
-  `preferred_masks` decides which mask of these counts.
+- Images: `repeated_images` finds those that lie in several folders, and asks if their labels
+  differ.
 - Folders: `folders` finds those that are called as splits, and `folder_checks` refuses those that
   would put images into a wrong split.
 
 Then `missing_masks` decides about images without a mask: `mask_checks` refuses files that may be
 their masks (`possible_masks` finds these), and `copies_without_mask` images that are copies
 (`small_copies` finds smaller ones). `missing_class_masks` decides about images that lack the mask
-of one class. `official` finds out if the lists are those of a release. May import: `decide`,
-`question` and `files`.
+of one class. May import: `decide`, `question` and `files`.
 """

@@ -64,14 +64,12 @@ class SplitCandidate:
         all images are in one split.
       rank: how usual the folder of its lists is.
       says_more: whether the names of its lists say more than a split, as `train_small` does.
-      exports: the exports whose images alone its lists name; none if they name any images.
     """
 
     sources: tuple[SplitSource, ...]
     kind: str = BY_LISTS
     rank: ListRank = ListRank.NO_LIST
     says_more: bool = False
-    exports: frozenset[str] = frozenset()
 
     @functools.cached_property
     def ids(self) -> Mapping[str, Sequence[str]]:
@@ -162,11 +160,6 @@ class SplitCandidate:
         divides_all_of_train = self.split_by_id.keys() >= {*other.ids.get("train", ())}
         return divides_all_of_train
 
-    def with_other_splits_of(self, other: "SplitCandidate") -> "SplitCandidate":
-        """Returns this candidate with the splits that only the other one has."""
-        more = [source for source in other.sources if source.split not in self.ids]
-        return self._with_sources((*self.sources, *more), other)
-
     def joined(self, other: "SplitCandidate") -> "SplitCandidate":
         """Returns both candidates as one; a split of both has the images of both."""
         remaining = {source.split: source for source in other.sources}
@@ -178,6 +171,11 @@ class SplitCandidate:
                 sources.append(source)
         return self._with_sources((*sources, *remaining.values()), other)
 
+    def with_other_splits_of(self, other: "SplitCandidate") -> "SplitCandidate":
+        """Returns this candidate with the splits that only the other one has."""
+        more = [source for source in other.sources if source.split not in self.ids]
+        return self._with_sources((*self.sources, *more), other)
+
     def _with_sources(
         self, sources: tuple[SplitSource, ...], other: "SplitCandidate"
     ) -> "SplitCandidate":
@@ -186,7 +184,6 @@ class SplitCandidate:
             self.kind,
             rank=min(self.rank, other.rank),
             says_more=self.says_more or other.says_more,
-            exports=self.exports | other.exports,
         )
 
     @property

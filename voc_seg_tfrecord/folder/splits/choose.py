@@ -20,10 +20,6 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     all_in_train,
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.export_splits import (
-    check_exports_are_divided_alike,
-    unite_exports,
-)
 from voc_seg_tfrecord.folder.splits.find_candidates import find_candidates
 from voc_seg_tfrecord.folder.splits.folder_checks import check_all_train, check_not_mixed
 from voc_seg_tfrecord.folder.splits.join_candidates import divide_further, join_if_compatible
@@ -40,12 +36,10 @@ class ChosenSplits:
     Attributes:
       candidate: the candidate.
       notes: what a user should know about it.
-      lost: why each other candidate lost.
     """
 
     candidate: SplitCandidate
     notes: Sequence[str] = ()
-    lost: Mapping[SplitCandidate, Reason[SplitCandidate]] = dataclasses.field(default_factory=dict)
 
 
 def choose_splits(
@@ -71,8 +65,7 @@ def choose_splits(
     notes = [*evidence.notes, *found.notes]
     notes += _check_unclear_texts(evidence, found.candidates, user_gave_lists=user_gave_lists)
     check_folds(evidence, folds, found.candidates)
-    united = unite_exports(found.candidates, evidence)
-    candidates = [*united.candidates, *divide_further(united.candidates)]
+    candidates = [*found.candidates, *divide_further(found.candidates)]
     if not candidates and user_gave_lists:
         raise _no_split_in_lists_error(evidence, notes)
     if not candidates:
@@ -82,10 +75,9 @@ def choose_splits(
     if chosen is None:
         chosen = _join_alternatives(evidence, decision.alternatives)
     _check_labeled_in_splits(evidence, chosen)
-    lost = {**united.lost, **decision.lost}
-    notes += _notes_on_lost(lost)
+    notes += _notes_on_lost(decision.lost)
     notes += _note_on_other_names(chosen)
-    return ChosenSplits(chosen, [*dict.fromkeys(notes)], lost)
+    return ChosenSplits(chosen, [*dict.fromkeys(notes)])
 
 
 def _join_alternatives(
@@ -106,10 +98,9 @@ def _check_labeled_in_splits(evidence: SplitEvidence, chosen: SplitCandidate) ->
     """Checks that a candidate leaves no labeled image out, unless it may.
 
     Raises:
-      QuestionError: if it does, with the options for these images; or if it leaves an export out.
+      QuestionError: if it does, with the options for these images.
       LayoutError: if they lie in a folder of test and another split.
     """
-    check_exports_are_divided_alike(chosen, evidence)
     if _may_leave_labeled_out(chosen):
         return
     left_out = _labeled_without_split(evidence, [chosen])
@@ -295,7 +286,7 @@ def _notes_on_lost(lost: Mapping[SplitCandidate, Reason[SplitCandidate]]) -> lis
 
 def _note_on_other_names(chosen: SplitCandidate) -> list[str]:
     """Returns a note on what makes each split, unless each is made by a list of its name."""
-    if chosen.kind != BY_LISTS or chosen.exports:
+    if chosen.kind != BY_LISTS:
         return []
     if all(_is_list_of_its_name(source) for source in chosen.sources):
         return []
@@ -310,11 +301,3 @@ def _is_list_of_its_name(source: SplitSource) -> bool:
     """
     split_of_name = split_of(source.words.removesuffix(".txt"))
     return split_of_name in (source.split, "default")
-
-
-def sentences_on_lost(lost: Mapping[SplitCandidate, Reason[SplitCandidate]]) -> list[str]:
-    """Returns why each other candidate lost, as a user reads it."""
-    return [
-        f"splits by {candidate.words} lost to {reason.winner.words}: {reason.words}"
-        for candidate, reason in lost.items()
-    ]

@@ -17,15 +17,11 @@ from voc_seg_tfrecord.core.split_names import parse_split_name
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.splits.by_ratio import check_groups, divide_by_ratio
 from voc_seg_tfrecord.folder.splits.candidates import EXAMPLE_RATIOS, REST, SplitSource
-from voc_seg_tfrecord.folder.splits.choose import ChosenSplits, choose_splits, sentences_on_lost
+from voc_seg_tfrecord.folder.splits.choose import ChosenSplits, choose_splits
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.given import candidate_as_given
 from voc_seg_tfrecord.folder.splits.listed_groups import check_groups_are_named
-from voc_seg_tfrecord.folder.splits.preferred_masks import (
-    PreferredMasks,
-    check_in_one_split,
-    check_preference,
-)
+from voc_seg_tfrecord.folder.splits.repeated_images import check_same_labels
 
 _MAX_SHOWN_IDS = 3
 _MAX_SHOWN_PAIRS_OF_LISTS = 6
@@ -44,9 +40,7 @@ class Splits:
       notes: what a user should know.
       options: where each split comes from, as the option `splits` gives it.
       files: the texts that make the splits.
-      reasons: why each other candidate lost, in words.
       left_out: by split, the listed ids that are left out because they have no image or no mask.
-      not_preferred: the ids that are in no split because other masks of their images count.
       undecided: whether all images are in one split, because the plan went on after an error.
     """
 
@@ -56,9 +50,7 @@ class Splits:
     notes: list[str] = dataclasses.field(default_factory=list)
     options: Mapping[str, str] = dataclasses.field(default_factory=dict)
     files: Sequence[str] = ()
-    reasons: Sequence[str] = ()
     left_out: dict[str, list[str]] = dataclasses.field(default_factory=dict)
-    not_preferred: Collection[str] = frozenset()
     undecided: bool = False
 
     @property
@@ -89,13 +81,12 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
     """
     tree = evidence.tree
     check_groups_are_named(config, list_names_group=evidence.list_names_group)
-    shared_images = evidence.shared_images
-    problems.try_step(check_preference, tree.given, evidence.annotators, shared_images, config)
-    preferred = PreferredMasks.of(shared_images, config)
+    repeated = evidence.repeated_images
+    notes_on_repeated = problems.try_step(check_same_labels, tree, repeated, config) or []
     if config.ratios:
-        ids = preferred.drop_others(tree.images)
-        problems.try_step(check_groups, ids, tree.image_file, config, tree.root, config.ratios)
-        divided = divide_by_ratio(ids, config, evidence.linked_ids)
+        images = tree.images
+        problems.try_step(check_groups, images, tree.image_file, config, tree.root, config.ratios)
+        divided = divide_by_ratio(images, config, evidence.linked_ids)
         splits = Splits(evidence, divided.ids, divided.sources, [*divided.notes])
     elif config.splits is None:
         user_gave_lists = "lists" in (config.layout or {})
@@ -109,7 +100,7 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
         options = cast(Mapping[str, str], config.splits)
         candidate = candidate_as_given(evidence, options)
         splits = _splits_of(evidence, ChosenSplits(candidate))
-    splits = _with_preferred_masks(splits, preferred, config)
+    splits.notes.extend(notes_on_repeated)
     for split, ids in splits.ids.items():
         if not ids:
             option = splits.options.get(split)
@@ -117,45 +108,9 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
     if not config.overlap:
         skips_missing_images = config.missing_image == "skip"
         problems.try_step(_check_disjoint, splits, skips_missing_images)
-        problems.try_step(
-            check_in_one_split, splits.ids, shared_images, f"the splits of {tree.root}"
-        )
     if config.folds is not None and not config.ratios:
         _check_folds(splits, config.folds, config, problems)
     return splits
-
-
-def _with_preferred_masks(
-    splits: Splits, preferred: PreferredMasks, config: VocSegConfig
-) -> Splits:
-    """Returns splits without the images of which another export's mask counts."""
-    if not preferred.shared:
-        notes = [*splits.notes, *_note_on_no_shared_image(splits.evidence, config)]
-        return dataclasses.replace(splits, notes=notes)
-    images = splits.evidence.tree.images
-    # Ratios divide all images, and the splits were made without those that are not preferred.
-    ids_to_divide = images if config.ratios else splits.used
-    dropped_from_splits = preferred.find_others(ids_to_divide)
-    in_no_split_anyway = preferred.find_others(images) - splits.used
-    not_preferred = dropped_from_splits | in_no_split_anyway
-    ids_by_split: dict[str, Sequence[str]] = {}
-    for split, ids in splits.ids.items():
-        ids_by_split[split] = [image_id for image_id in ids if image_id not in not_preferred]
-    return dataclasses.replace(
-        splits,
-        ids=ids_by_split,
-        notes=[*splits.notes, *preferred.note(dropped_from_splits)],
-        not_preferred=frozenset(not_preferred),
-    )
-
-
-def _note_on_no_shared_image(evidence: SplitEvidence, config: VocSegConfig) -> list[str]:
-    """Returns a note that a preference has no effect, if no image is there for which it could."""
-    has_rivals = any(True for _ in evidence.tree.labels.list_rival_pairs())
-    if not config.prefer or has_rivals:
-        return []
-    option = command(prefer=config.prefer)
-    return [f"No image is in several exports, so {option} has no effect."]
 
 
 def _check_folds(splits: Splits, folds: int, config: VocSegConfig, problems: Problems) -> None:
@@ -215,7 +170,6 @@ def _splits_of(evidence: SplitEvidence, chosen: ChosenSplits) -> Splits:
         notes=notes,
         options={source.split: source.option for source in candidate.sources},
         files=candidate.files,
-        reasons=sentences_on_lost(chosen.lost),
     )
 
 

@@ -5,13 +5,12 @@ import dataclasses
 import functools
 import posixpath
 
-from voc_seg_tfrecord.folder.files.exports import Export, list_exports
 from voc_seg_tfrecord.folder.splits.find_lists import find_lists
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText
 from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup
-from voc_seg_tfrecord.folder.splits.shared_images import SharedImage, find_shared_images
+from voc_seg_tfrecord.folder.splits.repeated_images import RepeatedImage, find_repeated_images
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -30,8 +29,6 @@ class SplitEvidence:
       ids_by_group: the images of each group that a text may name in place of images.
       list_names_group: whether a text names such a group.
       of_other_names: the texts with splits of images that are not in the folder.
-      exports: the exports that the set has, if it has several.
-      shared_images: the labeled images that several exports have.
     """
 
     tree: VocTree
@@ -42,8 +39,6 @@ class SplitEvidence:
     ids_by_group: IdsByGroup = dataclasses.field(default_factory=dict)
     list_names_group: bool = False
     of_other_names: Sequence[UnclearText] = ()
-    exports: Sequence[Export] = ()
-    shared_images: Sequence[SharedImage] = ()
 
     @classmethod
     def find(
@@ -64,7 +59,6 @@ class SplitEvidence:
             tree.images, mask_names, image_folder=image_folder, mask_folder=mask_folder
         )
         texts = find_lists(tree, image_names, ids_by_group, user_gave_lists=user_gave_lists)
-        exports = list_exports(tree)
         return cls(
             tree,
             image_names,
@@ -74,19 +68,17 @@ class SplitEvidence:
             ids_by_group=ids_by_group,
             list_names_group=texts.name_group,
             of_other_names=texts.of_other_names,
-            exports=exports,
-            shared_images=find_shared_images(tree, exports),
         )
 
-    @property
-    def annotators(self) -> Sequence[str]:
-        """The folders of which the option `prefer` may name some."""
-        return [export.name for export in self.exports] or self.tree.labels.annotators
+    @functools.cached_property
+    def repeated_images(self) -> Sequence[RepeatedImage]:
+        """The labeled images that lie in several folders."""
+        return find_repeated_images(self.tree)
 
     @property
     def linked_ids(self) -> Sequence[Sequence[str]]:
-        """The ids of each image that several exports have, which belong into one split."""
-        return [image.ids for image in self.shared_images]
+        """The ids of each image that lies in several folders, which belong into one split."""
+        return [image.ids for image in self.repeated_images]
 
     @functools.cached_property
     def split_folders(self) -> SplitFolders:
@@ -99,7 +91,7 @@ class SplitEvidence:
 
     def words_for(self, split_list: SplitList) -> str:
         """Returns a list as a user reads it: its name alone if it lies where lists usually lie."""
-        if split_list.rank < ListRank.ELSEWHERE and not split_list.export:
+        if split_list.rank < ListRank.ELSEWHERE:
             name = posixpath.basename(split_list.file)
         elif self.tree.root_below_given:
             name = split_list.file.removeprefix(f"{self.tree.root_below_given}/")

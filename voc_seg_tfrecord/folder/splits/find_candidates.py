@@ -84,7 +84,7 @@ def _candidates_of_lists(evidence: SplitEvidence, lists: Sequence[SplitList]) ->
     """
     candidates = []
     notes = list[str]()
-    for lists_of_division in _lists_of_each_division(lists):
+    for lists_of_division in lists_of_each_division(lists):
         division = _choose_list_of_each_split(evidence, lists_of_division)
         notes += division.notes
         if not division.list_by_split:
@@ -95,17 +95,6 @@ def _candidates_of_lists(evidence: SplitEvidence, lists: Sequence[SplitList]) ->
         candidates.append(candidate)
     candidates.sort(key=lambda candidate: candidate.rank)
     return FoundCandidates(candidates, notes)
-
-
-def _lists_of_each_division(lists: Sequence[SplitList]) -> list[list[SplitList]]:
-    """Returns the lists of each division. Lists of two exports are in no division together."""
-    lists_by_export: dict[str, list[SplitList]] = {}
-    for split_list in lists:
-        lists_by_export.setdefault(split_list.export, []).append(split_list)
-    divisions: list[list[SplitList]] = []
-    for lists_of_export in lists_by_export.values():
-        divisions += lists_of_each_division(lists_of_export)
-    return divisions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -250,8 +239,7 @@ def _candidate_of_division(
     names += [stem(split_list.file) for split_list in lists]
     says_more = any(parse_split_name(name).rest for name in names)
     rank = min(split_list.rank for split_list in lists)
-    exports = frozenset({split_list.export for split_list in lists} - {""})
-    return SplitCandidate(tuple(sources), BY_LISTS, rank, says_more, exports)
+    return SplitCandidate(tuple(sources), BY_LISTS, rank, says_more)
 
 
 def _candidates_of_label_files(evidence: SplitEvidence) -> list[SplitCandidate]:

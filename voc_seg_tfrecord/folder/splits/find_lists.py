@@ -22,7 +22,6 @@ from voc_seg_tfrecord.core.split_names import (
     parse_split_name,
 )
 from voc_seg_tfrecord.folder.files.paths import stem
-from voc_seg_tfrecord.folder.splits.export_names import NamesOfExports
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_text import ListText
 from voc_seg_tfrecord.folder.splits.list_verdicts import (
@@ -93,7 +92,6 @@ def find_lists(
     if user_gave_lists:
         lists_of_user = posixpath.normpath(posixpath.join(tree.root_below_given, tree.layout.lists))
     reader = ListReader(Vocabulary(NamesOfImagesAndGroups(image_names, ids_by_group)))
-    names_of_exports = NamesOfExports(tree)
     texts = FoundTexts([], [], [], [])
     name_group = False
     for path in _paths_of_texts(tree, image_names, texts.notes):
@@ -105,7 +103,7 @@ def find_lists(
             continue
         file = tree.texts.read(tree.given / path, ListError)
         unread_text = ListText(path, file, rank, reader, image_names, ids_by_group)
-        text = names_of_exports.read(unread_text)
+        text = unread_text.with_listed_images(tree.given)
         name_group = name_group or text.names_group
         if is_list_by_name:
             texts.lists.extend(with_error_on_names(text).as_lists())

@@ -51,7 +51,6 @@ class ListText:
       listed: the parts of it that name images.
       error: why it could not be read, if it could not.
       names_group: whether it names a group in place of images.
-      export: the export whose images alone it names; see `SplitList`.
     """
 
     path: str
@@ -63,7 +62,6 @@ class ListText:
     listed: Sequence[ListedImages] = ()
     error: ListError | None = None
     names_group: bool = False
-    export: str = ""
 
     def with_listed_images(self, given: epath.Path) -> "ListText":
         """Reads which images the text names, and returns it with them in `listed`, or the error.
@@ -116,9 +114,7 @@ class ListText:
     def as_lists_without_splits(self) -> list[SplitList]:
         """Returns its lists that name images, each as one that makes no split."""
         return [
-            SplitList(
-                self.path, entry.key, entry.ids, entry.image_count, self.rank, export=self.export
-            )
+            SplitList(self.path, entry.key, entry.ids, entry.image_count, self.rank)
             for entry in self.listed
             if entry.image_count
         ]
@@ -175,8 +171,6 @@ class ListText:
     def as_list(self, entry: ListedImages) -> SplitList:
         """Returns one part of it as a list."""
         split_list = as_split_list(self.path, entry, self.rank)
-        if self.export:
-            split_list = dataclasses.replace(split_list, export=self.export)
         if entry.key or not self._may_be_scores:
             return split_list
         return dataclasses.replace(split_list, may_be_scores=True)

@@ -21,7 +21,7 @@ def find_folds(evidence: SplitEvidence) -> list[list[SplitList]]:
 
     Those among results are none, and those of which a column says that each is a split.
     """
-    lists_by_scope: dict[tuple[str, str], list[SplitList]] = collections.defaultdict(list)
+    lists_by_scope: dict[str, list[SplitList]] = collections.defaultdict(list)
     stated_splits = set()
     for split_list in evidence.lists:
         if split_list.rank == ListRank.RESULTS:
@@ -29,7 +29,7 @@ def find_folds(evidence: SplitEvidence) -> list[list[SplitList]]:
         if split_list.key and split_list.split:
             stated_splits.add(frozenset(split_list.ids))
         elif fold_in(split_list.innermost_name) and split_list.image_count:
-            lists_by_scope[split_list.scope, split_list.export].append(split_list)
+            lists_by_scope[split_list.scope].append(split_list)
     divisions = []
     for lists in lists_by_scope.values():
         ids = [image_id for split_list in lists for image_id in {*split_list.ids}]

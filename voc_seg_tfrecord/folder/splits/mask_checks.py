@@ -7,7 +7,7 @@ import re
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS
-from voc_seg_tfrecord.folder.files.object_masks import ask_about_objects, several_masks_error
+from voc_seg_tfrecord.folder.files.object_masks import several_masks_error
 from voc_seg_tfrecord.folder.splits.possible_masks import PossibleMasks
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
@@ -61,8 +61,6 @@ def _check_not_of_objects(tree: VocTree) -> None:
             masks_by_image.setdefault(image, []).append(tree.paths.mask(mask_id))
     count = sum(map(len, masks_by_image.values()))
     if 2 * count > len(masks) and count > len(masks_by_image):
-        if tree.listing is not None:
-            raise ask_about_objects(tree.listing, masks_by_image)
         image, masks_of_image = next(iter(masks_by_image.items()))
         raise several_masks_error(tree.root, masks_of_image, image)
 

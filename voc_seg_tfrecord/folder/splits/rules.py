@@ -16,47 +16,37 @@ from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank
 
 
-def lie_among_results(
-    candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
-) -> str | None:
+def lie_among_results(candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence) -> bool:
     """Lists in a folder of results or of a training run lose to other splits.
 
     Example: `runs/3/train.txt` and `runs/3/val.txt` lose to `train.txt` and `val.txt`.
     """
-    if candidate.rank == ListRank.RESULTS and other.rank != ListRank.RESULTS:
-        return "its lists lie in a folder of results"
-    return None
+    return candidate.rank == ListRank.RESULTS and other.rank != ListRank.RESULTS
 
 
-def hold_train_and_more(
-    candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
-) -> str | None:
+def hold_train_and_more(candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence) -> bool:
     """A combined list such as trainval loses to its parts.
 
     Example: `trainval.txt` loses to the folders `images/train` and `images/val`.
     """
     is_union = candidate.ids.keys() <= {*UNIONS}
     has_all_ids = candidate.split_by_id.keys() <= other.split_by_id.keys()
-    if is_union and "train" in other.ids and has_all_ids:
-        return "it holds the images of train and of others"
-    return None
+    return bool(is_union and "train" in other.ids and has_all_ids)
 
 
 def are_for_another_task(
     candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
-) -> str | None:
+) -> bool:
     """VOC's lists for another task lose to those for segmentation.
 
     Example: `ImageSets/Main/train.txt` loses to `ImageSets/Segmentation/train.txt`.
     """
-    if candidate.rank == ListRank.OTHER_TASK and other.rank == ListRank.SEGMENTATION:
-        return "its lists are those of another task"
-    return None
+    return candidate.rank == ListRank.OTHER_TASK and other.rank == ListRank.SEGMENTATION
 
 
 def agree_with_lists_in_voc_folder(
     candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
-) -> str | None:
+) -> bool:
     """Lists where VOC's layout has them win over splits that agree with them.
 
     Lists of other images and of other splits may belong to them, and stay.
@@ -68,29 +58,25 @@ def agree_with_lists_in_voc_folder(
         other.rank == ListRank.SEGMENTATION and candidate.rank != ListRank.SEGMENTATION
     )
     if not only_other_is_in_place or not candidate.agrees_with(other):
-        return None
+        return False
     is_of_other_images = candidate.are_disjoint_lists(other)
-    if is_of_other_images and candidate.has_other_splits_than(other):
-        return None
-    return "it agrees with the lists in their usual folder"
+    return not (is_of_other_images and candidate.has_other_splits_than(other))
 
 
 def have_train_divided_by_lists(
     candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
-) -> str | None:
+) -> bool:
     """A single train loses to lists that divide it into train and validation.
 
     Example: the folders `imagesTr` and `imagesTs` lose to nnU-Net's `splits_final.json`, which
     divides the images of `imagesTr`.
     """
-    if other.divides_train_of(candidate):
-        return "its train is divided into train and validation"
-    return None
+    return other.divides_train_of(candidate)
 
 
 def are_folders_with_lists(
     candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
-) -> str | None:
+) -> bool:
     """Folders lose to lists that agree with them and have all of their splits.
 
     But if the lists leave images out and their names say why, as `train_small.txt` does, the
@@ -100,19 +86,15 @@ def are_folders_with_lists(
     folders `val` and `test`; the folders lose.
     """
     if candidate.kind != BY_FOLDERS or other.kind == BY_FOLDERS:
-        return None
+        return False
     has_all_splits = other.ids.keys() >= candidate.ids.keys()
     if not has_all_splits or not other.agrees_with(candidate):
-        return None
+        return False
     leave_images_out = not candidate.is_part_of(other)
-    if leave_images_out and other.says_more:
-        return None
-    return "lists have the same splits"
+    return not (leave_images_out and other.says_more)
 
 
-def are_part_of_others(
-    candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
-) -> str | None:
+def are_part_of_others(candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence) -> bool:
     """A reading of splits that repeats another one, or a part of it, loses.
 
     But plain names, such as `train.txt`, stay beside longer ones that have more images, such as
@@ -121,14 +103,12 @@ def are_part_of_others(
     Example: `folds.json` has some of the images that `splits.csv` puts into the same splits.
     """
     if not candidate.is_part_of(other):
-        return None
+        return False
     if candidate.has_same_images(other):
         other_is_more_usual = other.usualness < candidate.usualness
-        return "it says the same" if other_is_more_usual else None
+        return other_is_more_usual
     has_plain_names = candidate.kind == BY_LISTS and not candidate.says_more
-    if has_plain_names and other.says_more:
-        return None
-    return "it says the same of fewer images"
+    return not (has_plain_names and other.says_more)
 
 
 LISTS_IN_VOC_FOLDER = Rule("lists in VOC's folder", agree_with_lists_in_voc_folder)

@@ -83,7 +83,6 @@ class SplitList:
       may_be_scores: whether it may be a table of scores, as `eval.csv` with numbers is. It makes a
         split only beside a list of train.
       error: what is wrong with a text that is a list by its name and folder.
-      export: the export in whose folder it lies, if it names images of that one alone.
     """
 
     file: str
@@ -96,7 +95,6 @@ class SplitList:
     has_unknown_name: bool = False
     may_be_scores: bool = False
     error: ListError | None = None
-    export: str = ""
 
     @property
     def name(self) -> str:

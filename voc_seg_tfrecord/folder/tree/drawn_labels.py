@@ -2,7 +2,7 @@
 
 import base64
 import collections
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 import dataclasses
 import math
 from typing import Any, Self, cast
@@ -222,7 +222,6 @@ class DrawnLabels(MadeLabels[Mapping[str, int]]):
       shapes: the shapes of each image, by id.
       embedded: ids of images that are in the files of their shapes alone.
       exif: what an EXIF orientation means; see `DrawnPair`.
-      rivals: the annotations of ids that several annotators drew differently, by annotator.
     """
 
     images: Mapping[str, str]
@@ -231,7 +230,6 @@ class DrawnLabels(MadeLabels[Mapping[str, int]]):
     shapes: Mapping[str, Annotation]
     embedded: Set[str]
     exif: str
-    rivals: Mapping[str, Mapping[str, Annotation]] = dataclasses.field(default_factory=dict)
 
     @property
     def origin(self) -> str:
@@ -274,19 +272,6 @@ class DrawnLabels(MadeLabels[Mapping[str, int]]):
             mask=self.folder / self.names[image_id],
         )
         return cast(DrawnPair, self.complete_pair(pair, NeededFiles()))
-
-    def list_rival_pairs(self) -> Iterable[tuple[str, Mapping[str, Pair]]]:
-        """Yields each id that several annotators drew, with a pair for the shapes of each.
-
-        Shapes of labels that no shape of the set has are left out, because they have no value.
-        """
-        for image_id, annotations in self.rivals.items():
-            pair = dataclasses.replace(self.pair_of_mask(image_id), drawn_png="", surveyed=None)
-            pairs: dict[str, Pair] = {}
-            for name, annotation in annotations.items():
-                if all(shape.label in self.values for shape in annotation.shapes):
-                    pairs[name] = dataclasses.replace(pair, shapes=annotation)
-            yield image_id, pairs
 
     def shapes_of(self, image_id: str) -> str:
         """Returns the shapes that an id's mask is drawn from."""

@@ -3,7 +3,7 @@
 `drawn_labels` has the labels that are a tool's shapes, `merged_labels` those of single classes.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 import dataclasses
 
 from etils import epath
@@ -58,7 +58,6 @@ class Labels:
         pixels.
       class_file: the classes, if the labels themselves have them; None for files of pixels.
       tool: what wrote the shapes that are drawn; empty for files of pixels.
-      annotators: the folders beside each other in which files of shapes lie, if there are several.
     """
 
     folder: epath.Path
@@ -68,7 +67,6 @@ class Labels:
     splits: Sequence[LabelSplit] = ()
     class_file: ClassFile | None = None
     tool: str = ""
-    annotators: Sequence[str] = ()
     _content_by_id: dict[str, MaskContent] = dataclasses.field(default_factory=dict, init=False)
     """The contents of the masks that were surveyed, so that no mask is read twice for that."""
 
@@ -147,10 +145,6 @@ class Labels:
         """Returns what an id's mask is made from as text; empty if the mask is a file of pixels."""
         del image_id
         return ""
-
-    def list_rival_pairs(self) -> Iterable[tuple[str, Mapping[str, Pair]]]:
-        """Returns each id that several annotators drew, with a pair for the shapes of each."""
-        return ()
 
     def notes(self) -> list[str]:
         """Returns what a user should know of masks that were drawn or merged."""

@@ -71,7 +71,6 @@ class VocTree:
         a text states for images.
       ignored: the ignore masks, if the user named their folder.
       channels: how many files an image has, of which each is a channel; see `Pair`.
-      reasons: why each other set of files that may have been meant was not taken, in words.
     """
 
     root: epath.Path
@@ -81,7 +80,6 @@ class VocTree:
     given_files: SetFiles | None = None
     given_labels: Labels | None = None
     channels: int = 1
-    reasons: Sequence[str] = ()
     ignored: PartFiles | None = None
 
     def __post_init__(self) -> None:
