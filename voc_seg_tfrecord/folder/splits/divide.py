@@ -46,6 +46,7 @@ class Splits:
       files: the texts that make the splits.
       reasons: why each other candidate lost, in words.
       left_out: by split, the listed ids that are left out because they have no image or no mask.
+      excluded: the ids that are in no split because the user excludes them.
       not_preferred: the ids that are in no split because other masks of their images count.
       undecided: whether all images are in one split, because the plan went on after an error.
     """
@@ -58,6 +59,7 @@ class Splits:
     files: Sequence[str] = ()
     reasons: Sequence[str] = ()
     left_out: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    excluded: Collection[str] = frozenset()
     not_preferred: Collection[str] = frozenset()
     undecided: bool = False
 
