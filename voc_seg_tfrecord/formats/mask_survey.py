@@ -148,8 +148,7 @@ class Survey:
     """What the masks of a set use.
 
     Attributes:
-      pixels: what is in use, with the number of pixels. If that is more than `MAX_COUNTED_COLORS`,
-        the files are photos or drawings, and the others are not counted.
+      pixels: what is in use, with the number of pixels.
       masks_by_pixels: masks by all that they use; those that use too much for a mask are left out.
       binary: masks that use 255 and nothing else but 0, unless 255 has VOC's color of void.
       void: masks in which 255 is void as far as one can see: it stands beside a class, or has
@@ -211,8 +210,6 @@ class Survey:
             self._add_decoded(path, content)
 
     def _add_decoded(self, path: str, content: MaskContent) -> None:
-        if len(self.pixels) > MAX_COUNTED_COLORS:  # these are no masks
-            return
         pixels = dict(content.count_pixels())
         for pixel, count in pixels.items():
             self.pixels.setdefault(pixel, Occurrence()).add_mask(path, count)
