@@ -105,8 +105,7 @@ class Items(Mapping[str, Pair]):
                 fault_by_id[image_id] = fault
         if fault_by_id:
             self._tree.check_complete(self._parts)
-            record_ids = map(self._tree.paths.record_id, fault_by_id)
-            raise SplitError(split, [*fault_by_id.values()], len(ids), ids=[*record_ids])
+            raise SplitError(split, [*fault_by_id.values()], len(ids), ids=[*fault_by_id])
         return Pairs(self, ids)
 
     def _find_fault(self, image_id: str) -> LayoutError | None:
