@@ -43,7 +43,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.core import dataset_files, requirements, staging, storage
 from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError, SplitError
 from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.core.id_lists import id_list_sha256, id_of_file
 from voc_seg_tfrecord.core.padding_warning import warn_of_padding
@@ -65,6 +65,7 @@ _CONTENT_FIELDS = (
     "group_by",
     "seed",
     "layout",
+    "exclude",
     "instance_mask",
     "objects",
     "bands",
@@ -294,8 +295,9 @@ class SteppingAroundBuilder(  # TFDS has no types
         download_config: tfds.download.DownloadConfig,
     ) -> Sequence[tfds.core.SplitInfo]:
         """Writes all splits shard by shard, and notes the digest of the image ids of each split."""
-        # Readers do not need it.
+        # Readers do not need these.
         from voc_seg_tfrecord.audit.versions import NewClasses, open_older_version
+        from voc_seg_tfrecord.folder.splits.excluded import add_way_out
 
         assert self._running is not None
         source = stream_items(self.open_source(dl_manager))
@@ -304,14 +306,19 @@ class SteppingAroundBuilder(  # TFDS has no types
         if older is not None:
             older.check_classes(NewClasses.of_source(source, self.builder_config))
         templates = {split: self._get_filename_template(split) for split in source.splits}
-        self._running.written = shards.write(
-            source,
-            templates,
-            self.info.features,
-            download_config,
-            engine,
-            takes_digests=len(source.splits) > 1,
-        )
+        try:
+            self._running.written = shards.write(
+                source,
+                templates,
+                self.info.features,
+                download_config,
+                engine,
+                takes_digests=len(source.splits) > 1,
+            )
+        except SplitError as error:
+            if self.builder_config.release:  # its images are known, and none may be left out
+                raise
+            raise add_way_out(error, self.builder_config.exclude) from None
         max_examples = download_config.max_examples_per_split
         ids = _image_ids(source, max_examples)
         if older is not None:

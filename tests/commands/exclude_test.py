@@ -1,4 +1,4 @@
-"""`check --write_lists --exclude`: lists of the splits without some images."""
+"""`--exclude`: a build without some images, by their ids, a file of them, or a config."""
 
 import json
 import shutil
@@ -29,18 +29,18 @@ def decisions(path, **decision_by_id):
     return put(path, json.dumps({"decisions": rows}))
 
 
-def write_lists(tree, exclude, *words):
-    """Returns the ids of each list, by its name, and what the command did."""
-    folder = tree / "without"
-    run = run_command("check", tree, f"--write_lists={folder}", f"--exclude={exclude}", *words)
-    lists = sorted(folder.glob("**/*.txt")) if folder.exists() else []
-    return {str(path.relative_to(folder)): path.read_text().split() for path in lists}, run
+def dry_run(tree, exclude, *words):
+    """Returns the document of a dry run of a build."""
+    command = ["build", tree, "--name=x", f"--exclude={exclude}", "--dry_run", "--json", *words]
+    run = run_command(*command)
+    assert run.status == 0, run.errors
+    return json.loads(run.output)
 
 
-@pytest.mark.parametrize("kind", ["list", "csv", "decisions", "slice"])
-def test_the_lists_lack_exactly_the_images_of_the_file(kind, tree, tmp_path):
-    before = plan_of(tree).splits
-    files = {
+@pytest.mark.parametrize("kind", ["ids", "list", "csv", "decisions", "slice"])
+def test_exactly_the_named_images_are_left_out(kind, tree, tmp_path):
+    choices = {
+        "ids": "003,004",
         "list": put(tmp_path / "ids.txt", "003\n004.jpg\n"),
         "csv": put(tmp_path / "ids.csv", "kind,id\nspeck,003\nspeck,004\n"),
         "decisions": decisions(
@@ -48,63 +48,100 @@ def test_the_lists_lack_exactly_the_images_of_the_file(kind, tree, tmp_path):
         ),
         "slice": put(tmp_path / "more.txt", "003\n004\n005\n") + "[:2]",
     }
-    lists, run = write_lists(tree, files[kind])
-    assert run.status == 0
-    assert f"left out: 2 images of {files[kind]}" in run.output
-    assert set(before["train"]) - set(lists["train.txt"]) == {"003"}
-    assert set(before["validation"]) - set(lists["val.txt"]) == {"004"}
-    after = plan_of(tree, lists="without").splits
+    before = plan_of(tree).splits
+    document = dry_run(tree, choices[kind])
+    assert document["splits"] == {"train": len(before["train"]) - 1, "validation": 1}
+    assert any("2 images are left out by --exclude: 003, 004." in row for row in document["found"])
+    after = plan_of(tree, exclude=document["config"]["exclude"]).splits
     assert {split: sorted(ids) for split, ids in after.items()} == {
         split: sorted(set(ids) - {"003", "004"}) for split, ids in before.items()
     }
 
 
-def test_ratios_place_the_other_images_as_without_it(tree, tmp_path):
-    ids = put(tmp_path / "ids.txt", "003\n")
-    splits = "--splits=train=0.5,val=0.5"
-    assert run_command("check", tree, splits, f"--write_lists={tmp_path / 'all'}").status == 0
-    lists, _ = write_lists(tree, ids, splits)
-    for name, listed in lists.items():
-        assert {*(tmp_path / "all" / name).read_text().split()} - {"003"} == {*listed}
-
-
-def test_a_round_of_folds_lacks_them_too(tree, tmp_path):
-    ids = put(tmp_path / "ids.txt", "003\n")
-    lists, run = write_lists(tree, ids, "--splits=train=1", "--folds=3")
-    assert run.status == 0
-    for fold in ("fold_0", "fold_1", "fold_2"):
-        listed = lists[f"{fold}/train.txt"] + lists[f"{fold}/val.txt"]
-        assert sorted(listed) == [f"{number:03}" for number in range(10) if number != 3]
-
-
-def test_the_document_counts_them(tree, tmp_path):
-    _, run = write_lists(tree, put(tmp_path / "ids.txt", "003\n"), "--json")
-    assert json.loads(run.output)["excluded"] == 1
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"splits": {"train": 0.5, "val": 0.5}},
+        {"splits": {"train": 1.0}, "folds": 3, "split_by": "hash"},
+    ],
+)
+def test_a_hash_places_the_other_images_as_without_it(options, tree):
+    before = plan_of(tree, **options).splits
+    after = plan_of(tree, exclude=["003"], **options).splits
+    assert {split: sorted(ids) for split, ids in after.items()} == {
+        split: sorted(set(ids) - {"003"}) for split, ids in before.items()
+    }
 
 
 @pytest.mark.parametrize(
-    ("ids", "reason"),
+    ("exclude", "reason"),
     [
-        ("003\n999\n", "1 id that the tree does not have: 999"),
-        ("010\n", "1 id in no split: 010"),
-        ("000\n004\n008\n", "all 3 images of validation"),
+        ("003,999", "1 id that the folder does not have: 999"),
+        ("010", "1 id in no split: 010"),
+        ("000,004,008", "all 3 images of validation"),
+        ("ids.csv", "ids.csv: this file cannot be read"),
     ],
 )
-def test_what_it_cannot_do_is_refused_and_nothing_is_written(ids, reason, tree, tmp_path):
+def test_what_it_cannot_leave_out_is_refused(exclude, reason, tree):
     planted.write(tree, [planted.draw(number) for number in range(11)])
     lists = tree / "ImageSets" / "Segmentation"
     (lists / "val.txt").write_text("000\n004\n008\n")
     (lists / "train.txt").write_text("001\n002\n003\n005\n006\n007\n009\n")
-    found, run = write_lists(tree, put(tmp_path / "ids.txt", ids))
-    assert (run.status, found) == (1, {})
+    run = run_command("build", tree, "--name=x", f"--exclude={exclude}", "--dry_run")
+    assert run.status == 1
     assert reason in run.errors
 
 
-def test_without_lists_to_write_it_is_refused(tree, tmp_path):
-    ids = put(tmp_path / "ids.txt", "003\n")
-    run = run_command("check", tree, f"--exclude={ids}")
-    assert run.status == 2
-    assert "--exclude: no --write_lists" in run.errors
+def test_a_name_of_two_images_is_refused(tmp_path):
+    root = tmp_path / "tree"
+    for split in ("train", "val"):
+        planted.write(root / split, [planted.draw(number) for number in range(3)])
+        shutil.rmtree(root / split / "ImageSets")
+    (root / "class_names.txt").write_text("\n".join(planted.NAMES))
+    run = run_command("build", root, "--name=x", "--exclude=001", "--dry_run")
+    assert run.status == 1
+    assert "1 name of several images: 001" in run.errors
+
+
+def damage(path):
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+@pytest.mark.slow
+def test_the_error_about_damaged_files_proposes_what_leaves_their_images_out(tree, tmp_path):
+    damage(tree / "JPEGImages" / "003.jpg")
+    damage(tree / "SegmentationClass" / "006.png")
+    build = ["build", tree, "--name=x", f"--data_dir={tmp_path}"]
+    refused = run_command(*build)
+    assert refused.status == 1
+    proposed = 'leave these images out with --exclude 003,006 (in a config: "exclude": '
+    assert proposed in refused.errors
+    built = run_command(*build, "--exclude", "003,006")
+    assert built.status == 0
+    assert "2 images are left out by --exclude: 003, 006." in built.output
+    verified = run_command("verify", "x", f"--data_dir={tmp_path}", f"--source={tree}")
+    assert verified.status == 0
+    again = ["build", tree, "--like=x", "--version=1.1.0", f"--data_dir={tmp_path}"]
+    assert "2 images are left out by --exclude" in run_command(*again).output
+    assert run_command(*again[:-2], "--version=1.2.0", again[-1], "--exclude=none").status == 1
+
+
+@pytest.mark.slow
+def test_check_proposes_it_too_and_then_finds_nothing_that_stops_a_build(tree):
+    damage(tree / "JPEGImages" / "003.jpg")
+    checked = run_command("check", tree)
+    assert checked.status == 1
+    assert "leave these images out with --exclude 003 " in checked.output
+    checked_without = run_command("check", tree, "--exclude=003")
+    assert checked_without.status == 0
+    assert "003 is in no split" not in checked_without.output
+
+
+@pytest.mark.slow
+def test_if_most_files_are_wrong_nothing_is_proposed(tree):
+    for number in range(5):
+        damage(tree / "JPEGImages" / f"{number:03}.jpg")
+    assert "--exclude" not in run_command("check", tree).output
 
 
 def test_decisions_name_images_as_the_dataset_does_which_may_not_be_the_ids_of_the_folder(tmp_path):
@@ -123,7 +160,4 @@ def test_decisions_name_images_as_the_dataset_does_which_may_not_be_the_ids_of_t
     taken = tmp_path / "taken"
     assert run_command("check", tree, f"--ids={chosen}", f"--copy_to={taken}").status == 0
     assert [path.name for path in taken.glob("train/images/*")] == ["003.jpg"]
-    lists, run = write_lists(tree, chosen)
-    assert run.status == 0
-    assert "train/images/003" not in lists["train.txt"]
-    assert (len(lists["train.txt"]), len(lists["val.txt"])) == (7, 2)
+    assert dry_run(tree, chosen)["splits"] == {"train": 7, "validation": 2}

@@ -23,6 +23,7 @@ from voc_seg_tfrecord.core.processes import ordered_map
 from voc_seg_tfrecord.folder.absent_images import advise_on_absent_images
 from voc_seg_tfrecord.folder.plan import MEANING, SPLITS, FolderPlan
 from voc_seg_tfrecord.folder.question import QuestionError
+from voc_seg_tfrecord.folder.splits.excluded import advise_exclude
 from voc_seg_tfrecord.folder.tree.pairs import Pair
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import (
@@ -96,6 +97,15 @@ class Report:
     def ids(self) -> FindingIds:
         """Tells which images a finding is about."""
         return FindingIds(self.tree)
+
+    def advise_exclude(self) -> str:
+        """Returns how to leave out the images whose files stop a build; empty if nothing helps."""
+        stops = [finding for finding in self.findings if finding.effect == STOPS]
+        ids_of_findings = [self.ids.record_ids(finding) for finding in stops]
+        if self.plan is None or not all(ids_of_findings):
+            return ""
+        ids = itertools.chain.from_iterable(ids_of_findings)
+        return advise_exclude(ids, self.examined, self.plan.config.exclude)
 
     def drop_findings_called_right(self, decisions: Iterable[PageDecision]) -> DroppedFindings:
         """Drops the findings about labels that a person called right."""
@@ -417,6 +427,7 @@ def _unused(plan: FolderPlan) -> Iterable[Finding]:
     listed_ids = {*itertools.chain(*plan.splits.values(), *plan.left_out.values())}
     if not listed_ids:
         return
+    listed_ids.update(plan.division.excluded)
     tree = plan.tree
     parts = (
         ("image in no split", tree.layout.images, tree.images),

@@ -8,6 +8,7 @@ from etils import epath
 
 from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.core.bands import RGB, Dtype
+from voc_seg_tfrecord.core.chosen_ids import is_file_of_ids, read_ids_option
 from voc_seg_tfrecord.core.class_csv import parse_csv
 from voc_seg_tfrecord.core.class_rows import Rows, parse_pairs
 from voc_seg_tfrecord.core.config_fields import MissingImage, MissingMask, SplitBy
@@ -272,6 +273,12 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
         "(skip); default: error",
     )
     classes.add_argument(
+        "--exclude",
+        metavar="FILE",
+        help="the images to leave out, such as those of damaged files: a file as for --ids, or "
+        "their ids separated by commas; none replaces those of --like; default: none",
+    )
+    classes.add_argument(
         "--exif",
         choices=get_args(Exif),
         help="what to do about a rotated image (EXIF orientation): rotate it as its mask "
@@ -373,6 +380,7 @@ _TEXT_OPTIONS = (
     "lists",
     "image_name",
     "mask_name",
+    "exclude",
 )
 
 _OPTIONS_PASSED_ON = (
@@ -416,6 +424,8 @@ def tree_fields(args: argparse.Namespace) -> dict[str, Any]:
     for flag, field in _FIELD_BY_FLAG.items():
         if getattr(args, flag):
             options[field] = True
+    if args.exclude:
+        options["exclude"] = _parse_excluded(args.exclude)
     if args.bands:
         options["bands"] = _parse_bands(args.bands)
     if args.class_names:
@@ -437,6 +447,15 @@ def select_given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Returns the values of some options, without those that the user did not give."""
     value_by_name = {name: getattr(args, name) for name in names}
     return {name: value for name, value in value_by_name.items() if value is not None}
+
+
+def _parse_excluded(text: str) -> list[str]:
+    """Reads the names of images in `--exclude`: a file of them, the ids themselves, or `none`."""
+    if text.strip() == "none":
+        return []
+    if is_file_of_ids(text):
+        return read_ids_option(text)
+    return [name.strip() for name in next(csv.reader([text])) if name.strip()]
 
 
 def _parse_bands(text: str) -> str | list[int]:

@@ -458,6 +458,9 @@ def _find_problems(plan: FolderPlan, config: VocSegConfig, args: argparse.Namesp
     if problems:
         count = counted(len(problems), "problem")
         print(f"a build would stop: {count}; voc-seg-tfrecord check shows all")
+        advice = report.advise_exclude()
+        if advice:
+            print(advice)
     return problems
 
 

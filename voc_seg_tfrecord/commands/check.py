@@ -70,11 +70,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only write a list of ids for each split into this new folder, and check nothing; "
         "with --folds, each round of cross-validation gets a folder of its own",
     )
-    parser.add_argument(
-        "--exclude",
-        metavar="FILE",
-        help="the images to leave out of the lists of --write_lists, in a file as for --ids",
-    )
     group = parser.add_argument_group("back into your tool")
     group.add_argument(
         "--ids",
@@ -91,9 +86,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-_FILE_OPTIONS = ("html", "csv", "write_classes", "write_lists", "exclude", "ids", "copy_to")
+_FILE_OPTIONS = ("html", "csv", "write_classes", "write_lists", "ids", "copy_to")
 
-_OPTIONS_THAT_FIND_FILES = (*LAYOUT_OPTIONS, "threshold", "ignore_masks", "resize_masks")
+_OPTIONS_THAT_FIND_FILES = (
+    *LAYOUT_OPTIONS,
+    "threshold",
+    "ignore_masks",
+    "resize_masks",
+    "exclude",
+)
 """Options that a build needs to read the same masks as a table of classes was written for."""
 
 _CHECK_OPTIONS = ("html", "csv", "decisions", "no_fit", "parts", "rgb")
@@ -121,13 +122,6 @@ def _check_options(args: argparse.Namespace) -> None:
             found="given alone",
             expected="--ids and --copy_to together: which images to copy, and where",
             remedy="give both, or leave both out",
-        )
-    if args.exclude and not args.write_lists:
-        raise ConfigError(
-            "--exclude",
-            found="no --write_lists",
-            expected="--write_lists FOLDER: the lists that are written leave the images out",
-            remedy="add --write_lists FOLDER, or leave --exclude out",
         )
     if args.copy_to:
         unused = (*_CHECK_OPTIONS, "write_classes", "write_lists")
@@ -315,6 +309,9 @@ def _print_report(
     stops = len([finding for finding in report.findings if finding.effect == STOPS])
     verdict = f"stop: {counted(stops, 'problem')}" if stops else "go through"
     print(f"\n{counted(report.examined, 'image')} read; a build would {verdict}")
+    advice = report.advise_exclude()
+    if advice:
+        print(advice)
 
 
 def _print_findings(summary: dict[str, Any]) -> None:

@@ -5,16 +5,14 @@ whose `train.txt` has all others.
 """
 
 import argparse
-from collections.abc import Collection, Mapping, Sequence
-import itertools
+from collections.abc import Mapping, Sequence
 
 from etils import epath
 
 from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.commands.chosen_images import read_ids_of_tree
 from voc_seg_tfrecord.core import output_files, staging
-from voc_seg_tfrecord.core.errors import ConfigError, ListError, counted, several
+from voc_seg_tfrecord.core.errors import ConfigError, counted
 from voc_seg_tfrecord.core.folds import TRAIN, find_folds
 from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.shell import command
@@ -52,20 +50,17 @@ def write_lists(args: argparse.Namespace, root: epath.Path) -> int:
     folder = epath.Path(args.write_lists).expanduser()
     _check_new_folder(folder)
     plan = plan_to_build(root, name="check", **arguments.tree_fields(args))
-    excluded = _read_excluded(args.exclude, plan) if args.exclude else frozenset()
-    ids_by_list = _list_ids(plan, excluded)
+    ids_by_list = _list_ids(plan)
     with staging.staged_folder(folder) as incomplete:
         for name, ids in ids_by_list.items():
             lines = "".join(f"{one}\n" for one in ids)
             staging.write_below(incomplete, {name: lines.encode()})
     if args.json:
         counts = {name: len(ids) for name, ids in ids_by_list.items()}
-        screen.write_json({"folder": str(folder), "lists": counts, "excluded": len(excluded)})
+        screen.write_json({"folder": str(folder), "lists": counts})
         return 0
     for name, ids in ids_by_list.items():
         print(f"{folder / name}: {counted(len(ids), 'id')}")
-    if excluded:
-        print(f"left out: {counted(len(excluded), 'image')} of {args.exclude}")
     _print_build(args, root, folder / next(iter(ids_by_list)))
     return 0
 
@@ -83,46 +78,11 @@ def _check_new_folder(folder: epath.Path) -> None:
     output_files.check_folder(folder.parent, "--write_lists")
 
 
-def _read_excluded(choice: str, plan: FolderPlan) -> frozenset[str]:
-    """Returns the ids of `--exclude`, as the tree writes them.
-
-    Raises:
-      ListError: if one of them is in no split.
-    """
-    excluded = read_ids_of_tree(choice, plan.division.evidence)
-    listed = set(itertools.chain.from_iterable(plan.splits.values()))
-    unlisted = [tree_id for tree_id in excluded if tree_id not in listed]
-    if unlisted:
-        raise ListError(
-            choice,
-            found=f"{counted(len(unlisted), 'id')} in no split: {several(unlisted)}",
-            expected="ids of images that a build takes",
-            remedy="take them out of the file",
-        )
-    return frozenset(excluded)
-
-
-def _list_ids(plan: FolderPlan, excluded: Collection[str]) -> dict[str, list[str]]:
-    """Returns the ids of each list, as the records of a build will have them, by its path.
-
-    Args:
-      plan: the plan of the folder.
-      excluded: ids to leave out, as the tree writes them.
-
-    Raises:
-      ListError: if nothing is left of a split.
-    """
+def _list_ids(plan: FolderPlan) -> dict[str, list[str]]:
+    """Returns the ids of each list, as the records of a build will have them, by its path."""
     ids_by_split = {}
     for split, tree_ids in plan.splits.items():
-        remaining = [tree_id for tree_id in tree_ids if tree_id not in excluded]
-        if not remaining:
-            raise ListError(
-                "--exclude",
-                found=f"all {counted(len(tree_ids), 'image')} of {split}",
-                expected="one that is left in each split, at least",
-                remedy="take an image out of the file, or name splits without this one: --splits",
-            )
-        ids_by_split[split] = [id_of_file(plan.tree.images[tree_id]) for tree_id in remaining]
+        ids_by_split[split] = [id_of_file(plan.tree.images[tree_id]) for tree_id in tree_ids]
     folds = find_folds(ids_by_split)
     if not folds:
         return {_list_name(split): ids for split, ids in ids_by_split.items()}

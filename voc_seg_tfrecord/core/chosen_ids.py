@@ -27,6 +27,8 @@ NO_RECORD_IDS: Mapping[str, str] = {}
 _QUOTE_BEFORE_FORMULA = re.compile("^'(?=[-=+@])")
 """What CSV files of this package have before a text that a spreadsheet would run."""
 
+_ENDINGS_OF_LISTS = (".txt", ".csv", ".json")
+
 _SLICE = re.compile(r"(?P<file>.+)\[(?P<bounds>[^\[\]]*)\]", re.DOTALL)
 _FIRST_BOUNDS = re.compile(r":(?P<count>[1-9][0-9]*)")
 
@@ -59,6 +61,16 @@ def read_ids_option(
     file = epath.Path(sliced["file"]).expanduser()
     data = File.read(file, ListError).data
     return read_chosen_ids(data, file, images, id_by_record_id)[:count]
+
+
+def is_file_of_ids(choice: PathLike) -> bool:
+    """Says whether a text names a file of ids, and not the ids themselves: `a.txt`, `a.csv[:20]`.
+
+    A file that does not exist counts, too, if its name has the ending of a list.
+    """
+    sliced = _SLICE.fullmatch(os.fspath(choice))
+    file = epath.Path(sliced["file"] if sliced else choice).expanduser()
+    return file.suffix in _ENDINGS_OF_LISTS or file.is_file()
 
 
 def _parse_first(bounds: str, choice: PathLike) -> int:

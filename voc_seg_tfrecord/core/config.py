@@ -87,6 +87,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         out; `background` gives it a mask of background alone, and needs a background class.
       missing_image: what to do about a listed id without an image: `error`, or `skip` leaves it
         out.
+      exclude: images to leave out, by their ids, such as those of damaged files.
       threshold: for soft masks (black and white with gray edges, such as JPEGs): a gray from 1 to
         255. A pixel of this gray or a lighter one is read as 255, all others as 0.
       ignore_masks: the folder of ignore masks, such as DRIVE's field of view. Where an ignore mask
@@ -147,6 +148,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     layout: Mapping[str, str] | None = None
     missing_mask: MissingMask = "error"
     missing_image: MissingImage = "error"
+    exclude: Sequence[str] = ()
     threshold: int | None = None
     ignore_masks: str = ""
     resize_masks: Resizing | None = None
@@ -190,6 +192,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
             self.splits = by_split_name(ratios, "option splits")
         config_checks.check_release(self)
         self.classes = check_rows(self.classes)
+        self.exclude = tuple(self.exclude)
         if self.has_classes:
             self._finish_classes()
         config_checks.check_options(self)

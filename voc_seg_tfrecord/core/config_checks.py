@@ -55,6 +55,8 @@ def _check_options_of_release(config: Any, release: Release) -> None:
         raise option_error("exif", config.exif, expected)
     expected = f"no such option, as the masks of {release.name} are known"
     _check_is_default(config, ["threshold", "ignore_masks", "resize_masks"], expected)
+    expected = f"no such option, as the images of {release.name} are known"
+    _check_is_default(config, ["exclude"], expected)
 
 
 def check_classes(config: Any) -> None:

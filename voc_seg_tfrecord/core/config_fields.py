@@ -222,6 +222,7 @@ FIELD_RULES: Mapping[str, FieldRule] = {
     "group_by": FieldRule(_is_text, "folder, prefix:CHARACTERS, word:WORD, regex:PATTERN or none"),
     "seed": FieldRule(_is_whole_number, "a whole number"),
     "missing_mask": _one_of(get_args(MissingMask)),
+    "exclude": FieldRule(_is_list_of(_is_text), "a list of ids"),
     "missing_image": _one_of(get_args(MissingImage)),
     "exif": _one_of(get_args(Exif)),
     "dtype": _one_of(get_args(Dtype)),

@@ -160,18 +160,25 @@ class SplitError(VocSegError):
       problems: all problems, in the order of the id list.
       examined: number of examined ids.
       remedy: what the user can do about all problems.
+      ids: the ids of the examples that have the problems; none if the user cannot exclude them.
     """
 
     KIND = "split"
-    _FIELDS = ("split", "problems", "examined", "remedy")
+    _FIELDS = ("split", "problems", "examined", "remedy", "ids")
     MAX_SHOWN_PROBLEMS = 5
 
     def __init__(
-        self, split: str, problems: Sequence[VocSegError], examined: int, remedy: str = ""
+        self,
+        split: str,
+        problems: Sequence[VocSegError],
+        examined: int,
+        remedy: str = "",
+        ids: Sequence[str] = (),
     ) -> None:
         self.problems: tuple[VocSegError, ...] = tuple(problems)
         self.split = split
         self.examined = examined
+        self.ids: tuple[str, ...] = tuple(ids)
         lines = [f"{len(problems)} of {examined} examples cannot be used"]
         shown = problems[: self.MAX_SHOWN_PROBLEMS]
         for text in share_advice(str(problem) for problem in shown):

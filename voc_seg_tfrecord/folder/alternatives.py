@@ -12,12 +12,14 @@ from typing import Any, Literal, Protocol
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, SplitError, VocSegError, counted
 from voc_seg_tfrecord.folder.plan import FolderPlan
-from voc_seg_tfrecord.folder.question import MAX_ALTERNATIVES, Alternative, QuestionError
+from voc_seg_tfrecord.folder.question import (
+    MAX_ALTERNATIVES,
+    MAX_TRIED_ALTERNATIVES,
+    Alternative,
+    QuestionError,
+)
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.undecided_classes import NEXT_QUESTION_BY_KIND
-
-MAX_TRIED_ALTERNATIVES = 3 * MAX_ALTERNATIVES
-"""Alternatives of one question that are planned at most, in search of those that work."""
 
 _ONE_SPLIT: Mapping[str, Any] = {"splits": {"train": 1.0}}
 """Options with which nothing is asked about splits."""

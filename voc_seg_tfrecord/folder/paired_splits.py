@@ -11,6 +11,7 @@ from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.splits.divide import Splits, split_ids
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.splits.excluded import leave_out_excluded
 from voc_seg_tfrecord.folder.splits.missing_masks import MissingMasks
 from voc_seg_tfrecord.folder.splits.pools import ONE_SPLIT, SOURCE_OF_ONE_SPLIT
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
@@ -37,13 +38,18 @@ def choose_splits(reader: FolderReader, config: VocSegConfig, problems: Problems
     """
     tree = reader.find_tree(config)
     evidence = problems.try_step(reader.find_split_evidence, config) or SplitEvidence(tree)
-    division = problems.try_step(split_ids, evidence, config, problems)
+    division = problems.try_step(_split_ids, evidence, config, problems)
     if division is not None:
         paired = _with_stated_pairs(division, config, problems)
         labeled = problems.try_step(_leave_out, paired.division, config)
         if labeled is not None:
             return dataclasses.replace(paired, division=labeled)
     return _put_all_in_one_split(evidence, config, problems)
+
+
+def _split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems) -> Splits:
+    """Returns the splits without the images that the user excludes."""
+    return leave_out_excluded(split_ids(evidence, config, problems), config.exclude)
 
 
 def _put_all_in_one_split(

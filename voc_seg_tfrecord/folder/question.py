@@ -14,6 +14,9 @@ from voc_seg_tfrecord.core.shell import command
 MAX_ALTERNATIVES = 8
 """Alternatives that a question shows."""
 
+MAX_TRIED_ALTERNATIVES = 3 * MAX_ALTERNATIVES
+"""Alternatives of one question that are planned at most, in search of those that work."""
+
 _Taken = TypeVar("_Taken")
 
 

@@ -25,6 +25,7 @@ from voc_seg_tfrecord.folder.classes.names import class_colors
 from voc_seg_tfrecord.folder.plan import ClassOptions, FolderPlan, plan_folder
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
+from voc_seg_tfrecord.folder.splits.excluded import add_way_out
 from voc_seg_tfrecord.folder.tree.items import Pairs
 from voc_seg_tfrecord.folder.undecided_classes import ANY_CLASSES, ANY_VALUE
 from voc_seg_tfrecord.formats.band_count import with_band_count
@@ -160,9 +161,8 @@ def _find_pairs_of_split(plan: FolderPlan, split: str) -> Pairs:
         return plan.items.of_split(split, plan.splits[split])
     except SplitError as error:
         remedy = advise_on_absent_images(plan, split)
-        if not remedy:
-            raise
-        raise SplitError(split, error.problems, error.examined, remedy) from None
+        with_remedy = SplitError(split, error.problems, error.examined, remedy, error.ids)
+        raise add_way_out(with_remedy, plan.config.exclude) from None
 
 
 def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:

@@ -31,7 +31,9 @@ from tensorflow_datasets.core.utils import shard_utils
 from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.errors import SplitError, VocSegError
 from voc_seg_tfrecord.core.example import Source
+from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.threads import ALL_CORES, USED_CORES, ordered_map
+from voc_seg_tfrecord.folder.tree.items import Pairs
 from voc_seg_tfrecord.formats import frames
 from voc_seg_tfrecord.writing.engines import Engine
 from voc_seg_tfrecord.writing.order import (
@@ -480,7 +482,11 @@ def _finish_split(results: _SplitResults, folder: epath.Path) -> WrittenSplit:
     plan = results.plan
     if results.problems:
         in_order = sorted(results.problems, key=lambda problem: problem[0])
-        raise SplitError(plan.split, [error for _, error in in_order], len(plan.items))
+        problems = [error for _, error in in_order]
+        ids = []
+        if isinstance(plan.items, Pairs):
+            ids = [id_of_file(plan.items[number].filename) for number, _ in in_order]
+        raise SplitError(plan.split, problems, len(plan.items), ids=ids)
     records = _locate_records(results.lengths())
     made_count = len(records)
     if not plan.order_is_final:

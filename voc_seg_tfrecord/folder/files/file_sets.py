@@ -4,7 +4,7 @@ No file is opened. Whatever has an ending of images or masks is in a set, and wo
 kinds of files apart, such as masks and overlays in one folder.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 import dataclasses
 import functools
 import posixpath
@@ -168,10 +168,19 @@ def _sets_of_kind(
     | others                            | others                        | others        |
     | both, and all names differ        | photos; photos and others     | others        |
     | both, and some have the same name | see `_sets_beside_photos`     |               |
+    | others, and some of the same name | those of each ending          | likewise      |
+
+    The last line is not for a folder that is called as images or as masks: there, `1.tif` and
+    `1.png` are the same picture twice.
 
     With a threshold photos may be masks too, unless others have the same names.
     """
     photos = {stem_of(name): name for name in names if endings.is_photo(name)}
+    names_by_ending = _others_by_ending(names, endings)
+    may_be_both = not photos and not role_of_name(posixpath.basename(folder))
+    if may_be_both and _share_names(names_by_ending.values()):
+        sets = [FileSet(folder, others, affix, end) for end, others in names_by_ending.items()]
+        return PossibleSets(sets, list(sets))
     others = {stem_of(name): name for name in names if not endings.is_photo(name)}
     possible_images = {
         stem: name for stem, name in others.items() if ending_of(name) not in endings.only_masks
@@ -186,6 +195,22 @@ def _sets_of_kind(
     possible_masks = others | photos if endings.photos_may_be_masks else others
     masks = [FileSet(folder, possible_masks, affix)] if possible_masks else []
     return PossibleSets(images, masks)
+
+
+def _others_by_ending(names: Sequence[str], endings: RoleEndings) -> dict[str, dict[str, str]]:
+    """Returns the files that may be images and masks by their endings and stems."""
+    names_by_ending: dict[str, dict[str, str]] = {}
+    for name in names:
+        ending = ending_of(name)
+        if not endings.is_photo(name) and ending not in endings.only_masks:
+            names_by_ending.setdefault(ending, {})[stem_of(name)] = name
+    return names_by_ending
+
+
+def _share_names(names_by_stem: Collection[Mapping[str, str]]) -> bool:
+    """Says whether files of two endings have one name: `1.tif` and `1.png`."""
+    all_stems = set().union(*names_by_stem)
+    return len(all_stems) < sum(len(names) for names in names_by_stem)
 
 
 def _sets_beside_photos(

@@ -283,8 +283,14 @@ class GivenLayout:
 
     @functools.cached_property
     def all_sets(self) -> PossibleSets:
-        """All sets of files that may be images, and those that may be masks."""
-        return list_file_sets(self.listing, self.endings)
+        """All sets of files that may be images, and those that may be masks.
+
+        They are kept with the listing, because each alternative of a question needs them.
+        """
+        kept = self.listing.kept_sets
+        if self.endings not in kept:
+            kept[self.endings] = list_file_sets(self.listing, self.endings)
+        return kept[self.endings]
 
     def allowed_sets(self) -> PossibleSets:
         """Returns the sets in the folders and with the names that the user gave."""

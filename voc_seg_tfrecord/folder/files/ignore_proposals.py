@@ -14,7 +14,11 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.pairings import few
-from voc_seg_tfrecord.folder.question import Alternative, QuestionError
+from voc_seg_tfrecord.folder.question import (
+    MAX_TRIED_ALTERNATIVES,
+    Alternative,
+    QuestionError,
+)
 from voc_seg_tfrecord.formats.ignore_masks import looks_like_field_of_view
 
 
@@ -26,7 +30,8 @@ def add_ignore_masks(question: QuestionError, given: GivenLayout) -> QuestionErr
       given: the folder, and the options that the user gave. If these name ignore masks, no others
         are proposed.
     """
-    if given.options.get("ignore_masks"):
+    are_added_planned = len(question.alternatives) < MAX_TRIED_ALTERNATIVES
+    if given.options.get("ignore_masks") or not are_added_planned:
         return question
     with_masks = [
         other

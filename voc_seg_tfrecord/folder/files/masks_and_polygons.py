@@ -6,7 +6,7 @@ import posixpath
 import numpy as np
 
 from voc_seg_tfrecord.core.errors import MaskError, several
-from voc_seg_tfrecord.core.layout import ID
+from voc_seg_tfrecord.core.layout import ID, IMAGES, MASK_FOLDERS
 from voc_seg_tfrecord.folder.files.paths import paths_below
 from voc_seg_tfrecord.folder.files.polygon_tool import options_for_tool
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
@@ -19,9 +19,14 @@ _BITS_OF_LABEL = 8
 def check_same_labels(masks: VocTree, polygons: VocTree) -> None:
     """Checks that the masks and the polygons of a folder have the same pixels.
 
+    VOC's folders win over polygons that lie beside other files of the same images: many labeling
+    tools write `JPEGImages` and `SegmentationClass` from such a folder. Those are not used.
+
     Raises:
       QuestionError: if they have not, with the options that choose each.
     """
+    if _are_of_copies_of_voc_images(masks, polygons):
+        return
     words = _describe_difference(masks, polygons)
     if not words:
         return
@@ -32,6 +37,21 @@ def check_same_labels(masks: VocTree, polygons: VocTree) -> None:
         expected="masks or polygons, or the same pixels in both",
         kind="masks and polygons",
     )
+
+
+def _are_of_copies_of_voc_images(masks: VocTree, polygons: VocTree) -> bool:
+    """Says whether polygons are of other files of the images whose masks lie in VOC's folders."""
+    if masks.layout.images != IMAGES or masks.layout.masks not in MASK_FOLDERS:
+        return False
+    voc_paths = {masks.paths.image(image_id) for image_id in masks.images}
+    polygon_paths = [polygons.paths.image(image_id) for image_id in polygons.masks]
+    labeled_stems = {_stem_of(masks.paths.image(image_id)) for image_id in masks.labeled_ids}
+    have_masks = labeled_stems.issuperset(map(_stem_of, polygon_paths))
+    return have_masks and voc_paths.isdisjoint(polygon_paths)
+
+
+def _stem_of(path: str) -> str:
+    return posixpath.splitext(posixpath.basename(path))[0]
 
 
 def _masks_alternative(masks: VocTree, polygons: VocTree) -> Alternative:

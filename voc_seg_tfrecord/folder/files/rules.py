@@ -8,7 +8,7 @@ left. In each, the first rule comes first: what it beats makes no other candidat
 from collections.abc import Sequence
 import posixpath
 
-from voc_seg_tfrecord.core.layout import MASK_FOLDERS
+from voc_seg_tfrecord.core.layout import IMAGES, MASK_FOLDERS
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
@@ -59,6 +59,30 @@ def share_fewer_words(
     return (
         other.has_all_masks_of(candidate) and candidate.shared_word_count < other.shared_word_count
     )
+
+
+def lie_beside_voc(candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence) -> bool:
+    """For VOC's masks, VOC's folder of images wins.
+
+    Example: `before` loses to `JPEGImages` if both have the images of `SegmentationClass`.
+    """
+    return (
+        not _is_in_voc_folders(candidate)
+        and _is_in_voc_folders(other)
+        and other.has_all_masks_of(candidate)
+    )
+
+
+def _is_in_voc_folders(candidate: PairingCandidate) -> bool:
+    """Says whether all images lie in `JPEGImages`, beside a folder of masks of VOC's name."""
+    for pairing in candidate.pairings:
+        image_parent, image_folder = posixpath.split(pairing.images.folder)
+        mask_parent, mask_folder = posixpath.split(pairing.masks.folder)
+        if image_folder != IMAGES or mask_folder not in MASK_FOLDERS:
+            return False
+        if image_parent != mask_parent:
+            return False
+    return True
 
 
 def are_copied_images(
@@ -205,6 +229,7 @@ IMAGE_RULES: Sequence[FileRule] = (
     Rule("splits of images and masks", cross_splits),
     Rule("images among masks", lie_among_masks),
     Rule("images of fewer masks", have_fewer_masks),
+    Rule("VOC's folder of images", lie_beside_voc),
     Rule("words of folders", share_fewer_words),
     Rule("copies of images", are_copied_images),
 )

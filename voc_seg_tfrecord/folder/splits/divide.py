@@ -41,6 +41,7 @@ class Splits:
       options: where each split comes from, as the option `splits` gives it.
       files: the texts that make the splits.
       left_out: by split, the listed ids that are left out because they have no image or no mask.
+      excluded: the ids that are in no split because the user excludes them.
       undecided: whether all images are in one split, because the plan went on after an error.
     """
 
@@ -51,6 +52,7 @@ class Splits:
     options: Mapping[str, str] = dataclasses.field(default_factory=dict)
     files: Sequence[str] = ()
     left_out: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    excluded: Collection[str] = frozenset()
     undecided: bool = False
 
     @property

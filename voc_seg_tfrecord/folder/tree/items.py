@@ -98,11 +98,14 @@ class Items(Mapping[str, Pair]):
           LayoutError: naming all folders that are missing, if several are.
           SplitError: naming the first files that are missing, and how many are.
         """
-        faults = (self._find_fault(image_id) for image_id in ids)
-        problems = [fault for fault in faults if fault is not None]
-        if problems:
+        fault_by_id: dict[str, LayoutError] = {}
+        for image_id in ids:
+            fault = self._find_fault(image_id)
+            if fault is not None:
+                fault_by_id[image_id] = fault
+        if fault_by_id:
             self._tree.check_complete(self._parts)
-            raise SplitError(split, problems, len(ids))
+            raise SplitError(split, [*fault_by_id.values()], len(ids), ids=[*fault_by_id])
         return Pairs(self, ids)
 
     def _find_fault(self, image_id: str) -> LayoutError | None:

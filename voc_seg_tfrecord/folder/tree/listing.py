@@ -8,6 +8,7 @@ import functools
 import itertools
 import os
 import posixpath
+from typing import Any
 
 from etils import epath
 
@@ -108,6 +109,11 @@ class Listing:
         for path in self.folders_at_or_below(folder):
             kept[path] = self.files_by_folder[path]
         return dataclasses.replace(self, files_by_folder=kept)
+
+    @functools.cached_property
+    def kept_sets(self) -> dict[Any, Any]:
+        """What `GivenLayout.all_sets` found in it, by the endings of images and masks."""
+        return {}
 
     def below(self, folder: str = "", *, deep: bool = True) -> Iterator[str]:
         """Yields the names of the files below a folder, relative to it.
