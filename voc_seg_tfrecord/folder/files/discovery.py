@@ -15,7 +15,13 @@ from voc_seg_tfrecord.core.layout import (
     SOFT_MASK_ENDINGS,
     Layout,
 )
-from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, common_affix, core_of
+from voc_seg_tfrecord.folder.files.affixes import (
+    NO_AFFIX,
+    Affix,
+    affix_around,
+    common_affix,
+    core_of,
+)
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
 from voc_seg_tfrecord.folder.files.class_mask_sets import find_merged_tree
@@ -28,6 +34,7 @@ from voc_seg_tfrecord.folder.files.file_questions import (
     is_answered,
 )
 from voc_seg_tfrecord.folder.files.file_sets import FileSet, RoleEndings
+from voc_seg_tfrecord.folder.files.folder_names import split_of
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedFolder
 from voc_seg_tfrecord.folder.files.image_channels import (
     ChannelImages,
@@ -329,20 +336,27 @@ def _check_photos_are_used(given: GivenLayout, choice: FileChoice, evidence: Fil
         role = evidence.role(files, files.affix_of_most_names)
         may_be_photos = role == "images" or (role == "" and len(files.names) >= pair_count)
         if not are_among_masks:
-            may_be_photos = role == "images" and _have_ids_of(files, choice.chosen)
+            is_of_split = split_of(files.folder) != ""  # unlabeled test images
+            may_be_photos = role == "images" and not is_of_split
+            may_be_photos = may_be_photos and _have_ids_of(files, choice.chosen)
         if may_be_photos and files.folder not in used_folders:
             raise ask_which_images(given, choice, files.folder)
 
 
 def _have_ids_of(files: FileSet, pairings: Sequence[Pairing]) -> bool:
-    """Says whether a few ids of images stand in the names of other files, with more around them."""
+    """Says whether a few ids of images stand in names of other files, with the same around them."""
     for pairing in pairings:
         stems = [*pairing.pairs]
-        around_ids = common_affix(stems)
-        ids = [core_of(stem, around_ids) for stem in few(stems)]
         if not files.names.keys().isdisjoint(stems):
             continue
-        if all(image_id and any(image_id in name for name in files.names) for image_id in ids):
+        around_ids = common_affix(stems)
+        affixes_of_ids: list[set[Affix | None]] = []
+        for stem in few(stems):
+            image_id = core_of(stem, around_ids)
+            affixes_of_ids.append(
+                {affix_around(name, image_id, may_touch_words=True) for name in files.names}
+            )
+        if set.intersection(*affixes_of_ids) - {None}:
             return True
     return False
 
