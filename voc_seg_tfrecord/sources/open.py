@@ -112,8 +112,9 @@ class _ConfigPlanner:
     def open_with_classes_of_folder(self) -> OpenFolder:
         """Returns the folder with the classes that it gives, as if `class_names` were left out."""
         options = ClassOptions(classes=self.config.classes, background=self.config.background)
-        fields = {"class_names": CLASSES_OF_FOLDER, "classes": (), "background": ""}
-        config = dataclasses.replace(self.config, **fields)
+        config = dataclasses.replace(
+            self.config, class_names=CLASSES_OF_FOLDER, classes=(), background=""
+        )
         return open_folder(self.reader, config, class_options=options)
 
     def plan_alternative(
