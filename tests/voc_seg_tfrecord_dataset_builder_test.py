@@ -2,6 +2,7 @@ import dataclasses
 import functools
 import hashlib
 import io
+import json
 import os
 import pathlib
 import types
@@ -43,7 +44,7 @@ class SampleTest(tfds.testing.DatasetBuilderTestCase):
 class OwnTreeTest(tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = voc_seg_tfrecord.Builder
     EXAMPLE_DIR = DUMMY_DATA
-    BUILDER_CONFIG_NAMES_TO_TEST = [VocSegConfig(name="own")]  # noqa: RUF012
+    BUILDER_CONFIG_NAMES_TO_TEST = [VocSegConfig(name="own", class_names=VOC_CLASSES)]  # noqa: RUF012
     SPLITS = {"train": 3, "validation": 2, "test": 1}  # noqa: RUF012
 
 
@@ -262,13 +263,14 @@ def test_all_problems_of_a_split_are_gathered(devkit, root, tmp_path):
     for image_id in SPLITS["train"]:
         paint(root / "SegmentationClass" / f"{image_id}.png", 99)
     with pytest.raises(voc_seg_tfrecord.VocSegError, match="3 of 3 examples"):
-        build(tmp_path / "data", VocSegConfig(name="bad"), devkit)
+        build(tmp_path / "data", VocSegConfig(name="bad", class_names=VOC_CLASSES), devkit)
 
 
 def test_tfds_build_keeps_the_dataset_that_it_overwrites_until_the_new_one_is_complete(
     devkit, root, tmp_path
 ):
-    words = ["--config", '{"name": "mine"}', "--manual_dir", devkit, "--data_dir", tmp_path]
+    config = json.dumps({"name": "mine", "class_names": VOC_CLASSES})
+    words = ["--config", config, "--manual_dir", devkit, "--data_dir", tmp_path]
     tfds_build(*words)
     folder = tmp_path / "voc_seg_tfrecord/mine/1.0.0"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}

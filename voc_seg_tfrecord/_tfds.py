@@ -46,6 +46,7 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, SplitError
 from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.core.id_lists import id_list_sha256, id_of_file
+from voc_seg_tfrecord.core.names import VOC_CLASSES
 from voc_seg_tfrecord.core.padding_warning import warn_of_padding
 from voc_seg_tfrecord.writing import engines, shards
 from voc_seg_tfrecord.writing.copies import CopyFinder, SharedImages
@@ -367,6 +368,9 @@ def _check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
     if not isinstance(built, dict):
         return  # another program has built it; reading it reports that
     fields = json.loads(config.to_json())
+    if config.official is None:
+        for names in (built, fields):
+            names.setdefault("class_names", list(VOC_CLASSES))
     for field in _CONTENT_FIELDS:
         if built.get(field) != fields.get(field):
             raise ConfigError(

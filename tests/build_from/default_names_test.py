@@ -1,14 +1,18 @@
 """Default names of classes are no decision: names that come later replace them, numbers stay."""
 
 import json
+import re
 import warnings
 
 import numpy as np
+from PIL import Image
 import pytest
 from support import drawing, handwritten
 from support.building import build, examples, from_tree
+import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, voc_palette
+from voc_seg_tfrecord.audit.versions import NewClasses
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError
@@ -188,6 +192,120 @@ def test_an_exported_card_says_that_nobody_named_the_classes(tmp_path):
     words = ["export", str(folder), "--layout=voc", f"--out={tmp_path / 'out'}"]
     assert cli.main(words) == 0
     assert "Nobody named these classes" in (tmp_path / "out/README.md").read_text()
+
+
+@pytest.mark.parametrize("values", [(0, 255), (0, 1, 2), (0, 1, 2, 255)])
+def test_an_export_of_default_names_is_built_with_default_names_again(tmp_path, values):
+    first = from_tree(write(tmp_path / "set", *values))
+    out = tmp_path / "out"
+    words = ["export", str(first.data_path), "--layout=voc", f"--out={out}"]
+    assert cli.main(words) == 0
+    assert not [*out.rglob("labelmap.csv")]
+    again = from_tree(out, data_dir=tmp_path / "again")
+    assert has_default_names(again)
+    assert class_names(again) == class_names(first)
+    for mask, mask_again in zip(masks_of(first), masks_of(again), strict=True):
+        assert (mask == mask_again).all()
+
+
+@pytest.mark.filterwarnings("ignore:Classes have other numbers", "ignore:Nobody named the classes")
+@pytest.mark.parametrize(
+    ("file", "keeping", "moving"),
+    [
+        (
+            ("classes.csv", "value,class\n0,car\n1,bus\n2,background\n"),
+            {"class_names": ["car", "bus", "background"]},
+            {"classes": [[2, "background"], [0, "car"], [1, "bus"]]},
+        ),
+        (
+            ("labelmap.txt", "car:1,1,1::\nbackground:0,0,0::\nbus:2,2,2::\n"),
+            {"class_names": ["background", "car", "bus"]},
+            {"class_names": ["car", "background", "bus"]},
+        ),
+    ],
+    ids=["table", "class file"],
+)
+def test_each_option_about_a_moved_number_builds_what_it_says(several, file, keeping, moving):
+    before = masks_of(open_built("mine:1.0.0", several.with_name("set.data")))
+    drawing.put(several, *file)
+    with pytest.raises(ConfigError) as caught:
+        from_tree(several, version="1.1.0")
+    texts = []
+    for options in (keeping, moving):
+        names = options.get("class_names") or [f"{key}={name}" for key, name in options["classes"]]
+        texts.append(f"--{next(iter(options))} {','.join(names)}")
+    remedy = f"to keep the numbers, add {texts[0]}; to take the new order, add {texts[1]}"
+    assert caught.value.remedy == remedy
+    kept = masks_of(from_tree(several, version="1.1.0", **keeping))
+    assert np.array_equal(kept, before)
+    moved = masks_of(from_tree(several, version="1.2.0", **moving))
+    assert not np.array_equal(moved, before)
+
+
+def test_the_option_about_a_moved_number_of_a_table_is_its_rows_in_order():
+    rows = ((0, "car"), (1, "bus"), (2, "background"))
+    new = NewClasses(("background", "car", "bus"), {}, False, False, rows)
+    option = new.option(("car", "bus", "background"))
+    assert option == "--classes 0=car,1=bus,2=background"
+    assert new.option(new.names) == "--classes 2=background,0=car,1=bus"
+
+
+def build_config(root, **fields):
+    """Builds as `tfds build --config` does."""
+    return build(root.with_name("data"), VocSegConfig(name="mine", **fields), root)
+
+
+def config_of(error):
+    """Returns the config that an error proposes."""
+    return json.loads(re.search(r"--config '(.*?)'", str(error))[1])
+
+
+@pytest.mark.parametrize("values", [(0, 1), (0, 255), (0, 1, 2, 3, 4)])
+def test_tfds_build_takes_no_names_of_voc_for_other_masks(tmp_path, values):
+    root = write(tmp_path / "set", *values)
+    with pytest.raises(ConfigError, match="nobody named the classes") as caught:
+        build_config(root)
+    fields = config_of(caught.value)
+    del fields["name"]
+    built = build_config(root, **fields)
+    assert has_default_names(built)
+    assert class_names(built) == class_names(from_tree(root))
+    assert tfds.load("voc_seg_tfrecord/mine", data_dir=root.with_name("data"))
+
+
+@pytest.mark.parametrize("names", ["background\ncrack\nspall\n", "background\nperson\nbus\n"])
+def test_tfds_build_does_not_ignore_a_class_file(tmp_path, names):
+    root = drawing.put(write(tmp_path / "set", 0, 1, 2), "labels.txt", names).parent
+    with pytest.raises(ConfigError, match="classes of the folder are not VOC's") as caught:
+        build_config(root)
+    fields = config_of(caught.value)
+    assert fields == {"name": "mine", "class_names": names.split()}
+
+
+def test_tfds_build_asks_where_values_leave_a_doubt(tmp_path):
+    with pytest.raises(ConfigError, match="the masks use 0 and 2, without names"):
+        build_config(write(tmp_path / "set", 0, 2))
+
+
+def test_tfds_build_takes_names_of_voc_from_a_file_and_from_the_palette(tmp_path, caplog):
+    listed = write(tmp_path / "set", 0, 1, 15)
+    drawing.put(listed, "labels.txt", "\n".join(VOC_CLASSES))
+    assert class_names(build_config(listed)) == VOC_CLASSES
+    assert not caplog.messages
+    painted = write(tmp_path / "painted/set", 0, 1, 15)
+    for path in (painted / "masks").iterdir():
+        mask = Image.open(path)
+        mask.putpalette(voc_palette().tobytes())
+        mask.save(path)
+    assert class_names(build_config(painted)) == VOC_CLASSES
+    assert "1 is aeroplane" in caplog.messages[0]
+
+
+def test_names_of_voc_that_the_user_gave_are_in_the_config():
+    assert "class_names" not in VocSegConfig(name="mine").to_json()
+    config = VocSegConfig(name="mine", class_names=VOC_CLASSES)
+    assert VocSegConfig(**json.loads(config.to_json())).class_names == VOC_CLASSES
+    assert json.loads(config.to_json())["class_names"] == [*VOC_CLASSES]
 
 
 def records(tmp_path, masks):

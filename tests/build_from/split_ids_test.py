@@ -10,7 +10,7 @@ from support.building import build, from_tree
 from support.drawing import write_small_tree
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import dataset_files
@@ -20,6 +20,7 @@ from voc_seg_tfrecord.reading.metadata import ids_sha256
 IDS = [f"{number:03}" for number in range(8)]
 DIGEST = hashlib.sha256("".join(f"{i}\n" for i in IDS).encode()).hexdigest()
 VOC = {"class_names": ["voc"]}
+OWN = VocSegConfig(name="mine", class_names=VOC_CLASSES)
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ WAYS = {
     "tree": lambda tree, data_dir: from_tree(tree, data_dir=data_dir, **VOC),
     "tiles": lambda tree, data_dir: from_tree(tree, data_dir=data_dir, tile=16, **VOC),
     "workers": lambda tree, data_dir: from_tree(tree, data_dir=data_dir, workers=2, **VOC),
-    "tfds build --config": lambda tree, data_dir: build(data_dir, VocSegConfig(name="mine"), tree),
+    "tfds build --config": lambda tree, data_dir: build(data_dir, OWN, tree),
     "an iterator of arrays": of_arrays,
 }
 
@@ -59,10 +60,10 @@ def test_each_way_to_build_notes_the_digest_of_the_sorted_ids(way, tree, tmp_pat
 
 
 def test_a_build_of_the_first_examples_alone_notes_the_ids_of_these(tree, tmp_path):
-    built = build(tmp_path / "data", VocSegConfig(name="mine"), tree, max_examples_per_split=3)
+    built = build(tmp_path / "data", OWN, tree, max_examples_per_split=3)
     assert ids_sha256(built) != {"train": DIGEST}
     assert verify.verify(built).faults == []
-    tiled = VocSegConfig(name="tiled", tile=16)
+    tiled = VocSegConfig(name="tiled", class_names=VOC_CLASSES, tile=16)
     assert ids_sha256(build(tmp_path / "data", tiled, tree, max_examples_per_split=3)) == {}
 
 

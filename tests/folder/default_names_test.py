@@ -209,6 +209,36 @@ def test_object_numbers_are_asked_and_one_class_for_all_is_the_first_line(tmp_pa
     assert built.config.built_class_names == ("background", "NAME")
 
 
+def hidden_cells():
+    """Returns masks of numbered squares that hide each other: some are in two parts or gone."""
+    masks = cells([7, 4, 11, 9, 5, 8, 10, 6])
+    for mask in masks[:3]:
+        mask[mask == 2] = 0
+    return masks
+
+
+def divided_cells():
+    """Returns masks of numbered squares, each in two parts."""
+    masks = cells([7, 4, 11, 9, 5])
+    for mask in masks:
+        mask[4::12] = 0
+    return masks
+
+
+@pytest.mark.parametrize("make", [hidden_cells, divided_cells])
+def test_objects_that_hide_each_other_are_asked(tmp_path, make):
+    error = asked(write_pictures(tmp_path, make(), "{1}s/{0}.png"))
+    assert "they look like object numbers" in error.found
+
+
+def test_a_part_that_some_masks_lack_makes_no_objects(tmp_path):
+    masks = cells([11] * 12)
+    for number, mask in enumerate(masks):
+        mask[mask == number % 9 + 1] = 0
+    write_pictures(tmp_path, masks, "{1}s/{0}.png")
+    assert plan(tmp_path).config.built_class_names == classes(12)
+
+
 def test_the_same_numbers_in_each_mask_are_classes(tmp_path):
     write_pictures(tmp_path, cells([5, 5, 5]), "{1}s/{0}.png")
     assert plan(tmp_path).config.built_class_names == classes(6)

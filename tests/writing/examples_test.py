@@ -7,7 +7,7 @@ from support.building import build
 from support.encoding import decoded, encoded
 from support.png_writer import write_png
 
-from voc_seg_tfrecord import VocSegConfig, voc_palette
+from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, voc_palette
 from voc_seg_tfrecord.core import file as formats_file
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.core.example import ExampleSpec, RawExample
@@ -119,7 +119,7 @@ def test_a_build_finds_out_kind_header_and_size_of_a_file_once(own, root, tmp_pa
     count(jpeg, "JpegHeader", "JPEG header")
     count(png, "PngHeader", "PNG header")
     if own:  # VOC's palette decides without decoding, so the survey asks for kinds alone
-        config = VocSegConfig(name="own", instance_mask=True)
+        config = VocSegConfig(name="own", class_names=VOC_CLASSES, instance_mask=True)
         build(tmp_path, config, root, workers=1)
     else:
         build(tmp_path, "sample", workers=1)

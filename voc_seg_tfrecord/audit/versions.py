@@ -184,8 +184,7 @@ class OlderVersion:
                 found=f"classes with changed numbers: {_list_first(moved)}",
                 expected=f"values that keep the numbers of {self.name}, whose names are "
                 f"{', '.join(before[:_MAX_NAMED])}",
-                remedy="give the classes in the order of their old numbers with --class_names, or "
-                "say that the new order is right by giving it; or build under another name",
+                remedy=_remedy_of_moved_values(index_before, new),
             )
         if moved:
             text = f"Classes have other numbers than in version {self.name}: {_list_first(moved)}."
@@ -399,6 +398,20 @@ def _index_by_value(builder: tfds.core.DatasetBuilder, names: Sequence[str]) -> 
         if isinstance(key, int) and name in index_by_name:
             index_by_value[key] = index_by_name[name]
     return index_by_value
+
+
+def _remedy_of_moved_values(index_before: Mapping[int, int], new: NewClasses) -> str:
+    """Returns the option that keeps the numbers of values, and that for the new ones.
+
+    No option keeps them if values were no numbers of classes, or other ones are in use now.
+    """
+    new_order = f"to take the new order, add {new.option(new.names)}"
+    values = sorted(value for value, index in new.index_by_value.items() if index != VOID)
+    are_numbers = values == [*range(len(new.names))]
+    if are_numbers and all(index_before.get(value) == value for value in values):
+        names = [new.names[new.index_by_value[value]] for value in values]
+        return f"to keep the numbers, add {_option(names)}; {new_order}"
+    return f"{new_order}; or build under another name"
 
 
 def _number(index: int) -> str:

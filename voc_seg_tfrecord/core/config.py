@@ -40,7 +40,8 @@ class _PlaceholderNames(tuple[str, ...]):
 
 
 _CLASSES_BY_DEFAULT = _PlaceholderNames(VOC_CLASSES)
-"""VOC's names for own data. A complete table of classes or a release replaces them."""
+"""VOC's names for own data. A complete table of classes or a release replaces them; a folder whose
+masks are not VOC's refuses them."""
 
 CLASSES_OF_FOLDER = _PlaceholderNames()
 """The `class_names` of a config whose folder has the classes: not known yet. `with_findings` adds
@@ -62,8 +63,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
       strict: whether the id lists must be the release's official lists; for a release, yes by
         default. `False` builds a part of a release.
       class_names: the classes of the values 0, 1, 2, background among them. Defaults to those of
-        the release, and to VOC's 21 for own data. A name such as `void` or `ignore` is not a class
-        of the dataset: its pixels are 255, and the numbers of later classes are one lower.
+        the release, and for own data to VOC's 21 if the folder's masks have VOC's colors, or its
+        class file VOC's names; else the build stops. A name such as `void` or `ignore` is not a
+        class of the dataset: its pixels are 255, and the numbers of later classes are one lower.
       classes: pairs of a key and a class, which replace what `class_names` gives for these keys:
         `[[255, "crack"], ["#ff0000", "weed"], ["car", "vehicle"], ["*", "void"]]`. A key is a
         value, a color, a name of `class_names`, or `*` for all others. Without `class_names`, these
@@ -226,16 +228,22 @@ class VocSegConfig(tfds.core.BuilderConfig):
 
     def _finish_classes(self) -> None:
         """Brings the names of classes into one form, and checks the classes."""
-        if self.class_names is _CLASSES_BY_DEFAULT and are_whole(cast(Rows, self.classes)):
+        if self.has_classes_by_default and are_whole(cast(Rows, self.classes)):
             self.class_names = ()
-        # TFDS reads the names without blanks at their ends, whatever was written.
-        self.class_names = tuple(name.strip() for name in self.class_names)
+        if not self.has_classes_by_default:
+            # TFDS reads the names without blanks at their ends, whatever was written.
+            self.class_names = tuple(name.strip() for name in self.class_names)
         config_checks.check_classes(self)
 
     @property
     def has_classes(self) -> bool:
         """Whether the classes are known. If not, `with_findings` adds those of the folder."""
         return self.class_names is not CLASSES_OF_FOLDER
+
+    @property
+    def has_classes_by_default(self) -> bool:
+        """Whether the classes are VOC's for own data because the user gave none."""
+        return isinstance(self.class_names, _PlaceholderNames) and self.has_classes
 
     def with_findings(
         self,
@@ -407,6 +415,8 @@ def changed_fields(config: VocSegConfig) -> dict[str, object]:
     defaults = dict(_defaults(config.release))
     if config.official is None and are_whole(cast(Rows, config.classes)):
         defaults["class_names"] = ()  # a complete table needs no names
+    elif config.official is None and not config.has_classes_by_default:
+        defaults["class_names"] = None  # VOC's names count too, if the user gave them
     fields: dict[str, object] = {"name": config.name}
     if config.release:
         fields["release"] = config.release

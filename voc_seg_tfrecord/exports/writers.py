@@ -38,6 +38,7 @@ from voc_seg_tfrecord.core.names import (
     voc_palette,
 )
 from voc_seg_tfrecord.formats import bands, frames, images, png
+from voc_seg_tfrecord.reading import metadata
 from voc_seg_tfrecord.reading.records import count, parse, pixels, read_shards
 from voc_seg_tfrecord.sources.records.layouts import DEEPLAB
 from voc_seg_tfrecord.writing.serializer import record_parts
@@ -189,7 +190,9 @@ def write_voc(split: ExportedSplit) -> list[str]:
     Raises:
       RecordError: if a name cannot be that of a file below the folder, or two files have it.
     """
-    write_class_file(split)
+    if not metadata.has_default_names(split.builder):
+        # A build of the export gives default names again, and marks them again.
+        write_class_file(split)
     ids: set[str] = set()
     for number, example in enumerate(split.examples()):
         where = f"split {split.name}, record {number}"

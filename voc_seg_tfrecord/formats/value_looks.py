@@ -18,6 +18,12 @@ MIN_SHARE_OF_SINGLE_REGIONS = 0.9
 MIN_SHARE_OF_COUNTED_MASKS = 0.9
 """In this share of masks of objects, the numbers are 1, 2, 3 and so on without a gap."""
 
+MIN_DIFFERENT_COUNTS = 4
+"""How many objects a mask has varies more than how many classes."""
+
+MIN_SHARE_OF_SEEN_NUMBERS = 0.8
+"""Objects that lie on others hide a few of these."""
+
 MIN_OBJECT_NUMBERS = 3
 """Masks with fewer numbers show too little."""
 
@@ -42,7 +48,7 @@ class _MaskLook:
 
     Attributes:
       values: those in use but 0 and void, ascending.
-      single_regions: how many of these are one region, without a hole.
+      single_regions: how many of these are one region, with holes or without.
       steps: how many pairs of neighbors differ by each number, int64 `[256]`, void aside.
       at_edges: how many pixels of each value are in such a pair, int64 `[256]`.
       between: pixels whose value is neither 0 nor the highest of the mask.
@@ -64,14 +70,21 @@ def describe_look(masks: Sequence[np.ndarray]) -> str:
       masks: integers `[H, W]` each, from 0 to 255; 255 is void.
     """
     if look_like_object_numbers(masks):
-        return "they look like object numbers: they vary by mask, and nearly each is one region"
+        return "they look like object numbers: how many there are varies by mask"
     if look_like_degrees(masks):
         return "they look like depths or soft edges: neighbors differ little"
     return ""
 
 
 def look_like_object_numbers(masks: Iterable[np.ndarray]) -> bool:
-    """Says whether how many values there are varies by mask, and nearly each is one region.
+    """Says whether the values of each mask number its objects.
+
+    | regions of most values | the values of a mask | how many there are |
+    | --- | --- | --- |
+    | any, no degrees | 1, 2, 3 and so on without a gap | varies much: classes would be nested |
+    | one | 1, 2, 3 and so on without a gap | varies |
+    | one | a few are hidden by others | varies, and so does the highest |
+    | one | any, as in crops | many, and varies unless neighbors differ much |
 
     Args:
       masks: integers `[H, W]` each, from 0 to 255; 255 is void.
@@ -79,16 +92,26 @@ def look_like_object_numbers(masks: Iterable[np.ndarray]) -> bool:
     looks = _look_at_all(masks)
     counts = [len(look.values) for look in looks]
     number_count = len({value for look in looks for value in look.values})
-    if number_count < MIN_OBJECT_NUMBERS or len(set(counts)) < 2:
+    if number_count < MIN_OBJECT_NUMBERS:
         return False
+    counted = [look for look in looks if look.values == (*range(1, len(look.values) + 1),)]
+    are_counted = len(counted) >= MIN_SHARE_OF_COUNTED_MASKS * len(looks)
+    varies_much = len(set(counts)) >= MIN_DIFFERENT_COUNTS
+    if are_counted and varies_much and not _steps_are_small(looks):
+        return True
     single_regions = sum(look.single_regions for look in looks)
     if single_regions < MIN_SHARE_OF_SINGLE_REGIONS * sum(counts):
         return False
-    counted = [look for look in looks if look.values == (*range(1, len(look.values) + 1),)]
-    if len(counted) >= MIN_SHARE_OF_COUNTED_MASKS * len(looks):
+    if are_counted and len(set(counts)) > 1:
+        return True
+    highest = [look.values[-1] for look in looks]
+    are_few_hidden = sum(counts) >= MIN_SHARE_OF_SEEN_NUMBERS * sum(highest)
+    if are_few_hidden and len(set(highest)) >= MIN_DIFFERENT_COUNTS:
         return True
     has_many_objects = statistics.median(counts) >= MIN_CROPPED_OBJECTS
-    return number_count >= MIN_CROPPED_NUMBERS and has_many_objects
+    if number_count < MIN_CROPPED_NUMBERS or not has_many_objects:
+        return False
+    return len(set(counts)) > 1 or not _steps_are_small(looks)
 
 
 def look_like_degrees(masks: Iterable[np.ndarray]) -> bool:
@@ -140,7 +163,7 @@ def _look_at(mask: np.ndarray) -> _MaskLook:
     is_between = (mask > 0) & (mask < highest)
     return _MaskLook(
         values,
-        single_regions=sum(regions[value] == 1 for value in values),
+        single_regions=sum(regions[value] <= 1 for value in values),
         steps=steps,
         at_edges=at_edges,
         between=int(is_between.sum()),

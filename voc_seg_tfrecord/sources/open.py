@@ -8,25 +8,44 @@ from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import importlib
 import itertools
+import logging
 from typing import Any, cast
 
 from etils import epath
 
 from voc_seg_tfrecord.core import releases
-from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import LayoutError, ListError, SplitError
+from voc_seg_tfrecord.core.config import CLASSES_OF_FOLDER, VocSegConfig
+from voc_seg_tfrecord.core.errors import (
+    ConfigError,
+    LayoutError,
+    ListError,
+    SplitError,
+    VocSegError,
+    several,
+)
 from voc_seg_tfrecord.core.example import Item, NeededFiles, Source
 from voc_seg_tfrecord.core.layout import IMAGES, LAYOUT_OPTIONS, LISTS, MASKS
 from voc_seg_tfrecord.core.mask_rule import MaskRule
+from voc_seg_tfrecord.core.names import BLACK, VOC_CLASSES, VOC_NUMBERS, VOID
 from voc_seg_tfrecord.core.releases import Release
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.absent_images import advise_on_absent_images
 from voc_seg_tfrecord.folder.alternatives import check_alternatives
+from voc_seg_tfrecord.folder.class_names import NO_CLASS_NAMES
+from voc_seg_tfrecord.folder.classes.choose import MAX_LISTED_NAMES
 from voc_seg_tfrecord.folder.classes.names import class_colors
-from voc_seg_tfrecord.folder.plan import ClassOptions, FolderPlan, plan_folder
+from voc_seg_tfrecord.folder.plan import (
+    ClassOptions,
+    FolderPlan,
+    OpenFolder,
+    open_folder,
+    plan_folder,
+)
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.splits.excluded import add_way_out
 from voc_seg_tfrecord.folder.tree.items import Pairs
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.folder.undecided_classes import ANY_CLASSES, ANY_VALUE
 from voc_seg_tfrecord.formats.band_count import with_band_count
 from voc_seg_tfrecord.sources.devkit import ReleaseList
@@ -50,6 +69,7 @@ def open_source(config: VocSegConfig, fetcher: Fetcher, rule: MaskRule | None = 
       LayoutError: if there is no tree, or more than one, for own data.
       ListError: if the lists of a strict config are not the official ones.
       SplitError: if files are missing.
+      ConfigError: if own data that are not VOC's would get VOC's names by default.
     """
     if config.official is not None:
         return _official_source(config, fetcher)
@@ -64,7 +84,10 @@ def open_source(config: VocSegConfig, fetcher: Fetcher, rule: MaskRule | None = 
             remedy="give the folder with --manual_dir",
         )
     planner = _ConfigPlanner(FolderReader(folder), config)
+    is_own_data = not config.packaged_tree
     try:
+        if is_own_data and rule is None and config.has_classes_by_default:
+            _check_classes_are_of_voc(planner)
         plan = planner.plan(rule)
     except QuestionError as question:
         raise check_alternatives(question, planner.plan_alternative) from None
@@ -82,6 +105,18 @@ class _ConfigPlanner:
         """Returns the plan; a rule says what masks mean, if that is known."""
         return plan_folder(self.reader, self.config, rule=rule)
 
+    def open(self) -> OpenFolder:
+        """Returns the folder, without its classes."""
+        return open_folder(self.reader, self.config)
+
+    def open_with_classes_of_folder(self) -> OpenFolder:
+        """Returns the folder with the classes that it gives, as if `class_names` were left out."""
+        options = ClassOptions(classes=self.config.classes, background=self.config.background)
+        config = dataclasses.replace(
+            self.config, class_names=CLASSES_OF_FOLDER, classes=(), background=""
+        )
+        return open_folder(self.reader, config, class_options=options)
+
     def plan_alternative(
         self, options: Mapping[str, Any], *, any_classes: bool = False
     ) -> FolderPlan:
@@ -97,6 +132,97 @@ class _ConfigPlanner:
                 layout[name] = fields.pop(name)
         config = dataclasses.replace(self.config, layout=layout or None, **fields)
         return try_config(self.reader, config, any_classes=any_classes)
+
+
+def _check_classes_are_of_voc(planner: _ConfigPlanner) -> None:
+    """Checks that a folder whose config has no `class_names` holds VOC's classes.
+
+    The names of its class file have to be VOC's, in VOC's order; those of shapes, in any. Without
+    class file, all colors of its masks have to be those of VOC's palette, and the log says so.
+    The features of a TFDS builder are made of its config before a folder is read, so a build cannot
+    take other names from there.
+
+    Raises:
+      ConfigError: if it holds others, with a config that names them.
+    """
+    config = planner.config
+    error: VocSegError | None = None
+    try:
+        opened = planner.open_with_classes_of_folder()
+    except LayoutError as no_names_error:
+        if no_names_error.kind != NO_CLASS_NAMES:
+            raise
+        error = no_names_error
+    if error is None and not opened.config.default_names:
+        names = opened.config.built_class_names
+        has_names_alone = bool(opened.tree.labels.origin) and {*names} <= {*VOC_CLASSES}
+        if has_names_alone or tuple(names) == VOC_CLASSES[: len(names)]:
+            return
+    elif _has_voc_colors(planner.open().tree):
+        logging.getLogger(__name__).warning(
+            "Config %r has no class_names. The colors of the masks are those of VOC's palette, so "
+            "the classes get VOC's names: 1 is aeroplane. If these are other classes, stop the "
+            "build and give class_names.",
+            config.name,
+        )
+        return
+    raise _no_names_in_config_error(config, opened.config if error is None else None, error)
+
+
+def _has_voc_colors(tree: VocTree) -> bool:
+    """Says whether the masks have colors, and all of them but 0 and black are VOC's."""
+    survey = tree.labels.survey(tree.labels.names, all_colors=True)
+    has_color = False
+    for pixel in survey.pixels:
+        if pixel.value == 0 or pixel.color == BLACK:
+            continue
+        if pixel.color is None:
+            return False
+        number = VOC_NUMBERS.get(pixel.color)
+        is_class_or_void = number == VOID or number in range(len(VOC_CLASSES))
+        if not is_class_or_void or pixel.value not in (None, number):
+            return False
+        has_color = True
+    return has_color
+
+
+def _no_names_in_config_error(
+    config: VocSegConfig, config_of_folder: VocSegConfig | None, error: VocSegError | None
+) -> ConfigError:
+    """Returns the error about a config that does not name the classes of its folder.
+
+    Args:
+      config: the config.
+      config_of_folder: the config with the classes that the folder gives; None if it gives none.
+      error: why it gives none.
+    """
+    where = f"config {config.name!r}"
+    expected = "class_names, as the masks do not have the colors of VOC's palette"
+    if config_of_folder is None:
+        assert error is not None
+        return ConfigError(
+            where,
+            found=f"no class_names, and {error.found}",
+            expected=expected,
+            remedy="give class_names or classes in the config. To see the choices, run "
+            f"{command('voc-seg-tfrecord', 'check', 'FOLDER')}",
+        )
+    names = several(config_of_folder.built_class_names, MAX_LISTED_NAMES)
+    option = command(config=config_of_folder.to_json())
+    if config_of_folder.default_names:
+        return ConfigError(
+            where,
+            found=f"no class_names, and nobody named the classes of the folder: {names}",
+            expected=expected,
+            remedy=f"to build without names, give {option}; to name the classes, replace the names "
+            "in it, and leave default_names out",
+        )
+    return ConfigError(
+        where,
+        found=f"no class_names, and the classes of the folder are not VOC's: {names}",
+        expected="the class_names of the folder",
+        remedy=f"give {option}",
+    )
 
 
 def try_config(
