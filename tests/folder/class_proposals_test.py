@@ -26,8 +26,8 @@ def mask_of(keys):
 
 def proposals(error):
     """Returns each proposed option as the keyword arguments that it stands for."""
-    remedy, _, _ = error.remedy.partition("write the table of classes")
-    for name, text in OPTION.findall(remedy):
+    lines, _, _ = str(error).partition("write the table of classes")
+    for name, text in OPTION.findall(lines):
         (text,) = shlex.split(text)
         yield {name: parse_pairs(text) if name == "classes" else text.split(",")}
 
@@ -119,7 +119,7 @@ def test_255_beside_classes_is_void_in_what_is_proposed(tmp_path, names):
         names_of_255 += {*names_at(tmp_path, **in_place_of_names)[mask == 255]}
     if names is None:
         assert "void" in names_of_255
-        assert "if 255 is a class, which is void otherwise, say" in told
+        assert "if 255 is a class, which is void otherwise: --classes" in told
     else:
         assert {*names_of_255} == {"void"}
 
@@ -129,7 +129,7 @@ def test_what_covers_most_pixels_is_proposed_as_background_too(tmp_path, keys):
     mask = mask_of(keys)
     write(tmp_path, mask, color=0)
     options, told = asked(tmp_path)
-    assert re.search(rf"if {keys[0]}, on \d+% of the pixels, is the background, say", told)
+    assert re.search(rf"if {keys[0]}, on \d+% of the pixels, is the background: --classes", told)
     names_of_top = {str(names_at(tmp_path, **said)[mask == keys[0]][0]) for said in options}
     assert "background" in names_of_top
     assert len(names_of_top) > 1
@@ -140,8 +140,8 @@ def test_each_of_two_meanings_is_proposed_with_the_rows_that_choose_it(tmp_path)
     write(tmp_path, mask, palette=voc_palette()[[0, 2, 1]])
     names = np.array(["background", "a", "b"])
     options, told = asked(tmp_path, class_names=names.tolist())
-    assert "by value with" in told
-    assert "by the colors of VOC's palette with" in told
+    assert "by value: --classes" in told
+    assert "by the colors of VOC's palette: --classes" in told
     by_value, by_color = (names_at(tmp_path, **said) for said in options)
     assert (by_value == names[mask]).all()
     assert (by_color == names[[0, 2, 1]][mask]).all()

@@ -125,7 +125,7 @@ def test_soft_transparency_stops_the_build_and_names_the_file(tmp_path):
 
 def first_option(text):
     """Returns the first option that an error proposes."""
-    return re.search(r"what to do: .*?(--[a-z_]+[ =](?:'[^']*'|[^\s;]+))", text, re.S)[1]
+    return re.search(r"^    .*?: (--[a-z_]+[ =](?:'[^']*'|[^\s;]+))", text, re.MULTILINE)[1]
 
 
 NO_DATA = [-2, -100, -9999, -32768]

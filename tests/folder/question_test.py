@@ -13,7 +13,6 @@ from support.folders import plan_of, proposed, refused, said_by
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import LayoutError, SplitError, VocSegError, from_json
 from voc_seg_tfrecord.folder.alternatives import check_alternatives
-from voc_seg_tfrecord.folder.class_names import NO_CLASS_NAMES
 from voc_seg_tfrecord.folder.files import pixels
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 
@@ -82,8 +81,8 @@ def test_each_line_about_splits_says_the_images_of_each_split(tmp_path):
     write(tmp_path, ("fold1/train.txt", "a\nc\n"), ("fold1/val.txt", "b\n"))
     text = refused(tmp_path, "2 ways to divide the images into splits")
     assert [words for words, _ in proposed(text)] == [
-        "train 3, validation 1",
-        "train 2, validation 1",
+        "train 3, validation 1; 2 images left out",
+        "train 2, validation 1; 3 images left out",
     ]
     check_lines(text, tmp_path)
 
@@ -130,15 +129,19 @@ def test_no_line_names_a_folder_that_is_not_there(tmp_path):
     check_lines(text, tmp_path)
 
 
-def test_a_line_whose_command_asks_more_says_so(tmp_path):
+def test_the_questions_about_masks_and_splits_come_in_one_go(tmp_path):
     write(tmp_path, "abcdef images/{}.jpg masks/{}.png labels/{}.png")
     write(tmp_path, ("fold0/train.txt", "b\nc\nd\n"), ("fold0/val.txt", "a\n"))
     write(tmp_path, ("fold1/train.txt", "a\nc\n"), ("fold1/val.txt", "b\n"))
-    text = refused(tmp_path, "2 ways to read images that have several masks")
-    for words, command in proposed(text):
-        assert words == "6 images with masks"
-        assert "the next question is how to divide the images into splits" in text
-        refused(tmp_path, "2 ways to divide the images into splits", **said_by(command))
+    text = refused(tmp_path, "4 ways to read .* several masks, .*, and to divide")
+    chosen = [said_by(command) for _, command in proposed(text)]
+    assert [(options["masks"], options["splits"]["train"]) for options in chosen] == [
+        ("masks", "fold0/train.txt"),
+        ("labels", "fold0/train.txt"),
+        ("masks", "fold1/train.txt"),
+        ("labels", "fold1/train.txt"),
+    ]
+    check_lines(text, tmp_path)
 
 
 @pytest.mark.parametrize("names", [{}, {"class_names": None}])
@@ -183,17 +186,20 @@ def test_no_line_is_shown_that_was_not_planned():
         "here", alternatives, task="read images", expected="one way", kind="several ways"
     )
     planned = []
+    by_hand_alone = QuestionError(
+        "here", [], task="name classes", expected="names", kind="names", by_hand="write a table"
+    )
 
-    def plan_with(options, **_):
-        """Fails for every second alternative; the others ask for classes."""
+    def plan_with(options):
+        """Fails for every second alternative; the others ask what is done by hand."""
         planned.append(options["masks"])
-        kind = NO_CLASS_NAMES if int(options["masks"][1:]) % 2 else "no masks"
-        raise LayoutError("here", found="x", expected="y", remedy="z", kind=kind)
+        if int(options["masks"][1:]) % 2:
+            raise by_hand_alone
+        raise LayoutError("here", found="x", expected="y", remedy="z", kind="no masks")
 
     text = str(check_alternatives(question, plan_with))
-    shown = re.findall(r"--masks (m\d+)", text.partition("not possible")[0])
-    assert shown == [f"m{number:02}" for number in range(1, 16, 2)]
-    assert {*shown} < {*planned}
+    assert text.count("write a table") == 8
+    assert planned == [f"m{number:02}" for number in range(16)]
     assert "12 ways to read images" in text
     assert "and 4 more" in text
 
@@ -224,7 +230,7 @@ def test_ways_that_nobody_tried_are_not_said_to_fail():
         "here", alternatives, task="read images", expected="one way", kind="several ways"
     )
 
-    def plan_with(options, **_):
+    def plan_with(options):
         raise LayoutError(options["masks"], found="x", expected="y", remedy="z")
 
     error = check_alternatives(question, plan_with)
@@ -248,11 +254,115 @@ def test_the_remedy_of_the_one_way_left_can_be_followed(alternative, remedy):
         kind="several ways",
     )
 
-    def plan_with(options, **_):
-        """Refuses masks that are bad; the others ask for classes."""
-        kind = NO_CLASS_NAMES if options["masks"] == "good" else "no masks"
-        raise LayoutError("here", found="x", expected="y", remedy="z", kind=kind)
+    def plan_with(options):
+        """Refuses masks that are bad; the others ask without an end."""
+        if options["masks"] == "bad":
+            raise LayoutError("here", found="x", expected="y", remedy="z", kind="no masks")
+        deeper = Alternative("", {"images": options.get("images", "") + "/x"})
+        raise QuestionError("here", [deeper], task="go on", expected="one way", kind="again")
 
     error = check_alternatives(question, plan_with)
     assert error.remedy.startswith(f"if it is right, {remedy}")
     assert alternative.line in error.found
+
+
+def question_of(root, **options) -> str:
+    """Returns the question about a folder, after its lines are planned and found to build."""
+    with pytest.raises(LayoutError) as caught:
+        plan_of(root, **options)
+    text = str(caught.value)
+    assert proposed(text)
+    for _, command in proposed(text):
+        plan_of(root, **{**options, **said_by(command)})
+    return text
+
+
+def put_grays(root, folder, *values, names="abcdef"):
+    """Writes masks that hold these values in stripes."""
+    for name in names:
+        mask = np.resize(np.array(values, np.uint8).repeat(4), drawing.truth(name).shape)
+        drawing.put_mask(root, f"{folder}/{name}.png", mask)
+
+
+def test_the_question_about_folds_and_grays_comes_in_one_go(tmp_path):
+    write(tmp_path, "abcdef images/{}.jpg")
+    put_grays(tmp_path, "masks", 0, 128, 255)
+    for fold in range(3):
+        write(tmp_path, (f"fold_{fold}.txt", "\n".join("abcdef"[2 * fold : 2 * fold + 2])))
+    text = question_of(tmp_path, class_names=None)
+    assert ", and to name the classes" in text
+    assert "the masks use 0, 128 and 255, without names" in text
+    _, first = proposed(text)[0]
+    assert {*said_by(first)} == {"splits", "classes"}
+    assert "--write_classes" not in first
+
+
+def test_three_questions_come_in_one_go(tmp_path):
+    write(tmp_path, "abcdef images/{}.jpg")
+    put_grays(tmp_path, "masks", 0, 128, 255)
+    put_grays(tmp_path, "labels", 3, 7)
+    write(tmp_path, ("fold0/train.txt", "b\nc\nd\n"), ("fold0/val.txt", "a\n"))
+    write(tmp_path, ("fold1/train.txt", "a\nc\n"), ("fold1/val.txt", "b\n"))
+    text = question_of(tmp_path, class_names=None)
+    chosen = [said_by(command) for _, command in proposed(text)]
+    assert len(chosen) == 8
+    for options in chosen:
+        assert {"masks", "splits"} < {*options}
+        assert {"classes", "class_names"} & {*options}
+    assert {chosen[0]["masks"], chosen[1]["masks"]} == {"masks", "labels"}
+    assert chosen[0]["splits"] == chosen[1]["splits"]
+
+
+def test_bands_and_names_are_asked_in_one_go(tmp_path):
+    put_grays(tmp_path, "masks", 3, 7, names="abc")
+    for name in "abc":
+        deep = np.arange(drawing.truth(name).size, dtype=np.uint16) * 37
+        image = Image.fromarray(deep.reshape(drawing.truth(name).shape))
+        (tmp_path / "images").mkdir(exist_ok=True)
+        image.save(tmp_path / f"images/{name}.png")
+    text = question_of(tmp_path, class_names=None)
+    assert ", and to read the bands of the images" in text
+    _, first = proposed(text)[0]
+    assert said_by(first)["bands"] == "all"
+    assert "classes" in said_by(first)
+
+
+def test_files_and_sizes_are_asked_in_one_go(tmp_path):
+    write(tmp_path, "abcdef images/{}.jpg masks/{}.png")
+    for name in "abcdef":
+        drawing.put_mask(tmp_path, f"labels/{name}.png", drawing.truth(name)[::2, ::2])
+    text = question_of(tmp_path)
+    chosen = {said_by(c)["masks"]: said_by(c).get("resize_masks") for _, c in proposed(text)}
+    assert chosen == {"masks": None, "labels": "nearest"}
+
+
+def test_small_masks_alone_are_asked_about(tmp_path):
+    write(tmp_path, "abc images/{}.jpg")
+    for name in "abc":
+        drawing.put_mask(tmp_path, f"masks/{name}.png", drawing.truth(name)[::2, ::2])
+    text = question_of(tmp_path)
+    assert "one way to read masks of another size than their images" in text
+    assert "or find the masks that belong to the images" in text
+
+
+def test_check_shows_the_joined_question_once(tmp_path, capsys):
+    write(tmp_path, "abcdef images/{}.jpg")
+    put_grays(tmp_path, "masks", 0, 128, 255)
+    write(tmp_path, ("fold0/train.txt", "b\nc\nd\n"), ("fold0/val.txt", "a\n"))
+    write(tmp_path, ("fold1/train.txt", "a\nc\n"), ("fold1/val.txt", "b\n"))
+    text = question_of(tmp_path, class_names=None)
+    assert cli.main(["check", str(tmp_path)]) == 1
+    said = capsys.readouterr().out
+    assert said.count(" ways to divide the images into splits, and to name the classes") == 1
+    assert "a build would stop: 1 problem" in said
+    for _, command in proposed(text):
+        assert said.count(f": {command}\n") == 1
+
+
+def test_a_line_keeps_the_rows_that_the_user_gave(tmp_path):
+    write(tmp_path, "abcdef images/{}.jpg")
+    put_grays(tmp_path, "masks", 0, 3, 255)
+    text = question_of(tmp_path, class_names=None, classes=[(255, "void")])
+    rows = [said_by(command).get("classes") for _, command in proposed(text)]
+    assert rows[0] == ((0, "background"), (3, "NAME"), (255, "void"))
+    assert "if 255 is a class" not in text

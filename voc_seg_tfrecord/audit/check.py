@@ -22,7 +22,6 @@ from voc_seg_tfrecord.core.names import IMAGE, INSTANCES, MASK, VOID, background
 from voc_seg_tfrecord.core.processes import ordered_map
 from voc_seg_tfrecord.folder.absent_images import advise_on_absent_images
 from voc_seg_tfrecord.folder.plan import MEANING, SPLITS, FolderPlan
-from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.splits.excluded import advise_exclude
 from voc_seg_tfrecord.folder.tree.pairs import Pair
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -187,7 +186,6 @@ def check_plan(
     labels: bool = True,
     fits: bool = True,
     parts: bool = False,
-    ask: Callable[[QuestionError], VocSegError] | None = None,
 ) -> Report:
     """Reads and decodes all of a folder. No file makes it stop early.
 
@@ -196,12 +194,8 @@ def check_plan(
       labels: whether to look for labels that may be wrong, too; none of them stops a build.
       fits: whether to look for masks that do not fit their images among them.
       parts: whether to look for images that share a part, too.
-      ask: returns the question that a user is asked in place of one that a step raised.
     """
     config = plan.config
-    if ask is not None:
-        problems = [ask(p) if isinstance(p, QuestionError) else p for p in plan.problems]
-        plan = dataclasses.replace(plan, problems=tuple(problems))
     report = Report(
         [*map(as_finding, plan.problems), *_notes(plan), *_left_out(plan)],
         plan if not plan.undecided else None,

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 import dataclasses
-import itertools
 from typing import Any
 
 from voc_seg_tfrecord.build_from.run import build_source, check_name, expand_class_names
@@ -11,7 +10,6 @@ from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.config import CLASSES_OF_FOLDER, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import MissingMask
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted
-from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.tiling import Tiling
@@ -26,17 +24,13 @@ from voc_seg_tfrecord.folder.plan import (
 )
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
-from voc_seg_tfrecord.folder.undecided_classes import ANY_CLASSES
-from voc_seg_tfrecord.formats import images as image_files
 from voc_seg_tfrecord.formats.archives import FolderNaming, unpacked
-from voc_seg_tfrecord.formats.narrow import WOULD_BE_LOST
+from voc_seg_tfrecord.sources.first_files import check_first_files
 from voc_seg_tfrecord.sources.open import own_source, try_config
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 from voc_seg_tfrecord.writing.tiles import JPEG_QUALITY
 
 _MAX_SHOWN_CLASSES = 24
-_MAX_CHECKED_IMAGES = 8
-_DEEP_ENDINGS = (".png", ".tif", ".tiff")
 
 
 def builder_from_tree(
@@ -90,35 +84,10 @@ def plan_to_build(root: PathLike, *, name: str, **options: Any) -> FolderPlan:
     planner = FolderPlanner(root, name=name, **options)
     try:
         plan = planner.plan()
+        check_first_files(plan)
     except QuestionError as question:
         raise planner.check_question(question) from None
-    _check_first_images(plan)
     return plan
-
-
-def _check_first_images(plan: FolderPlan) -> None:
-    """Checks that the first images lose no bands or bits, before all others are read.
-
-    Raises:
-      ImageError: if one of them would lose some; it asks which to keep.
-    """
-    if plan.config.bands is not None:
-        return
-    tree = plan.tree
-    ids = itertools.chain(*plan.splits.values())
-    checked_ids = (image_id for image_id in ids if _may_be_deep(tree.images.get(image_id, "")))
-    for image_id in itertools.islice(checked_ids, _MAX_CHECKED_IMAGES):
-        try:
-            image_files.open_image(File.read(tree.image_file(image_id)), decoding="none")
-        except VocSegError as error:
-            if error.kind == WOULD_BE_LOST:
-                raise
-            # The build reports any other fault, with those of all images.
-
-
-def _may_be_deep(name: str) -> bool:
-    """Says whether an image of this file name may have other bands or bits than a photo."""
-    return name.lower().endswith(_DEEP_ENDINGS)
 
 
 class FolderPlanner:
@@ -163,19 +132,15 @@ class FolderPlanner:
         """Returns a question with the alternatives that work; see `check_alternatives`."""
         return check_alternatives(question, self._plan_alternative)
 
-    def _plan_alternative(
-        self, options: Mapping[str, Any], *, any_classes: bool = False
-    ) -> FolderPlan:
+    def _plan_alternative(self, options: Mapping[str, Any]) -> FolderPlan:
         """Returns the plan with more options; see `alternatives.Planner`."""
         fields = {**self._options, **options}
-        if any_classes:
-            fields |= ANY_CLASSES
-        if any_classes or "class_names" in options:
+        if "class_names" in options:
             fields["default_names"] = False
         config, class_options = config_from_options(name=self._name, **fields)
-        return try_config(
-            self._reader, config, any_classes=any_classes, class_options=class_options
-        )
+        plan = try_config(self._reader, config, class_options)
+        check_first_files(plan)
+        return plan
 
 
 def config_from_options(

@@ -1,14 +1,15 @@
-"""Plans each alternative of a question before a user reads it.
+"""Plans the lines of a question before a user reads it.
 
 A question then has only commands that work, and each line says what its command gives. If an
-alternative leads to another question, the answers to that are planned, too. If an answer asks once
-more, the alternative counts as possible, and nothing further is planned.
+alternative leads to another question, it is joined with the answers to that one, so that a line
+that is pasted does not lead to the next question.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import hashlib
-from typing import Any, Literal, Protocol
+import os
+from typing import Any, Literal
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, SplitError, VocSegError, counted
 from voc_seg_tfrecord.folder.plan import FolderPlan
@@ -19,86 +20,270 @@ from voc_seg_tfrecord.folder.question import (
     QuestionError,
 )
 from voc_seg_tfrecord.folder.tree.names import Names
-from voc_seg_tfrecord.folder.undecided_classes import NEXT_QUESTION_BY_KIND
 
-_ONE_SPLIT: Mapping[str, Any] = {"splits": {"train": 1.0}}
-"""Options with which nothing is asked about splits."""
+MAX_JOINED_QUESTIONS = 4
+"""How many questions a line answers: files, splits, classes, and bands or sizes."""
 
-_CLASS_OPTIONS = ("class_names", "classes", "background")
-"""The options of an alternative that say what the classes are."""
+Planner = Callable[[Mapping[str, Any]], FolderPlan]
+"""Plans a folder with these options in addition to those that the user gave.
+
+The options are those that `builder_from_tree` takes. It raises a VocSegError if a build with them
+would stop before it reads all images.
+"""
 
 
-class Planner(Protocol):
-    """Plans a folder."""
+@dataclasses.dataclass(frozen=True)
+class _Answers:
+    """Alternatives of questions of which each is asked when the one before is answered.
 
-    def __call__(self, options: Mapping[str, Any], *, any_classes: bool = False) -> FolderPlan:
-        """Returns the plan with these options in addition to those that the user gave.
+    Attributes:
+      questions: the questions.
+      alternatives: an alternative of each.
+    """
 
-        Args:
-          options: the options, as `builder_from_tree` takes them.
-          any_classes: whether each value of a mask counts as a class, so that nothing is asked
-            about classes.
+    questions: tuple[QuestionError, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
 
-        Raises:
-          VocSegError: if a build with these options would stop before it reads an image.
-        """
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of all alternatives. A later one may name a folder more exactly."""
+        options: dict[str, Any] = {}
+        for alternative in self.alternatives:
+            options |= alternative.options
+        return options
+
+    @property
+    def first(self) -> Alternative:
+        """The alternative of the question that the user is asked."""
+        return self.alternatives[0]
+
+    def have(self, options: Mapping[str, Any]) -> bool:
+        """Says whether these answers have some options already, so that these change nothing."""
+        if not options:
+            return False
+        return {**self.options, **options} == self.options
+
+    def with_answer(self, question: QuestionError, alternative: Alternative) -> "_Answers":
+        """Returns these answers with that to one question more."""
+        return _Answers((*self.questions, question), (*self.alternatives, alternative))
 
 
 @dataclasses.dataclass(frozen=True)
 class _Outcome:
-    """What the options of an alternative give.
+    """What the options of answers give.
 
     Attributes:
-      alternative: the alternative.
-      ends_in: `build`, if a build goes through; `question`, if it asks next what can be answered;
-        `refusal`, if it stops; `by hand`, if the alternative has no options to plan with.
-      count: how many images it gives, in words; empty if that is not known.
-      digest: tells what is built, so that two alternatives that build the same are found; empty
-        if that is not known.
+      answers: the answers.
+      ends_in: `build`, if a build goes through; `refusal`, if it stops; `by hand`, if the last
+        alternative has no options to plan with; `question`, if it asks once more than is joined;
+        `untried`, if it was not planned.
+      count: how many images are built, in words; empty if nothing is.
+      used_images: the paths of these images.
+      images: the paths of all images that the plan has found.
+      digest: tells what is built, so that two lines that build the same are found.
       refusal: what stops a build with the options; None if it is possible.
-      next_question: what a build asks next, in words; empty if it does not end in a question.
     """
 
-    alternative: Alternative
-    ends_in: Literal["build", "question", "refusal", "by hand"]
+    answers: _Answers
+    ends_in: Literal["build", "refusal", "by hand", "question", "untried"]
     count: str = ""
+    used_images: frozenset[str] = frozenset()
+    images: frozenset[str] = frozenset()
     digest: str = ""
     refusal: VocSegError | None = None
-    next_question: str = ""
 
 
 def check_alternatives(question: QuestionError, plan_with: Planner) -> VocSegError:
-    """Returns a question between the alternatives that work, or an error if fewer than two do.
+    """Returns a question between the lines that work, or an error if fewer than two do.
 
     Args:
       question: the question, of which no alternative was tried.
       plan_with: plans the folder.
     """
-    possible: list[_Outcome] = []
-    refused: list[_Outcome] = []
-    tried_count = 0
-    for alternative in question.alternatives[:MAX_TRIED_ALTERNATIVES]:
-        if len(possible) == MAX_ALTERNATIVES:
-            break
-        tried_count += 1
-        outcome = _try_alternative(alternative, plan_with)
-        if outcome.ends_in == "refusal":
-            refused.append(outcome)
-        elif not _builds_same_as_any(outcome, possible):
-            possible.append(outcome)
-    untried_count = len(question.alternatives) - tried_count
+    planned = _plan_lines(question, plan_with)
+    possible = planned.possible
+    refused = planned.refused
+    untried_count = len([a for a in question.alternatives if a not in planned.alternatives])
     if not possible and untried_count:
         return _untried_ways_error(question, refused, untried_count)
     if not possible:
         return _common_error(refused) or _no_way_error(question, refused)
     if len(possible) == 1 and not untried_count:
         return _one_way_error(question, possible[0], refused)
-    return question.with_alternatives(
+    possible.sort(key=lambda outcome: outcome.ends_in == "by hand")
+    return QuestionError(
+        question.where,
         [_with_words(outcome, possible) for outcome in possible],
+        facts=_list_facts(question, possible),
+        by_hand=question.by_hand,
+        task=_join_tasks(question, possible),
+        expected=question.expected,
+        kind=question.kind,
         refused=_reasons_to_show(refused),
         untried_count=untried_count,
-        next_question=_common_next_question(possible),
     )
+
+
+@dataclasses.dataclass
+class _PlannedLines:
+    """What was planned for a question.
+
+    Attributes:
+      possible: the outcomes to show, each of which builds something else.
+      refused: the alternatives that do not work.
+      alternatives: the alternatives of the question of which an outcome is known.
+    """
+
+    possible: list[_Outcome] = dataclasses.field(default_factory=list)
+    refused: list[_Outcome] = dataclasses.field(default_factory=list)
+    alternatives: list[Alternative] = dataclasses.field(default_factory=list)
+
+    def add(self, outcome: _Outcome) -> None:
+        """Adds an outcome, unless one builds the same."""
+        self.alternatives.append(outcome.answers.first)
+        if outcome.ends_in == "refusal":
+            self.refused.append(outcome)
+        elif not _builds_same_as_any(outcome, self.possible):
+            self.possible.append(outcome)
+
+
+def _plan_lines(question: QuestionError, plan_with: Planner) -> _PlannedLines:
+    """Plans as many lines as a question shows. Lines that ask again count if no other is left."""
+    planned = _PlannedLines()
+    asking: list[_Outcome] = []
+    for outcome in _Walk(plan_with).follow(question, _Answers()):
+        if outcome.ends_in == "question":
+            asking.append(outcome)
+        elif outcome.ends_in != "untried":
+            planned.add(outcome)
+        if len(planned.possible) == MAX_ALTERNATIVES:
+            return planned
+    if not planned.possible:
+        for outcome in asking[:MAX_ALTERNATIVES]:
+            planned.add(outcome)
+    return planned
+
+
+class _Walk:
+    """Plans the alternatives of a question, and of those to which they lead.
+
+    Args:
+      plan_with: plans the folder.
+    """
+
+    def __init__(self, plan_with: Planner):
+        self._plan_with = plan_with
+        self._plan_count = 0
+
+    def follow(self, question: QuestionError, answers: _Answers) -> Iterator[_Outcome]:
+        """Yields the outcomes of a question: the likeliest of each alternative, then the second.
+
+        Args:
+          question: the question.
+          answers: those that led to it.
+        """
+        walks: list[Iterator[_Outcome]] = []
+        for alternative in question.alternatives:
+            if not answers.have(alternative.options):
+                walks.append(self._try(answers.with_answer(question, alternative)))
+        while walks:
+            for walk in tuple(walks):
+                outcome = next(walk, None)
+                if outcome is None:
+                    walks.remove(walk)
+                else:
+                    yield outcome
+
+    def _try(self, answers: _Answers) -> Iterator[_Outcome]:
+        """Yields the outcomes of answers, several if they lead to another question."""
+        if not answers.alternatives[-1].options:
+            yield _Outcome(answers, "by hand")
+            return
+        if self._plan_count == MAX_TRIED_ALTERNATIVES:
+            yield _Outcome(answers, "untried")
+            return
+        self._plan_count += 1
+        try:
+            plan = self._plan_with(answers.options)
+        except QuestionError as question:
+            yield from self._answer(question, answers)
+        except VocSegError as error:
+            yield _Outcome(answers, "refusal", refusal=error)
+        else:
+            yield _outcome_of_plan(answers, plan)
+
+    def _answer(self, question: QuestionError, answers: _Answers) -> Iterator[_Outcome]:
+        """Yields the outcomes of answers that lead to a question.
+
+        What the user can do by hand is only left if no answer to the question works.
+        """
+        if len(answers.questions) == MAX_JOINED_QUESTIONS:
+            yield _Outcome(answers, "question")
+            return
+        has_working_answer = False
+        by_hand: list[_Outcome] = []
+        if question.by_hand:
+            alternative = Alternative("", {}, advice=question.by_hand)
+            by_hand.append(_Outcome(answers.with_answer(question, alternative), "by hand"))
+        for outcome in self.follow(question, answers):
+            if outcome.ends_in == "by hand":
+                by_hand.append(outcome)
+            elif outcome.ends_in != "refusal":
+                has_working_answer = True
+                yield outcome
+        if has_working_answer:
+            return
+        if by_hand:
+            yield by_hand[0]
+        else:
+            yield _Outcome(answers, "refusal", refusal=question)
+
+
+def _outcome_of_plan(answers: _Answers, plan: FolderPlan) -> _Outcome:
+    """Returns the outcome of answers with which a build goes through."""
+    ids = [image_id for ids_of_split in plan.splits.values() for image_id in ids_of_split]
+    return _Outcome(
+        answers,
+        "build",
+        count=_count_in_words(answers, plan),
+        used_images=_list_images(plan, ids),
+        images=_list_images(plan, plan.tree.images),
+        digest=_digest_of_plan(plan),
+    )
+
+
+def _list_images(plan: FolderPlan, ids: Iterable[str]) -> frozenset[str]:
+    """Returns the paths of the images of ids."""
+    return frozenset(os.fspath(plan.tree.image_file(image_id)) for image_id in ids)
+
+
+def _count_in_words(answers: _Answers, plan: FolderPlan) -> str:
+    """Returns how many images a plan has: those of each split, or all and those of each split."""
+    counts = [f"{split} {len(ids):,}" for split, ids in plan.splits.items()]
+    by_split = ", ".join(counts)
+    if "splits" in answers.options:
+        return by_split
+    total = sum(len(ids) for ids in plan.splits.values())
+    all_images = f"{counted(total, 'image')} with masks"
+    if [*plan.splits] == ["train"]:
+        return all_images
+    return f"{all_images} ({by_split})"
+
+
+def _digest_of_plan(plan: FolderPlan) -> str:
+    """Returns a digest of image, mask and split of each pair, and of all that is stored of them."""
+    tree = plan.tree
+    ignored = tree.ignored.names if tree.ignored else Names()
+    lines: list[str] = []
+    for split, ids in plan.splits.items():
+        for image_id in ids:
+            names = [part.get(image_id, "") for part in (tree.images, tree.masks, ignored)]
+            lines.append("\t".join([split, *names]))
+    config = plan.config
+    spec = config.example_spec(dataclasses.replace(plan.mask_rule, remedy=""))
+    folders = [tree.root_below_given, tree.layout.images, tree.layout.masks]
+    text = "\n".join([*folders, *config.built_class_names, str(spec), *sorted(lines)])
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _builds_same_as_any(outcome: _Outcome, others: Sequence[_Outcome]) -> bool:
@@ -125,131 +310,8 @@ def _reasons_to_show(refused: Sequence[_Outcome]) -> list[str]:
     return list(line_by_reason.values())
 
 
-def _try_alternative(alternative: Alternative, plan_with: Planner) -> _Outcome:
-    """Plans an alternative.
-
-    | the plan with its options | it ends in | images are counted |
-    | --- | --- | --- |
-    | works | `build` | yes |
-    | asks another question of which an answer works | `question` | in one split if possible |
-    | asks another question of which no answer works | `refusal` | no |
-    | asks for classes | `question` | if any classes can be planned |
-    | ends in another error | `refusal` | no |
-    | there are no options, but words what to do | `by hand` | no |
-    """
-    if not alternative.options:
-        return _Outcome(alternative, "by hand")
-    try:
-        plan = plan_with(alternative.options)
-    except QuestionError as question:
-        return _outcome_of_question(alternative, question, plan_with)
-    except VocSegError as error:
-        return _outcome_of_error(alternative, error, plan_with)
-    classes = [*plan.config.built_class_names, str(plan.mask_rule)]
-    digest = _digest_of_plan(plan, classes)
-    return _Outcome(alternative, "build", _count_in_words(alternative, plan), digest)
-
-
-def _outcome_of_question(
-    alternative: Alternative, question: QuestionError, plan_with: Planner
-) -> _Outcome:
-    """Returns the outcome of an alternative that ends in another question."""
-    if not _has_working_answer(question, alternative.options, plan_with):
-        return _Outcome(alternative, "refusal", refusal=question)
-    next_question = f"the next question is how to {question.task}"
-    outcome = _Outcome(alternative, "question", next_question=next_question)
-    # Images are counted in one split, unless the alternative has splits of its own.
-    return _with_count(outcome, {**_ONE_SPLIT, **alternative.options}, plan_with)
-
-
-def _outcome_of_error(alternative: Alternative, error: VocSegError, plan_with: Planner) -> _Outcome:
-    """Returns the outcome of an alternative that ends in an error, which may ask for classes."""
-    if error.kind not in NEXT_QUESTION_BY_KIND:
-        return _Outcome(alternative, "refusal", refusal=error)
-    next_question = NEXT_QUESTION_BY_KIND[error.kind]
-    outcome = _Outcome(alternative, "question", next_question=next_question)
-    return _with_count(outcome, alternative.options, plan_with)
-
-
-def _has_working_answer(
-    question: QuestionError, options: Mapping[str, Any], plan_with: Planner
-) -> bool:
-    """Says whether a question that options lead to is a new one, and one of its answers works."""
-    answers = question.alternatives[:MAX_ALTERNATIVES]
-    asks_for_the_same = options in [answer.options for answer in answers]
-    if asks_for_the_same:
-        return False
-    return any(_leads_further(answer, options, plan_with) for answer in answers)
-
-
-def _leads_further(answer: Alternative, options: Mapping[str, Any], plan_with: Planner) -> bool:
-    """Says whether an answer to the next question works, or leads to a question after that.
-
-    The answers to that third question are not planned.
-    """
-    try:
-        plan_with({**options, **answer.options})
-    except QuestionError:
-        return True
-    except VocSegError as error:
-        return error.kind in NEXT_QUESTION_BY_KIND
-    return True
-
-
-def _with_count(outcome: _Outcome, options: Mapping[str, Any], plan_with: Planner) -> _Outcome:
-    """Returns an outcome with the number of images, if a plan with any classes has one.
-
-    In that plan each value of a mask is a class of its own, so that nothing is asked about classes.
-
-    Args:
-      outcome: the outcome of an alternative that ends in a question.
-      options: the options to count with.
-      plan_with: plans the folder.
-    """
-    try:
-        plan = plan_with(options, any_classes=True)
-    except VocSegError:
-        return outcome
-    count = _count_in_words(outcome.alternative, plan)
-    # The plan has a class for each value in place of the alternative's own classes.
-    options_of_classes = [
-        f"{name}={outcome.alternative.options[name]}"
-        for name in _CLASS_OPTIONS
-        if name in outcome.alternative.options
-    ]
-    digest = _digest_of_plan(plan, options_of_classes)
-    return dataclasses.replace(outcome, count=count, digest=digest)
-
-
-def _count_in_words(alternative: Alternative, plan: FolderPlan) -> str:
-    """Returns how many images a plan has: those of each split, or all and those of each split."""
-    counts = [f"{split} {len(ids):,}" for split, ids in plan.splits.items()]
-    by_split = ", ".join(counts)
-    if "splits" in alternative.options:
-        return by_split
-    total = sum(len(ids) for ids in plan.splits.values())
-    all_images = f"{counted(total, 'image')} with masks"
-    if [*plan.splits] == ["train"]:
-        return all_images
-    return f"{all_images} ({by_split})"
-
-
-def _digest_of_plan(plan: FolderPlan, classes: Sequence[str]) -> str:
-    """Returns a digest of image, mask and split of each pair, and of what stands for classes."""
-    tree = plan.tree
-    ignored = tree.ignored.names if tree.ignored else Names()
-    lines: list[str] = []
-    for split, ids in plan.splits.items():
-        for image_id in ids:
-            names = [part.get(image_id, "") for part in (tree.images, tree.masks, ignored)]
-            lines.append("\t".join([split, *names]))
-    folders = [tree.root_below_given, tree.layout.images, tree.layout.masks]
-    text = "\n".join([*folders, *classes, *sorted(lines)])
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
-
-
 def _with_words(outcome: _Outcome, possible: Sequence[_Outcome]) -> Alternative:
-    """Returns an alternative whose line says what its options give.
+    """Returns the line of an outcome: what its options give.
 
     | words of its own | all counts are the same | the line says |
     | --- | --- | --- |
@@ -257,27 +319,54 @@ def _with_words(outcome: _Outcome, possible: Sequence[_Outcome]) -> Alternative:
     | yes | no | its words; the count |
     | no | either | the count |
 
-    If lines lead to different questions, each line says which one is next, too.
+    If the plan or another line has images that this line does not use, it says how many.
     """
-    alternative = outcome.alternative
+    answers = outcome.answers
+    words = [alternative.words for alternative in answers.alternatives if alternative.words]
     counts_differ = any(other.count != outcome.count for other in possible)
-    words = [alternative.words]
-    if counts_differ or not alternative.words:
+    if outcome.count and (counts_differ or not words):
         words.append(outcome.count)
-    if not _common_next_question(possible):
-        words.append(outcome.next_question)
-    return dataclasses.replace(alternative, words="; ".join(word for word in words if word))
+    left_out_count = _count_images_left_out(outcome, possible)
+    if left_out_count:
+        words.append(f"{counted(left_out_count, 'image')} left out")
+    last = answers.alternatives[-1]
+    if outcome.ends_in == "question":
+        words.append("asks again")
+    options = {} if outcome.ends_in == "by hand" else answers.options
+    return Alternative("; ".join(words), options, last.advice)
 
 
-def _common_next_question(possible: Sequence[_Outcome]) -> str:
-    """Returns what is asked next whichever alternative is chosen; empty if that differs."""
-    next_questions = {outcome.next_question for outcome in possible}
-    return next_questions.pop() if len(next_questions) == 1 else ""
+def _count_images_left_out(outcome: _Outcome, possible: Sequence[_Outcome]) -> int:
+    """Returns how many images a line does not use that its plan has found or another line uses."""
+    if outcome.ends_in != "build":
+        return 0
+    images = set(outcome.images)
+    for other in possible:
+        images |= other.used_images
+    return len(images - outcome.used_images)
+
+
+def _list_facts(question: QuestionError, possible: Sequence[_Outcome]) -> list[str]:
+    """Returns the facts of a question, and the first fact of each question that is joined."""
+    facts = [*question.facts]
+    for outcome in possible:
+        for joined in outcome.answers.questions[1:]:
+            facts += joined.facts[:1]
+    return [*dict.fromkeys(facts)]
+
+
+def _join_tasks(question: QuestionError, possible: Sequence[_Outcome]) -> str:
+    """Returns the tasks of a question and those that are joined, one of each kind."""
+    task_by_kind = {question.kind: question.task}
+    for outcome in possible:
+        for joined in outcome.answers.questions:
+            task_by_kind.setdefault(joined.kind, joined.task)
+    return ", and to ".join(task_by_kind.values())
 
 
 def _explain_refusal(outcome: _Outcome) -> str:
     """Returns why an alternative cannot be taken: `not possible: masks a: a/1.png: no image`."""
-    texts = outcome.alternative.option_texts
+    texts = outcome.answers.first.option_texts
     options = ", ".join(f"{name} {text}" for name, text in texts.items())
     return f"not possible: {options}: {_describe_error(outcome.refusal)}"
 
@@ -297,21 +386,26 @@ def _one_way_error(
     question: QuestionError, outcome: _Outcome, refused: Sequence[_Outcome]
 ) -> VocSegError:
     """Returns the error about a question of which one alternative works."""
-    found = f"one way to {question.task}, which you have to confirm:"
+    found = f"one way to {_join_tasks(question, [outcome])}, which you have to confirm:"
     line = _with_words(outcome, [outcome]).line
     remedy = "if it is right, add the options of the line to your command"
     if outcome.ends_in == "by hand":
         remedy = "if it is right, follow the line"
-    if outcome.next_question:
-        remedy = f"{remedy}; {outcome.next_question}"
-    return _error_of_question(question, [found, line, *map(_explain_refusal, refused)], remedy)
+    if question.by_hand:
+        remedy = f"{remedy}; or {question.by_hand}"
+    facts = _list_facts(question, [outcome])
+    lines = [*facts, found, line, *map(_explain_refusal, refused)]
+    return _error_of_question(question, lines, remedy)
 
 
 def _no_way_error(question: QuestionError, refused: Sequence[_Outcome]) -> VocSegError:
     """Returns the error about a question of which no alternative works."""
-    found = f"no way to {question.task} that works:"
-    remedy = "rename or remove the files that do not belong to the data"
-    return _error_of_question(question, [found, *map(_explain_refusal, refused)], remedy)
+    remedy = question.by_hand or "rename or remove the files that do not belong to the data"
+    lines = [*question.facts]
+    if refused:
+        lines.append(f"no way to {question.task} that works:")
+        lines += map(_explain_refusal, refused)
+    return _error_of_question(question, lines, remedy)
 
 
 def _untried_ways_error(
@@ -326,7 +420,8 @@ def _untried_ways_error(
         "name the folders with --images and --masks, and patterns of names with --image_name and "
         "--mask_name"
     )
-    return _error_of_question(question, [found, *map(_explain_refusal, refused)], remedy)
+    lines = [*question.facts, found, *map(_explain_refusal, refused)]
+    return _error_of_question(question, lines, remedy)
 
 
 def _error_of_question(

@@ -7,10 +7,10 @@ import posixpath
 from typing import Any
 
 from voc_seg_tfrecord.core.class_files import ClassFile
-from voc_seg_tfrecord.core.class_rows import Key, Rows, are_whole, color_key
+from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Key, Rows, are_whole, color_key
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
+from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.names import background_index
 from voc_seg_tfrecord.core.spelling import group_by_case
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
@@ -25,7 +25,7 @@ from voc_seg_tfrecord.folder.meaning.proposals import (
     list_pixels,
     propose_classes,
 )
-from voc_seg_tfrecord.folder.meaning.soft_advice import advise_threshold
+from voc_seg_tfrecord.folder.meaning.soft_advice import propose_threshold
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -81,9 +81,9 @@ def find_classes(
       default_names: the default names of an earlier build, whose values count as used.
 
     Raises:
-      LayoutError: if there is no class file, no rows say what values and colors mean, and the
-        values alone do not.
-      MaskError: if masks fit two ways in which the file may be numbered, and the two differ.
+      QuestionError: if there is no class file, no rows say what values and colors mean, and the
+        values alone do not; or if masks fit two ways in which the file may be numbered, and the
+        two differ.
     """
     tree = evidence.tree
     choice = choose_class_file(tree, _add_rows(config, rows), table, background)
@@ -93,7 +93,7 @@ def find_classes(
         default = choose_default_names(tree, config, rows, background, default_names)
         if default.names:
             return _classes_of_default_names(default, rows, background, choice.notes)
-        raise _no_names_error(evidence, config, choice.notes, default)
+        raise _ask_for_names(evidence, config, rows, choice.notes, default)
     advice = advise_table(tree.given, tree.layout, config, named=False)
     file = choose_numbering(tree.labels, choice.numberings, rows, background, advice)
     if file is None:
@@ -196,10 +196,14 @@ def _background_of(file: ClassFile, names: Sequence[str]) -> str:
     return file.background
 
 
-def _no_names_error(
-    evidence: SplitEvidence, config: VocSegConfig, notes: Sequence[str], default: DefaultNames
-) -> LayoutError:
-    """Returns the error about masks whose classes nothing names, with what they hold."""
+def _ask_for_names(
+    evidence: SplitEvidence,
+    config: VocSegConfig,
+    rows: Rows,
+    notes: Sequence[str],
+    default: DefaultNames,
+) -> QuestionError:
+    """Returns the question what the classes are that nothing names, with what the masks hold."""
     tree = evidence.tree
     ids_of_pairs = [image_id for image_id in tree.masks if image_id in tree.images]
     survey = tree.labels.survey(ids_of_pairs or tree.masks, all_colors=True)
@@ -207,16 +211,38 @@ def _no_names_error(
     if default.doubt:
         facts.append(default.doubt)
     facts += [note.rstrip(".") for note in notes]
-    pixels = list_pixels(survey)
-    return LayoutError(
+    alternatives: list[Alternative] = []
+    for alternative in _list_alternatives(tree, survey, default.proposals):
+        if not _contradicts(alternative, rows):
+            alternatives.append(_add_rows_to(alternative, rows))
+    return QuestionError(
         tree.root,
-        found="\n    ".join(["; ".join(facts), *pixels]),
+        alternatives,
+        facts=["; ".join(facts), *list_pixels(survey)],
+        task="name the classes",
         expected="a class for each value or color of the masks",
-        remedy="\n    ".join(
-            ["choose a line:", *_list_remedies(evidence, config, survey, default.proposal)]
-        ),
         kind=NO_CLASS_NAMES,
+        by_hand=advise_smoothed(survey)
+        or advise_table(tree.given, tree.layout, config, named=False),
     )
+
+
+def _contradicts(alternative: Alternative, rows: Rows) -> bool:
+    """Says whether an alternative makes a class of what is void by a row, or the other way."""
+    classes = alternative.options.get("classes", {})
+    for key, name in rows:
+        if key in classes and (classes[key] == VOID_CLASS) != (name == VOID_CLASS):
+            return True
+    return False
+
+
+def _add_rows_to(alternative: Alternative, rows: Rows) -> Alternative:
+    """Returns an alternative that keeps rows: its option --classes would replace the user's."""
+    if "classes" not in alternative.options:
+        return alternative
+    classes = {**alternative.options["classes"], **dict(rows)}
+    options = {**alternative.options, "classes": classes}
+    return dataclasses.replace(alternative, options=options)
 
 
 def _describe_use(survey: Survey) -> str:
@@ -233,29 +259,18 @@ def _describe_use(survey: Survey) -> str:
     return f"the masks use {', '.join(keys[:-1])} and {keys[-1]}, without names"
 
 
-def _list_remedies(
-    evidence: SplitEvidence, config: VocSegConfig, survey: Survey, likeliest: str
-) -> list[str]:
-    """Returns what a user may do about masks whose classes nothing names, the best first.
+def _list_alternatives(
+    tree: VocTree, survey: Survey, likeliest: Sequence[Alternative]
+) -> list[Alternative]:
+    """Returns the options for masks whose classes nothing names, the likeliest first.
 
     A threshold for soft masks comes before all else, unless their grays are few and evenly spaced.
-    Masks that were smoothed have to be exported again, and for others the names or the table of
-    classes may be given.
+    It is all that is proposed for masks that were smoothed.
     """
-    tree = evidence.tree
-    remedies: list[str] = []
-    threshold = advise_threshold(tree.labels, survey)
-    is_spaced = are_spaced_grays(survey.values)
-    if threshold and not is_spaced:
-        remedies.append(threshold)
-    smoothed = advise_smoothed(survey)
-    if smoothed:
-        remedies.append(smoothed)
-        return remedies
-    if likeliest:
-        remedies.append(likeliest)
-    remedies += propose_classes(survey)
-    if threshold and is_spaced:
-        remedies.append(threshold)
-    remedies.append(advise_table(tree.given, tree.layout, config, named=False))
-    return remedies
+    threshold = propose_threshold(tree.labels, survey)
+    if advise_smoothed(survey):
+        return threshold
+    proposals = [*likeliest, *propose_classes(survey)]
+    if are_spaced_grays(survey.values):
+        return [*proposals, *threshold]
+    return [*threshold, *proposals]

@@ -20,7 +20,8 @@ from voc_seg_tfrecord.core.class_rows import Rows, add_found_rows, check_rows
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
-from voc_seg_tfrecord.core.mask_rule import MaskRule
+from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
+from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.folder.account import Account, list_unused_files
 from voc_seg_tfrecord.folder.class_names import FoundClasses, find_classes
 from voc_seg_tfrecord.folder.classes.candidates import list_folders_of_class_files
@@ -35,7 +36,7 @@ from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_meaning_of_labels
 from voc_seg_tfrecord.folder.notes import list_notes
 from voc_seg_tfrecord.folder.paired_splits import choose_splits
-from voc_seg_tfrecord.folder.question import Problems
+from voc_seg_tfrecord.folder.question import Problems, QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.second_masks import check_no_second_masks
 from voc_seg_tfrecord.folder.shifted_numbers import check_no_shifted_numbers
@@ -44,12 +45,13 @@ from voc_seg_tfrecord.folder.splits.pools import divide_pool
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs
 from voc_seg_tfrecord.folder.tree.items import Items
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.folder.undecided_classes import (
-    ANY_VALUE,
-    NAMES_OF_VALUES,
-    NEXT_QUESTION_BY_KIND,
-)
 from voc_seg_tfrecord.formats.band_count import count_bands
+
+NAMES_OF_VALUES = tuple(f"class {value}" for value in range(VOID))
+"""A name for each value of a mask, while nobody has said what the classes are."""
+
+ANY_VALUE = index_rule(VOID)
+"""The rule of masks whose meaning is not decided: any value is a class."""
 
 SPLITS = "splits"
 MEANING = "meaning"
@@ -301,10 +303,10 @@ def _find_classes(
             options.background,
             options.default_names,
         )
-    except VocSegError as error:
-        if not opened.problems.reads_on or error.kind not in NEXT_QUESTION_BY_KIND:
+    except QuestionError as question:
+        if not opened.problems.reads_on:
             raise
-        return FoundClasses({"class_names": NAMES_OF_VALUES}, fault=error)
+        return FoundClasses({"class_names": NAMES_OF_VALUES}, fault=question)
 
 
 def _all_bands(tree: VocTree) -> list[int]:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from etils import epath
 
+from voc_seg_tfrecord.core.class_rows import format_pairs
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError, counted
 from voc_seg_tfrecord.core.shell import command
 
@@ -45,7 +46,10 @@ class Alternative:
     @property
     def option_texts(self) -> dict[str, str]:
         """The options as the command line takes them, not quoted."""
-        return {name: _as_text(value) for name, value in self.options.items()}
+        texts = {name: _as_text(value) for name, value in self.options.items()}
+        if "classes" in texts:
+            texts["classes"] = format_pairs(self.options["classes"].items())
+        return texts
 
     @property
     def line(self) -> str:
@@ -55,8 +59,8 @@ class Alternative:
 
 def _as_text(value: Any) -> str:
     """Returns the value of an option as the command line takes it."""
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str | int):
+        return str(value)
     if isinstance(value, Mapping):
         parts = [
             f"{name}={part:g}" if isinstance(part, float) else f"{name}={part}"
@@ -78,11 +82,11 @@ class QuestionError(LayoutError):
       task: what can be done in several ways: `read images and masks`.
       expected: what would leave one way.
       kind: the sort of question in a few words.
+      facts: what the folder holds, before the ways.
+      by_hand: what else to do, where no option says what is meant.
       refused: lines about readings that cannot be taken; they are not counted as ways.
       untried_count: how many more ways there are that nobody has planned, so that they are not
         shown.
-      next_question: what is asked next whichever alternative is chosen, in words; empty if nothing
-        is, or if that differs.
     """
 
     def __init__(
@@ -93,12 +97,15 @@ class QuestionError(LayoutError):
         task: str,
         expected: str,
         kind: str,
+        facts: Sequence[str] = (),
+        by_hand: str = "",
         refused: Sequence[str] = (),
         untried_count: int = 0,
-        next_question: str = "",
     ):
         self.alternatives = tuple(alternatives)
         self.task = task
+        self.facts = tuple(facts)
+        self.by_hand = by_hand
         total = len(self.alternatives) + untried_count
         shown = self.alternatives[:MAX_ALTERNATIVES]
         lines = [alternative.line for alternative in shown]
@@ -109,11 +116,11 @@ class QuestionError(LayoutError):
         remedy = "follow one of the lines"
         if has_options:
             remedy = "add the options of one line to your command"
-        if next_question:
-            remedy += f"; {next_question}"
+        if by_hand:
+            remedy += f"; or {by_hand}"
         super().__init__(
             where,
-            found="\n    ".join([f"{counted(total, 'way')} to {task}:", *lines]),
+            found="\n    ".join([*facts, f"{counted(total, 'way')} to {task}:", *lines]),
             expected=expected,
             remedy=remedy,
             kind=kind,
@@ -122,26 +129,6 @@ class QuestionError(LayoutError):
     def to_json(self) -> dict[str, Any]:
         """Returns the text as plain data. Another process gets it without the alternatives."""
         return {**super().to_json(), "type": LayoutError.__name__}
-
-    def with_alternatives(
-        self,
-        alternatives: Sequence[Alternative],
-        *,
-        refused: Sequence[str],
-        untried_count: int,
-        next_question: str,
-    ) -> "QuestionError":
-        """Returns the same question between other alternatives; see the class."""
-        return QuestionError(
-            self.where,
-            alternatives,
-            task=self.task,
-            expected=self.expected,
-            kind=self.kind,
-            refused=refused,
-            untried_count=untried_count,
-            next_question=next_question,
-        )
 
 
 class Problems:

@@ -12,6 +12,9 @@ OTHER_SIZE = "size of mask and image differ"
 
 _FIND_MASK = "find the mask that belongs to the image; do not resize this one"
 
+ADVICE_ON_OTHER_SIZE = "find the masks that belong to the images; do not resize these"
+"""What to do about masks that do not show their images at another size."""
+
 ADVICE_ON_SIZE = (
     "find the mask that belongs to the image; or, if it shows all of the image at another size, "
     f"say {command(resize_masks='nearest')}"

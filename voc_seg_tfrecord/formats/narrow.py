@@ -11,6 +11,7 @@ lose a band, or a bit that is in use, is refused with both answers: keep them, o
    Other dtypes have no fixed range, so they are refused.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,34 @@ _COMPLEX = "complex"  # at the beginning of a dtype's name
 # A cutout has a soft edge. A band has some value everywhere.
 _MIN_SHARE_OF_PARTLY_TRANSPARENT = 0.1
 _MIN_ALPHA_VALUES = 17
+
+
+class LostBandsError(ImageError):
+    """An image would lose bands or bits.
+
+    Args:
+      where: see `VocSegError`, as the next three.
+      found: what the image holds.
+      expected: what it should hold.
+      remedy: the ways out, in words.
+      ways: the options of each way out, by its words.
+    """
+
+    def __init__(
+        self,
+        where: object,
+        *,
+        found: str,
+        expected: str,
+        remedy: str,
+        ways: Mapping[str, Mapping[str, str]],
+    ):
+        super().__init__(where, found=found, expected=expected, remedy=remedy, kind=WOULD_BE_LOST)
+        self.ways = ways
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the text as plain data. Another process gets it without the ways."""
+        return {**super().to_json(), "type": ImageError.__name__}
 
 
 def open_tiff(file: File, *, user_wants_rgb: bool) -> stills.Still:
@@ -147,7 +176,7 @@ def check_transparency(file: File, still: stills.Still) -> None:
     values = still.values()
     if values.ndim == 3 and values.shape[2] in (2, 4):
         alpha = values[..., -1]
-        _check_alpha(file, alpha, opaque=np.iinfo(alpha.dtype).max, keep=command(bands="all"))
+        _check_alpha(file, alpha, opaque=np.iinfo(alpha.dtype).max, keep={"bands": "all"})
 
 
 def _check_deep_alpha(file: File, alpha: np.ndarray) -> None:
@@ -155,10 +184,10 @@ def _check_deep_alpha(file: File, alpha: np.ndarray) -> None:
 
     The largest value counts as opaque, as the range of the values is not known.
     """
-    _check_alpha(file, alpha, opaque=alpha.max(), keep=_keep_command(str(alpha.dtype), "all"))
+    _check_alpha(file, alpha, opaque=alpha.max(), keep=_keep_options(str(alpha.dtype), "all"))
 
 
-def _check_alpha(file: File, alpha: np.ndarray, *, opaque: Any, keep: str) -> None:
+def _check_alpha(file: File, alpha: np.ndarray, *, opaque: Any, keep: Mapping[str, str]) -> None:
     """Refuses an alpha channel that looks like another band.
 
     Args:
@@ -170,13 +199,14 @@ def _check_alpha(file: File, alpha: np.ndarray, *, opaque: Any, keep: str) -> No
     degrees = _count_degrees_of_band(alpha, opaque)
     if not degrees:
         return
-    raise ImageError(
+    rgb = {"bands": RGB}
+    raise LostBandsError(
         file.where,
         found=f"an alpha channel with {degrees} values, which looks like data and not like "
         "transparency",
         expected="an alpha channel in which most pixels are opaque or transparent",
-        remedy=f"keep it as a band with {keep}; or leave it out with {command(bands=RGB)}",
-        kind=WOULD_BE_LOST,
+        remedy=f"keep it as a band with {command(**keep)}; or leave it out with {command(**rgb)}",
+        ways={"keep it as a band": keep, "leave it out": rgb},
     )
 
 
@@ -226,17 +256,18 @@ def _decode_8_bit_tiff(file: File, header: tiff.TiffHeader) -> stills.Still:
 def _narrow_tiff(file: File, header: tiff.TiffHeader) -> stills.Still:
     """Takes the first three bands, or the first of two, and the highest 8 bits of each sample."""
     if header.dtype not in ("uint8", "uint16") or header.photometric not in _PLAIN_COLORS:
+        ways = {}
+        remedy = _advise_scaling(header.dtype)
         if _can_be_kept(header.dtype, None):
-            keep = _keep_command(header.dtype, "all")
-            remedy = f"keep them with {keep}, or scale them to 0 to 255 yourself"
-        else:
-            remedy = _advise_scaling(header.dtype)
-        raise ImageError(
+            keep = _keep_options(header.dtype, "all")
+            ways = {"keep them": keep}
+            remedy = f"keep them with {command(**keep)}, or scale them to 0 to 255 yourself"
+        raise LostBandsError(
             file.where,
             found=f"{counted(header.bands, 'band')} of {header.dtype}",
             expected=f"uint8 or uint16 for {command(bands=RGB)}",
             remedy=remedy,
-            kind=WOULD_BE_LOST,
+            ways=ways,
         )
     # Pillow takes the high byte too, but mixes up bands of 16 bits that lie alone.
     is_rgb = header.color_bands == 3 and header.photometric == tiff.RGB
@@ -354,15 +385,15 @@ def _advise_scaling(dtype: str) -> str:
     return "scale the images to 0 to 255, or to whole numbers of 16 bits"
 
 
-def _keep_command(dtype: str, bands_to_keep: str) -> str:
+def _keep_options(dtype: str, bands_to_keep: str) -> dict[str, str]:
     """Returns the options that keep all values of a dtype."""
     stored_dtype = dtype if dtype in ("uint8", "uint16") else "float32"
-    return command(bands=bands_to_keep, dtype=stored_dtype)
+    return {"bands": bands_to_keep, "dtype": stored_dtype}
 
 
 def _lost_error(
     file: File, count: int, dtype: str, values: np.ndarray | None, bands_to_keep: str
-) -> ImageError:
+) -> LostBandsError:
     """Returns the error about an image that does not fit into RGB of 8 bits.
 
     Args:
@@ -379,24 +410,29 @@ def _lost_error(
         found += f" with values from {lowest} to {highest}"
         if values.dtype == np.uint16:
             found += f", of which the high byte is {values.min() >> 8} to {values.max() >> 8}"
-    keep = _keep_command(dtype, bands_to_keep)
+    keep_options = _keep_options(dtype, bands_to_keep)
+    keep = command(**keep_options)
+    rgb = {"bands": RGB}
+    ways = {"keep all of it": keep_options}
     if dtype == "uint16" and values is not None and _is_flat_in_high_byte(values):
         remedy = f"keep all of it with {keep}; the high byte alone would be an image of one color"
     elif dtype in ("uint8", "uint16"):
         remedy = (
             f"keep all of it with {keep}; or take 8-bit RGB, the first three bands and the high "
-            f"byte, with {command(bands=RGB)}"
+            f"byte, with {command(**rgb)}"
         )
+        ways["take 8-bit RGB, the first three bands and the high byte"] = rgb
     elif not _can_be_kept(dtype, values):
+        ways = {}
         remedy = _advise_scaling(dtype)
     else:
         remedy = f"keep all of it with {keep}; or scale the images to 0 to 255 yourself"
-    return ImageError(
+    return LostBandsError(
         file.where,
         found=found,
         expected="8-bit gray or RGB, or --bands",
         remedy=remedy,
-        kind=WOULD_BE_LOST,
+        ways=ways,
     )
 
 

@@ -127,20 +127,19 @@ def apply_threshold(file: File, threshold: int) -> BinaryMask:
 
 
 def propose_threshold(files: Iterable[File]) -> str:
-    """Returns the option that reads soft masks; empty if some of these files are none.
+    """Returns the option that reads soft masks; empty if some of these files are none."""
+    return command(threshold=PROPOSED_THRESHOLD) if are_soft(files) else ""
 
-    Args:
-      files: a few masks.
-    """
+
+def are_soft(files: Iterable[File]) -> bool:
+    """Says whether a few masks are black and white with soft edges, all of them."""
     counts = SoftCounts()
     try:
         for file in files:
             counts += apply_threshold(file, PROPOSED_THRESHOLD).counts
     except VocSegError:
-        return ""
-    if not counts.needs_threshold or not 0 < counts.white < counts.total:
-        return ""
-    return command(threshold=PROPOSED_THRESHOLD)
+        return False
+    return counts.needs_threshold and 0 < counts.white < counts.total
 
 
 def _read_grays(file: File) -> np.ndarray:

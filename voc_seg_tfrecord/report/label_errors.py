@@ -1,6 +1,7 @@
 """Finds labels that may be wrong in a built dataset, or in a folder before it is built."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+import dataclasses
 import functools
 from typing import Any
 
@@ -14,6 +15,7 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.core.names import IMAGE, INSTANCES, MASK
 from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.formats.archives import is_archive, unpacked
 from voc_seg_tfrecord.quality import appearance, rules
@@ -104,7 +106,8 @@ def check_folder(
     planner = FolderPlanner(folder, name="check", **options)
     try:
         plan = planner.plan(reads_on=True)
-        report = check.check_plan(plan, fits=fits, parts=parts, ask=planner.check_question)
+        plan = _join_questions(plan, planner)
+        report = check.check_plan(plan, fits=fits, parts=parts)
     except ConfigError:  # a wrong call: nothing about the tree
         raise
     except QuestionError as question:
@@ -112,18 +115,31 @@ def check_folder(
     except VocSegError as error:  # without a tree to read this is the only finding
         return None, check.Report([as_finding(error)])
     if plan.fault is not None:
-        report.findings = _replace_missing_classes(report.findings, plan.fault)
+        # The plan has made up the names of classes. That no image has one says nothing.
+        report.findings = [f for f in report.findings if f.kind != check.MISSING_CLASS]
     return plan.config, report
 
 
-def _replace_missing_classes(findings: Iterable[Finding], fault: VocSegError) -> list[Finding]:
-    """Returns findings without those on missing classes, and first the fault that explains them.
+def _join_questions(plan: FolderPlan, planner: FolderPlanner) -> FolderPlan:
+    """Returns a plan whose problems begin with the question that a build asks, if there is one.
 
-    With a fault the plan has made up the names of classes. That no image has one of these says
-    nothing about the folder.
+    It has the answers to all other questions, so that these are no problems of their own.
     """
-    others = [finding for finding in findings if finding.kind != check.MISSING_CLASS]
-    return [as_finding(fault), *others]
+    questions = [problem for problem in plan.problems if isinstance(problem, QuestionError)]
+    if isinstance(plan.fault, QuestionError):
+        questions.append(plan.fault)
+    if not questions:
+        return plan
+    first_question = questions[0]
+    try:
+        planner.plan()
+    except QuestionError as question:
+        first_question = question
+    except VocSegError:
+        pass  # among the problems, too
+    others = [problem for problem in plan.problems if problem not in questions]
+    joined = planner.check_question(first_question)
+    return dataclasses.replace(plan, problems=(joined, *others))
 
 
 def _find_in_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> list[Finding]:

@@ -46,7 +46,6 @@ from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.splits.excluded import add_way_out
 from voc_seg_tfrecord.folder.tree.items import Pairs
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.folder.undecided_classes import ANY_CLASSES, ANY_VALUE
 from voc_seg_tfrecord.formats.band_count import with_band_count
 from voc_seg_tfrecord.sources.devkit import ReleaseList
 from voc_seg_tfrecord.sources.fetcher import Fetcher
@@ -117,13 +116,9 @@ class _ConfigPlanner:
         )
         return open_folder(self.reader, config, class_options=options)
 
-    def plan_alternative(
-        self, options: Mapping[str, Any], *, any_classes: bool = False
-    ) -> FolderPlan:
+    def plan_alternative(self, options: Mapping[str, Any]) -> FolderPlan:
         """Returns the plan with more options; see `alternatives.Planner`."""
         fields = dict(options)
-        if any_classes:
-            fields |= ANY_CLASSES
         if "class_names" in fields:
             fields["default_names"] = False
         layout = dict(self.config.layout or {})
@@ -131,7 +126,7 @@ class _ConfigPlanner:
             if name in fields:
                 layout[name] = fields.pop(name)
         config = dataclasses.replace(self.config, layout=layout or None, **fields)
-        return try_config(self.reader, config, any_classes=any_classes)
+        return try_config(self.reader, config)
 
 
 def _check_classes_are_of_voc(planner: _ConfigPlanner) -> None:
@@ -226,26 +221,19 @@ def _no_names_in_config_error(
 
 
 def try_config(
-    reader: FolderReader,
-    config: VocSegConfig,
-    *,
-    any_classes: bool,
-    class_options: ClassOptions | None = None,
+    reader: FolderReader, config: VocSegConfig, class_options: ClassOptions | None = None
 ) -> FolderPlan:
     """Plans a folder with the config of an alternative.
 
     Args:
       reader: reads the folder.
-      config: the config with the alternative's options; with those of `ANY_CLASSES` too, if
-        `any_classes` is True.
-      any_classes: whether masks may hold any values, because only files are in question.
+      config: the config with the alternative's options.
       class_options: see `plan_folder`.
 
     Raises:
       VocSegError: if the alternative does not work, as far as this shows before images are read.
     """
-    rule = ANY_VALUE if any_classes else None
-    plan = plan_folder(reader, config, class_options=class_options, rule=rule)
+    plan = plan_folder(reader, config, class_options=class_options)
     find_pairs(plan)  # raises if a file is missing
     return plan
 

@@ -50,8 +50,12 @@ def add_ignore_masks(question: QuestionError, given: GivenLayout) -> QuestionErr
         added.append(Alternative(f"void where the masks in {folders} are 0", options))
     if not added:
         return question
-    return question.with_alternatives(
-        [*question.alternatives, *added], refused=(), untried_count=0, next_question=""
+    return QuestionError(
+        question.where,
+        [*question.alternatives, *added],
+        task=question.task,
+        expected=question.expected,
+        kind=question.kind,
     )
 
 

@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 
-from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Rows
+from voc_seg_tfrecord.core.class_rows import STAR, VOID_CLASS, Rows
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.default_names import BINARY_NAMES, name_values, note_default_names
@@ -23,6 +23,7 @@ from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.meaning.choose import choose_meaning
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.proposals import propose_other_background
+from voc_seg_tfrecord.folder.question import Alternative
 from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -71,13 +72,13 @@ class DefaultNames:
       names: see `default_names.name_values`; none if the user has to be asked.
       note: what was assumed, and how to give names.
       doubt: why the user is asked although the values number classes; empty if they do not.
-      proposal: the likeliest answer then, in words; empty if it is to name each value.
+      proposals: the likeliest answer then; none if it is to name each value.
     """
 
     names: tuple[str, ...] = ()
     note: str = ""
     doubt: str = ""
-    proposal: str = ""
+    proposals: tuple[Alternative, ...] = ()
 
 
 def choose_default_names(
@@ -129,8 +130,9 @@ def _doubt_folder(tree: VocTree, config: VocSegConfig) -> DefaultNames | None:
         for word in re.split(r"[^a-z]+", path.lower()):
             if word in _WORDS_OF_OTHER_PICTURES:
                 doubt = f"their name, {path}, says {word}, so they may be no labels"
-                option = command(masks=posixpath.join(tree.root_below_given, part.masks))
-                return DefaultNames(doubt=doubt, proposal=f"if they are the labels, add {option}")
+                folder = posixpath.join(tree.root_below_given, part.masks)
+                proposal = Alternative("if they are the labels", {"masks": folder})
+                return DefaultNames(doubt=doubt, proposals=(proposal,))
     return None
 
 
@@ -236,8 +238,9 @@ def _doubt_look(labels: Labels, names: Sequence[str]) -> DefaultNames | None:
         return None
     if not look_like_object_numbers(masks):
         return DefaultNames(doubt=doubt)
-    option = command(classes="0=background,*=NAME")
-    return DefaultNames(doubt=doubt, proposal=f"if they are objects of one class, add {option}")
+    rows = {0: BINARY_NAMES[0], STAR: "NAME"}
+    proposal = Alternative("if they are objects of one class", {"classes": rows})
+    return DefaultNames(doubt=doubt, proposals=(proposal,))
 
 
 def _write_note(names: Sequence[str], survey: Survey, background: str) -> str:
@@ -250,7 +253,7 @@ def _write_note(names: Sequence[str], survey: Survey, background: str) -> str:
             f"{command(background=names[0])}."
         )
     for proposal in propose_other_background(survey):
-        sentences.append(f"{proposal[0].upper()}{proposal[1:]}.")
+        sentences.append(f"I{proposal.words[1:]}, say {proposal.command}.")
     return " ".join(sentences)
 
 

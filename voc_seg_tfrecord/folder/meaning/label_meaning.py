@@ -8,7 +8,8 @@ from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_rows import Rows, are_whole, table_error
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import ConfigError, MaskError
+from voc_seg_tfrecord.core.default_names import BINARY_NAMES
+from voc_seg_tfrecord.core.errors import ConfigError, MaskError, VocSegError
 from voc_seg_tfrecord.folder.classes.names import names_from_file
 from voc_seg_tfrecord.folder.meaning.candidates import make_rows_candidate
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning, choose_meaning, choose_naming
@@ -16,7 +17,8 @@ from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.notes import note_possible_background
 from voc_seg_tfrecord.folder.meaning.proposals import propose_meanings, propose_numberings
 from voc_seg_tfrecord.folder.meaning.questions import UNDECIDED
-from voc_seg_tfrecord.folder.meaning.soft_advice import advise_threshold
+from voc_seg_tfrecord.folder.meaning.soft_advice import propose_threshold
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels
 
@@ -38,11 +40,11 @@ def choose_meaning_of_labels(
       remedy: what a user can do where the masks do not tell.
 
     Raises:
-      MaskError: if it is not known what the masks mean.
+      QuestionError: if it is not known what the masks mean.
+      MaskError: likewise, if no option says it.
       ConfigError: if a row has no effect.
     """
     naming = ClassNaming(config.table, file)
-    remedy = _with_threshold_advice(remedy, labels, ids)
     _check_rows_fit_origin(labels, naming)
     meaning = _choose_or_propose(labels, ids, naming, remedy)
     labels.check_surveyed()  # after the choice, which has surveyed the masks
@@ -52,12 +54,6 @@ def choose_meaning_of_labels(
         notes = (*meaning.notes, *_list_notes_on_made_masks(labels, naming))
         meaning = dataclasses.replace(meaning, notes=notes)
     return meaning
-
-
-def _with_threshold_advice(remedy: str, labels: Labels, ids: Collection[str]) -> str:
-    """Returns a remedy, after the advice to give a threshold if the masks have soft edges."""
-    advice = advise_threshold(labels, labels.survey(ids))
-    return f"{advice}; or {remedy}" if advice else remedy
 
 
 def _check_rows_fit_origin(labels: Labels, naming: ClassNaming) -> None:
@@ -82,15 +78,44 @@ def _choose_by_all_masks(labels: Labels, naming: ClassNaming, remedy: str) -> Ma
 def _choose_or_propose(
     labels: Labels, ids: Collection[str], naming: ClassNaming, remedy: str
 ) -> MaskMeaning:
-    """Chooses what the labels of ids mean; the error proposes options unless the user gave rows."""
+    """Chooses what the labels of ids mean, or asks.
+
+    A threshold makes two classes, so it is proposed if there are no more. If the user gave rows, it
+    is all that is proposed.
+    """
     survey = labels.survey(ids, all_colors=naming.needs_colors())
     try:
         return choose_meaning(survey, [naming], remedy)
     except MaskError as error:
-        if error.kind != UNDECIDED or naming.table.rows:
+        if error.kind != UNDECIDED:
             raise
-        proposals = propose_meanings(labels.survey(ids, all_colors=True), naming)
-        raise error.changed(remedy="; or ".join([*proposals, error.remedy])) from None
+        survey = labels.survey(ids, all_colors=True)
+        proposals: list[Alternative] = []
+        if len(naming.table.class_names) <= len(BINARY_NAMES):
+            proposals += propose_threshold(labels, survey)
+        if not naming.table.rows:
+            proposals += propose_meanings(survey, naming)
+        raise _as_question(error, proposals) from None
+
+
+def _as_question(error: MaskError, proposals: Sequence[Alternative]) -> VocSegError:
+    """Returns the question between proposals and what can be done by hand; none if there are none.
+
+    Args:
+      error: that it is not known what the masks mean.
+      proposals: the options that say it.
+    """
+    if not proposals:
+        return error
+    return QuestionError(
+        error.where,
+        proposals,
+        facts=[error.found],
+        task="read the values of the masks",
+        expected=error.expected,
+        kind=error.kind,
+        by_hand=error.remedy,
+    )
 
 
 def _list_notes_on_made_masks(labels: MadeLabels[Any], naming: ClassNaming) -> list[str]:
@@ -109,7 +134,7 @@ def choose_numbering(
       The class file; None if the user's rows say all, so that its numbers do not matter.
 
     Raises:
-      MaskError: if the masks fit several numberings, and these differ.
+      QuestionError: if the masks fit several numberings, and these differ.
       ConfigError: if no numbering has all names of the user's rows.
     """
     if len(numberings) == 1:
@@ -126,8 +151,7 @@ def choose_numbering(
     except MaskError as error:
         if error.kind != UNDECIDED or rows:
             raise
-        proposals = propose_numberings(survey, namings)
-        raise error.changed(remedy="; or ".join([*proposals, error.remedy])) from None
+        raise _as_question(error, propose_numberings(survey, namings)) from None
 
 
 def list_namings(numberings: Sequence[ClassFile], rows: Rows, background: str) -> list[ClassNaming]:

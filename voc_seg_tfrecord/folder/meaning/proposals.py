@@ -18,13 +18,13 @@ from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import VocSegError, counted, several
 from voc_seg_tfrecord.core.mask_rule import VOID_VALUES
 from voc_seg_tfrecord.core.names import BLACK, VOC_CLASSES, VOID, VOID_COLOR
-from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.classes.names import names_under_rows, rows_of_file
 from voc_seg_tfrecord.folder.meaning import palettes
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.folder.meaning.choose import choose_meaning, list_rows, weigh_candidates
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.words import describe_candidate, describe_pixel
+from voc_seg_tfrecord.folder.question import Alternative
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
 MAX_PROPOSED_CLASSES = 12
@@ -44,29 +44,26 @@ MIN_NEARLY_WHITE = 253
 
 _BLACK_KEY = color_key(BLACK)
 _BACKGROUND = "background"
+_NO_NAMES = ClassNaming(ClassTable(()))
 
 
-def propose_classes(survey: Survey) -> list[str]:
-    """Returns what to say to name the classes of the masks, each with the option."""
+def propose_classes(survey: Survey) -> list[Alternative]:
+    """Returns how to name the classes of the masks, the likeliest first."""
     proposals = _propose_one_class_of_1_and_255(survey)
     names = _plan_placeholder_names(survey)
-    nearly_white = _propose_white(survey)
     if names:
-        proposals.append(f"name the values 0, 1 and so on with {command(class_names=names)}")
-    elif nearly_white:
-        proposals.append(nearly_white)
+        words = "name the values 0, 1 and so on"
+        proposals.append(Alternative(words, {"class_names": names}))
     else:
-        proposal_of_rows = propose_rows(survey)
-        if proposal_of_rows:
-            proposals.append(proposal_of_rows)
+        proposals += _propose_white(survey) or propose_rows(survey)
     proposals += propose_other_background(survey)
     proposals += _propose_class_in_place_of_void(survey)
     if _would_read_all_masks(survey, ClassNaming(ClassTable(VOC_CLASSES))):
-        proposals.append("take VOC's 21 classes with --class_names voc")
+        proposals.append(Alternative("take VOC's 21 classes", {"class_names": ["voc"]}))
     return proposals
 
 
-def _plan_placeholder_names(survey: Survey) -> str:
+def _plan_placeholder_names(survey: Survey) -> list[str]:
     """Returns class names for the values 0, 1, 2 and so on, with which all masks are read.
 
     It returns none if the masks have other values, or are not read so.
@@ -75,24 +72,23 @@ def _plan_placeholder_names(survey: Survey) -> str:
     if values in ([0], [1]):
         values = [0, 1]
     if values != list(range(len(values))) or not 2 <= len(values) <= MAX_PROPOSED_CLASSES:
-        return ""
+        return []
     names = _placeholders(survey, values)
     if not _would_read_all_masks(survey, ClassNaming(ClassTable(tuple(names)))):
-        return ""
-    return ",".join(names)
+        return []
+    return names
 
 
-def _propose_white(survey: Survey) -> str:
+def _propose_white(survey: Survey) -> list[Alternative]:
     """Returns how to read the values 254 and 255 of black and white masks as one class."""
     whites = survey.values.keys() - {0}
     if VOID not in whites or len(whites) < 2 or min(whites) < MIN_NEARLY_WHITE:
-        return ""
+        return []
     rows: Rows = ((0, _BACKGROUND), *((value, "NAME") for value in sorted(whites)))
-    option = _option_of_rows(survey, ClassNaming(ClassTable(())), rows)
-    return f"take all that is nearly white for one class with {option}" if option else ""
+    return _propose_if_read("take all that is nearly white for one class", survey, rows)
 
 
-def propose_rows(survey: Survey, names: Sequence[str] = ()) -> str:
+def propose_rows(survey: Survey, names: Sequence[str] = ()) -> list[Alternative]:
     """Returns how to name the class of each value, or else of each color, with the option.
 
     Args:
@@ -100,20 +96,20 @@ def propose_rows(survey: Survey, names: Sequence[str] = ()) -> str:
       names: the class names that the user gave.
 
     Returns:
-      The proposal; empty if the masks are not read so, or use too much.
+      The proposal; none if the masks are not read so, or use too much.
     """
     for table in _list_tables(survey, len(names)):
         if not 1 <= len(table.keys) <= MAX_PROPOSED_CLASSES:
             continue
         classes = names if len(names) == len(table.keys) else _placeholders(survey, table.keys)
         rows = tuple(zip(table.keys, classes, strict=True))
-        option = _option_of_rows(survey, ClassNaming(ClassTable(())), rows)
-        if option:
-            return f"{table.task} with {option}"
-    return ""
+        proposals = _propose_if_read(table.task, survey, rows)
+        if proposals:
+            return proposals
+    return []
 
 
-def propose_other_background(survey: Survey) -> list[str]:
+def propose_other_background(survey: Survey) -> list[Alternative]:
     """Returns how to say that the value or color of most pixels, not 0 or black, is background."""
     for pixels_by_key in _list_pixels_by_key(survey):
         if not 2 <= len(pixels_by_key) <= MAX_PROPOSED_CLASSES:
@@ -124,13 +120,14 @@ def propose_other_background(survey: Survey) -> list[str]:
             continue
         others = [key for key in pixels_by_key if key != top]
         rows: Rows = ((top, _BACKGROUND), *zip(others, _number_names(others), strict=True))
-        option = _option_of_rows(survey, ClassNaming(ClassTable(())), rows)
-        if option:
-            return [f"if {top}, on {share:.0%} of the pixels, is the background, say {option}"]
+        words = f"if {top}, on {share:.0%} of the pixels, is the background"
+        proposals = _propose_if_read(words, survey, rows)
+        if proposals:
+            return proposals
     return []
 
 
-def _propose_class_in_place_of_void(survey: Survey) -> list[str]:
+def _propose_class_in_place_of_void(survey: Survey) -> list[Alternative]:
     """Returns how to name the class of 255, or of VOC's color of void, which is void otherwise.
 
     Where a class for 255 is the likelier reading, it returns how to say that 255 is void.
@@ -147,19 +144,18 @@ def _propose_class_in_place_of_void(survey: Survey) -> list[str]:
             keys.remove(void_keys[0])
             classes = _placeholders(survey, keys)
             rows = (*zip(keys, classes, strict=True), (void_keys[0], VOID_CLASS))
-        option = _option_of_rows(survey, ClassNaming(ClassTable(())), rows)
-        if option:
-            return [f"{words}, say {option}"]
+        proposals = _propose_if_read(words, survey, rows)
+        if proposals:
+            return proposals
     return []
 
 
-def _propose_one_class_of_1_and_255(survey: Survey) -> list[str]:
+def _propose_one_class_of_1_and_255(survey: Survey) -> list[Alternative]:
     """Returns how to read 1 and 255 as one class, if masks of 0 and 255 lie among those of 1."""
     if set(survey.values) != {0, 1, VOID} or not survey.is_255_doubtful:
         return []
     rows: Rows = ((0, _BACKGROUND), (1, "NAME"), (VOID, "NAME"))
-    option = _option_of_rows(survey, ClassNaming(ClassTable(())), rows)
-    return [f"if 1 and 255 are one class, say {option}"] if option else []
+    return _propose_if_read("if 1 and 255 are one class", survey, rows)
 
 
 def are_spaced_grays(values: Collection[int]) -> bool:
@@ -243,7 +239,7 @@ def _table_of_values(survey: Survey, name_count: int) -> _PossibleTable:
     return _PossibleTable(task, [value for value in values if value != VOID])
 
 
-def propose_meanings(survey: Survey, naming: ClassNaming) -> list[str]:
+def propose_meanings(survey: Survey, naming: ClassNaming) -> list[Alternative]:
     """Returns proposals for masks whose class names are known: how to say what they mean.
 
     Args:
@@ -258,20 +254,17 @@ def propose_meanings(survey: Survey, naming: ClassNaming) -> list[str]:
     return proposals
 
 
-def _propose_void(survey: Survey, naming: ClassNaming) -> list[str]:
+def _propose_void(survey: Survey, naming: ClassNaming) -> list[Alternative]:
     """Returns how to say that 255 is void, or a class, in masks that hold 0 and 255 alone."""
     if VOID not in survey.values or not survey.is_255_doubtful:
         return []
-    proposals = []
+    proposals: list[Alternative] = []
     for words, name in (("is void", VOID_CLASS), ("is a class", "NAME")):
-        rows: Rows = ((VOID, name),)
-        option = _option_of_rows(survey, naming, rows)
-        if option:
-            proposals.append(f"if 255 {words}, say {option}")
+        proposals += _propose_if_read(f"if 255 {words}", survey, ((VOID, name),), naming)
     return proposals
 
 
-def _propose_alternatives(survey: Survey, naming: ClassNaming) -> list[str]:
+def _propose_alternatives(survey: Survey, naming: ClassNaming) -> list[Alternative]:
     """Returns how to choose one of several meanings; none if there are not several."""
     in_question = weigh_candidates(survey, [naming]).in_question
     if len(in_question) < 2:
@@ -279,15 +272,21 @@ def _propose_alternatives(survey: Survey, naming: ClassNaming) -> list[str]:
     return _propose_candidates(survey, in_question)
 
 
-def _propose_other_rows(survey: Survey, naming: ClassNaming) -> list[str]:
-    """Returns how to name each value or color in place of the user's names; none beside a file."""
+def _propose_other_rows(survey: Survey, naming: ClassNaming) -> list[Alternative]:
+    """Returns how to name each value or color in place of the user's names; none beside a file.
+
+    An option cannot take the names away, so the user changes them by hand.
+    """
     if naming.file is not None:
         return []
-    rows = propose_rows(survey, naming.table.names)
-    return [f"in place of --class_names, {rows}"] if rows else []
+    proposals: list[Alternative] = []
+    for proposal in propose_rows(survey, naming.table.names):
+        words = f"in place of --class_names, {proposal.words}"
+        proposals.append(Alternative(words, {}, advice=proposal.command))
+    return proposals
 
 
-def _propose_missing_classes(survey: Survey, naming: ClassNaming) -> list[str]:
+def _propose_missing_classes(survey: Survey, naming: ClassNaming) -> list[Alternative]:
     """Returns how to say what has no class by a class file is; none without a file.
 
     ADE20K's file, for example, does not name 0, which its benchmark does not score.
@@ -300,15 +299,14 @@ def _propose_missing_classes(survey: Survey, naming: ClassNaming) -> list[str]:
     if not keys or len(keys) > MAX_PROPOSED_CLASSES:
         return []
     shown_keys = several(map(str, keys))
-    proposals = []
+    proposals: list[Alternative] = []
     for words, names in (
         ("void", [VOID_CLASS] * len(keys)),
         ("a class", _placeholders(survey, keys)),
     ):
         rows = tuple(zip(keys, names, strict=True))
-        option = _option_of_rows(survey, candidate.naming, rows)
-        if option:
-            proposals.append(f"if {shown_keys} is {words}, say {option}")
+        words = f"if {shown_keys} is {words}"
+        proposals += _propose_if_read(words, survey, rows, candidate.naming)
     return proposals
 
 
@@ -321,8 +319,8 @@ def _list_keys_without_class(survey: Survey, candidate: MeaningCandidate) -> lis
     return list(keys)
 
 
-def propose_numberings(survey: Survey, namings: Sequence[ClassNaming]) -> list[str]:
-    """Returns how to say how a class file is numbered.
+def propose_numberings(survey: Survey, namings: Sequence[ClassNaming]) -> list[Alternative]:
+    """Returns the ways in which a class file may be numbered.
 
     Args:
       survey: what the masks use.
@@ -331,25 +329,27 @@ def propose_numberings(survey: Survey, namings: Sequence[ClassNaming]) -> list[s
     proposals = []
     for naming in namings:
         names = naming.table.names
-        has_comma = any("," in name for name in names)  # the option's separator
-        if naming.numbering and not has_comma and _would_read_all_masks(survey, naming):
-            words = naming.numbering.rstrip(".")
-            proposals.append(f"{command(class_names=','.join(names))} says: {words}")
+        if naming.numbering and _would_read_all_masks(survey, naming):
+            options = {"class_names": list(names)}
+            proposals.append(Alternative(naming.numbering.rstrip("."), options))
     return proposals
 
 
-def _propose_candidates(survey: Survey, candidates: Sequence[MeaningCandidate]) -> list[str]:
+def _propose_candidates(
+    survey: Survey, candidates: Sequence[MeaningCandidate]
+) -> list[Alternative]:
     """Returns the option that chooses each candidate; none if an option does not, or is long."""
-    proposals = []
+    proposals: list[Alternative] = []
     for candidate in candidates:
         keys = {pixel.key(by_color=candidate.by == "color") for pixel in survey.pixels}
         rows = tuple(row for row in list_rows(candidate, survey) if row[0] in keys)
         if len(rows) > MAX_PROPOSED_CLASSES:
             return []
-        option = _option_of_rows(survey, candidate.naming, rows)
-        if not option:
+        words = f"read the masks {describe_candidate(candidate)}"
+        proposal = _propose_if_read(words, survey, rows, candidate.naming)
+        if not proposal:
             return []
-        proposals.append(f"read the masks {describe_candidate(candidate)} with {option}")
+        proposals += proposal
     return proposals
 
 
@@ -373,22 +373,24 @@ def _number_names(keys: Sequence[Key]) -> list[str]:
     return [f"NAME{number}" for number in range(1, len(keys) + 1)]
 
 
-def _option_of_rows(survey: Survey, naming: ClassNaming, rows: Rows) -> str:
-    """Returns the option that says rows; empty if the masks are not read with it.
+def _propose_if_read(
+    words: str, survey: Survey, rows: Rows, naming: ClassNaming = _NO_NAMES
+) -> list[Alternative]:
+    """Returns the proposal to say rows; none if the masks are not read with it.
 
     Args:
+      words: what the rows say.
       survey: what the masks use.
-      naming: the names over which the rows stand.
       rows: the rows.
+      naming: the names over which the rows stand.
     """
-    text = format_pairs(rows)
     try:
-        says_rows = parse_pairs(text) == rows
+        can_be_typed = parse_pairs(format_pairs(rows)) == rows
     except VocSegError:  # a name has a double quote
-        return ""
-    if not says_rows or not _would_read_all_masks(survey, naming, rows):
-        return ""
-    return command(classes=text)
+        return []
+    if not can_be_typed or not _would_read_all_masks(survey, naming, rows):
+        return []
+    return [Alternative(words, {"classes": dict(rows)})]
 
 
 def _would_read_all_masks(survey: Survey, naming: ClassNaming, rows: Rows = ()) -> bool:

@@ -4,23 +4,24 @@ import os
 
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.folder.files.no_masks import ADVICE_ON_SOFT_MASKS
 from voc_seg_tfrecord.folder.files.pairings import few
+from voc_seg_tfrecord.folder.question import Alternative
 from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels
 from voc_seg_tfrecord.folder.tree.soft_labels import SoftLabels
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 from voc_seg_tfrecord.formats.soft_masks import (
     LOWEST_SOFT_VALUE,
+    PROPOSED_THRESHOLD,
     WHITE,
-    propose_threshold,
+    are_soft,
 )
 
 MAX_READ_SOFT_MASKS = 8
 """How many masks with soft values are tried with a threshold before it is proposed."""
 
 
-def advise_threshold(labels: Labels, survey: Survey) -> str:
+def propose_threshold(labels: Labels, survey: Survey) -> list[Alternative]:
     """Returns how to read masks that are black and white with soft edges.
 
     Args:
@@ -28,24 +29,28 @@ def advise_threshold(labels: Labels, survey: Survey) -> str:
       survey: what they use.
 
     Returns:
-      The advice; empty unless the first masks with soft values and a sample of all masks are black
+      The proposal; none unless the first masks with soft values and a sample of all masks are black
       and white with soft edges.
     """
     if isinstance(labels, MadeLabels | SoftLabels):
-        return ""
+        return []
     soft_masks = _list_soft_masks(survey)
     # A survey cannot read JPEGs and counts them as damaged; a threshold can read them.
     may_be_soft = bool(soft_masks) or survey.damaged > 0
     if not may_be_soft:
-        return ""
+        return []
     sampled_masks = [os.fspath(labels.folder / name) for name in few([*labels.names.values()])]
     first_soft_masks = soft_masks[:MAX_READ_SOFT_MASKS]
     paths = dict.fromkeys([*first_soft_masks, *sampled_masks])
     try:
-        option = propose_threshold([File.read(path, MaskError) for path in paths])
+        if not are_soft([File.read(path, MaskError) for path in paths]):
+            return []
     except VocSegError:  # one cannot be read
-        return ""
-    return f"{ADVICE_ON_SOFT_MASKS} {option}" if option else ""
+        return []
+    words = (
+        "if they are black and white masks of one class, read all pixels from a gray on as white"
+    )
+    return [Alternative(words, {"threshold": PROPOSED_THRESHOLD})]
 
 
 def _list_soft_masks(survey: Survey) -> list[str]:

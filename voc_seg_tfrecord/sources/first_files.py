@@ -1,0 +1,114 @@
+"""Asks about the first images and masks of a plan what a build would refuse in all of them."""
+
+from collections.abc import Iterator
+import itertools
+
+from voc_seg_tfrecord.core.errors import ImageError, VocSegError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.scaling import is_scaled
+from voc_seg_tfrecord.folder.files.pairings import few
+from voc_seg_tfrecord.folder.plan import FolderPlan
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
+from voc_seg_tfrecord.formats import images as image_files
+from voc_seg_tfrecord.formats import mask_samples, pillow
+from voc_seg_tfrecord.formats.mask_sizes import ADVICE_ON_OTHER_SIZE, OTHER_SIZE
+from voc_seg_tfrecord.formats.narrow import LostBandsError
+
+MAX_CHECKED_FILES = 8
+"""How many images, and how many masks, are read before all others."""
+
+_DEEP_ENDINGS = (".png", ".tif", ".tiff")
+
+
+def check_first_files(plan: FolderPlan) -> None:
+    """Checks that the first images lose no bands or bits, and a few masks have their sizes.
+
+    Any other fault of a file is left to the build, which reports those of all files.
+
+    Raises:
+      QuestionError: if an image would lose bands or bits, or most masks have another size.
+    """
+    _check_bands(plan)
+    _check_sizes(plan)
+
+
+def _check_bands(plan: FolderPlan) -> None:
+    """Raises the question which bands to keep, if an image would lose some."""
+    if plan.config.bands is not None:
+        return
+    deep_images = (path for path in _list_images(plan) if path.lower().endswith(_DEEP_ENDINGS))
+    for path in itertools.islice(deep_images, MAX_CHECKED_FILES):
+        try:
+            image_files.open_image(File.read(path), decoding="none")
+        except LostBandsError as error:
+            if not error.ways:
+                raise
+            raise _ask_for_bands(error) from None
+        except VocSegError:
+            continue
+
+
+def _list_images(plan: FolderPlan) -> Iterator[str]:
+    """Yields the paths of the images of all splits that exist."""
+    for image_id in itertools.chain(*plan.splits.values()):
+        if image_id in plan.tree.images:
+            yield str(plan.tree.image_file(image_id))
+
+
+def _ask_for_bands(error: LostBandsError) -> QuestionError:
+    """Returns the question which bands of the images to keep."""
+    return QuestionError(
+        error.where,
+        [Alternative(words, options) for words, options in error.ways.items()],
+        facts=[error.found],
+        task="read the bands of the images",
+        expected=error.expected,
+        kind=error.kind,
+    )
+
+
+def _check_sizes(plan: FolderPlan) -> None:
+    """Raises the question whether masks are scaled, if most show their images at another size."""
+    tree = plan.tree
+    if plan.config.resize_masks is not None or tree.labels.origin:
+        return
+    ids = [
+        image_id
+        for image_id in itertools.chain(*plan.splits.values())
+        if image_id in tree.images and image_id in tree.masks
+    ]
+    checked_ids = few(ids, MAX_CHECKED_FILES)
+    scaled_masks: list[str] = []
+    sizes = ""
+    for image_id in checked_ids:
+        try:
+            mask = tree.labels.file(image_id)
+            size = pillow.read_size(File.read(tree.image_file(image_id), ImageError), ImageError)
+            mask_size = mask_samples.size_of(mask)
+        except VocSegError:
+            continue
+        if mask_size != size and is_scaled(mask_size, size):
+            scaled_masks.append(mask.where)
+            sizes = _describe_sizes(mask_size, size)
+    if 2 * len(scaled_masks) <= len(checked_ids):
+        return
+    raise QuestionError(
+        scaled_masks[-1],
+        [
+            Alternative(
+                "if the masks show all of their images at another size", {"resize_masks": "nearest"}
+            )
+        ],
+        facts=[sizes],
+        task="read masks of another size than their images",
+        expected="masks of the size of their images",
+        kind=OTHER_SIZE,
+        by_hand=ADVICE_ON_OTHER_SIZE,
+    )
+
+
+def _describe_sizes(mask_size: tuple[int, int], size: tuple[int, int]) -> str:
+    """Returns the sizes of a mask and its image, which are height and width, in words."""
+    return (
+        f"mask of {mask_size[1]} x {mask_size[0]} pixels, beside an image of {size[1]} x {size[0]}"
+    )
