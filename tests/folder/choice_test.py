@@ -607,3 +607,41 @@ def test_two_folders_of_one_part_are_refused(tmp_path):
     options = {"images": "train=a,train=b", "masks": "train=a_masks,train=b_masks"}
     with pytest.raises(VocSegError, match="two folders for the part 'train'"):
         plan_of(tmp_path, **options)
+
+
+def put_scenes(root, count):
+    """Writes scenes that restart their numbers, each with the masks of two annotators."""
+    for scene in range(count):
+        for number in range(2):
+            name = f"scene_{scene}/images/{number}.jpg"
+            drawing.put(root, name, drawing.picture("x" * scene + str(number)))
+            for annotator in "ab":
+                path = f"scene_{scene}/masks_{annotator}/{number}.png"
+                drawing.put_mask(root, path, drawing.truth(f"{scene}{annotator}"))
+
+
+@pytest.mark.parametrize("count", [3, 12])
+def test_masks_of_two_annotators_in_each_scene_are_one_line_of_each(tmp_path, count):
+    put_scenes(tmp_path, count)
+    question = refused(tmp_path, "2 ways to read images that have several masks")
+    lines = proposed(question)
+    assert [words for words, _ in lines] == [f"{2 * count} images with masks"] * 2
+    for (_, line), annotator in zip(lines, "ab", strict=True):
+        plan = plan_of(tmp_path, **said_by(line))
+        pairs = pairs_of(plan)["train"]
+        assert len(pairs) == 2 * count
+        for image, mask in pairs.items():
+            folder = image.parent.parent / f"masks_{annotator}"
+            assert mask == folder / f"{image.stem}.png"
+
+
+def test_sets_that_are_rivals_of_each_other_are_not_taken_together(tmp_path):
+    put_scenes(tmp_path, 3)
+    for scene in (1, 2):
+        for number in range(2):
+            photo = tmp_path / f"scene_0/images/{number}.jpg"
+            (tmp_path / f"scene_{scene}/images/{number}.jpg").write_bytes(photo.read_bytes())
+    for _, line in proposed(refused(tmp_path, "ways to read")):
+        plan = plan_of(tmp_path, **said_by(line))
+        assert len({image.read_bytes() for image in pairs_of(plan)["train"]}) == 2
+        assert len(pairs_of(plan)["train"]) == 2

@@ -465,3 +465,26 @@ REAL_EXPORTS = {
 def test_real_exports_that_differ_are_never_read_together(real_data, tmp_path, folders):
     root = copy_real(real_data, tmp_path / "set", **folders)
     refused(root, "ways? to read|the same value and color of each class", **NO_NAMES)
+
+
+def test_exports_that_number_the_same_names_otherwise_are_built_alone_by_names(tmp_path):
+    plain(tmp_path / "anna", "ab", ["background", "apple", "tree"])
+    plain(tmp_path / "ben", "cd", ["background", "tree", "apple"])
+    question = refused(tmp_path, "ways to read", **NO_NAMES)
+    option = "--class_names background,apple,tree"
+    assert f"To number both by names, build each alone with {option}" in question
+    lines = proposed(question)
+    assert len(lines) == 2
+    for (_, line), numbers in zip(lines, ([0, 1, 2], [0, 2, 1]), strict=True):
+        for name, example in examples_of(tmp_path, **said_by(f"{line} {option}")).items():
+            mask = mask_of(name.removesuffix(".jpg")[-1])
+            stored = np.asarray(Image.open(io.BytesIO(example["segmentation_mask"])))
+            np.testing.assert_array_equal(stored, np.array(numbers, np.uint8)[mask])
+
+
+def test_exports_that_spell_a_class_otherwise_are_asked_without_that_advice(tmp_path):
+    plain(tmp_path / "anna", "ab", ["background", "apple", "tree"])
+    plain(tmp_path / "ben", "cd", ["background", "Apple", "tree"])
+    question = refused(tmp_path, "ways to read", **NO_NAMES)
+    assert "'Apple' with the value 1, and 'apple' with the value 1 in anna/" in question
+    assert "To number both by names" not in question

@@ -290,9 +290,20 @@ class _KnownNames:
             return None
         if noun == "PNG" and path.startswith(f"{self._instance_folder}/"):
             return UnusedFiles("instance mask")
-        if without_any_ending(posixpath.relpath(path, self._mask_folder)) in self._mask_stems:
+        if without_any_ending(self._path_below_masks(path)) in self._mask_stems:
             return UnusedFiles(noun, "with the name of a mask")
         return UnusedFiles(noun)
+
+    def _path_below_masks(self, path: str) -> str:
+        """Returns a path relative to the folder of masks.
+
+        The path of a file in it is cut: `relpath` looks up the working directory for each.
+        """
+        if self._mask_folder == ".":
+            return path
+        if path.startswith(f"{self._mask_folder}/"):
+            return path.removeprefix(f"{self._mask_folder}/")
+        return posixpath.relpath(path, self._mask_folder)
 
 
 def _noun_of_file(name: str) -> str | None:

@@ -11,10 +11,11 @@ from typing import cast
 
 from etils import epath
 
-from voc_seg_tfrecord.core.class_entries import ClassEntry
+from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void_name
 from voc_seg_tfrecord.core.class_files import ClassFile, read_class_files
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.names import VOID, describe_color
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.classes.numbering import list_numberings
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders, first_folder
 from voc_seg_tfrecord.folder.tree.listing import Listing, subfolders
@@ -227,10 +228,10 @@ def _check_splits_agree(root: epath.Path, files: Sequence[ClassFile]) -> None:
             if entry.value not in _VALUES_OF_SEVERAL_CLASSES:
                 first = first_by_value.setdefault(entry.value, entry_of_file)
                 if first.entry != entry:
-                    raise _splits_contradict_error(root, entry_of_file, first)
+                    raise _splits_contradict_error(root, files, entry_of_file, first)
             first = first_by_name.setdefault(entry.name, entry_of_file)
             if first.entry != entry:
-                raise _splits_contradict_error(root, entry_of_file, first)
+                raise _splits_contradict_error(root, files, entry_of_file, first)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -242,16 +243,29 @@ class _EntryOfFile:
 
 
 def _splits_contradict_error(
-    root: epath.Path, later: _EntryOfFile, first: _EntryOfFile
+    root: epath.Path, files: Sequence[ClassFile], later: _EntryOfFile, first: _EntryOfFile
 ) -> LayoutError:
+    found = f"{_describe_entry(later.entry)}, and {_describe_entry(first.entry)} in {first.source}"
+    names = _list_names_of_all(files)
+    if names:
+        # A question shows only this first line of a reading that is not possible.
+        found += f". To number both by names, build each alone with {command(class_names=names)}"
     return LayoutError(
         root / later.source,
-        found=f"{_describe_entry(later.entry)}, and {_describe_entry(first.entry)} in "
-        f"{first.source}",
+        found=found,
         expected="the same value and color of each class in all folders",
         remedy="export all from one project. Only if the masks of all mean the same, keep "
         "the file that is right, and delete the others",
     )
+
+
+def _list_names_of_all(files: Sequence[ClassFile]) -> str:
+    """Returns the classes that all files have, in the order of the first; empty if they differ."""
+    names = [entry.name for entry in files[0].entries if not is_void_name(entry.name)]
+    for file in files:
+        if {entry.name for entry in file.entries if not is_void_name(entry.name)} != {*names}:
+            return ""
+    return "" if any("," in name for name in names) else ",".join(names)
 
 
 def _describe_entry(entry: ClassEntry) -> str:

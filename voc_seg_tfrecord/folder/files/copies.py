@@ -122,7 +122,7 @@ class _PairedImage:
     pairing: Pairing
     stem: str
 
-    @property
+    @functools.cached_property
     def path(self) -> str:
         """The path of the image below the root of the listing."""
         return self.pairing.images.path(self.stem)

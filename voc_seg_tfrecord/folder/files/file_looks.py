@@ -20,7 +20,7 @@ class FileLooks:
         self._look_like_masks: dict[str, bool] = {}
         self._sizes_agree: dict[tuple[str, str], bool] = {}
         self._lengths: dict[str, int] = {}
-        self._are_same: dict[tuple[str, str], bool] = {}
+        self._digests: dict[str, bytes] = {}
 
     def looks_like_mask(self, path: str) -> bool:
         """Says whether a file has few colors or values; see `pixels.looks_like_mask`."""
@@ -43,10 +43,14 @@ class FileLooks:
         return self._lengths[path]
 
     def are_same(self, path: str, other: str) -> bool:
-        """Says whether two files have the same bytes."""
+        """Says whether two files have the same bytes. A file that cannot be read is like none."""
         if self.length(path) != self.length(other):
             return False
-        key = (path, other) if path < other else (other, path)
-        if key not in self._are_same:
-            self._are_same[key] = pixels.are_same(self._root / path, self._root / other)
-        return self._are_same[key]
+        digest = self._digest(path)
+        return bool(digest) and digest == self._digest(other)
+
+    def _digest(self, path: str) -> bytes:
+        """Returns the digest of a file; see `pixels.digest`."""
+        if path not in self._digests:
+            self._digests[path] = pixels.digest(self._root / path)
+        return self._digests[path]

@@ -1,6 +1,6 @@
 """Asks the user which files of a folder are meant, where the rules cannot choose."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import dataclasses
 import itertools
 import posixpath
@@ -8,9 +8,11 @@ import re
 
 from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, LISTS, SPLIT, Layout, Part
 from voc_seg_tfrecord.folder.files.choice import FileChoice
+from voc_seg_tfrecord.folder.files.copies import find_copies
+from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import find_split_word, replace_name
-from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
+from voc_seg_tfrecord.folder.files.given_layout import MAX_LISTED_FOLDERS, GivenLayout
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
     FolderPair,
@@ -60,7 +62,7 @@ def ask_which_files(given: GivenLayout, choice: FileChoice) -> QuestionError:
     3. otherwise each group alone, the undisputed alone, and both together. Options for both
        together name each part after its folder, such as `anna=anna/photos`.
     """
-    groups = _group_rivals(choice.rivals)
+    groups = _group_rivals(given, choice.rivals)
     readings = [_Reading.of_pairings(given, pairings) for pairings in groups]
     undisputed = _list_undisputed(choice)
     if not undisputed:
@@ -88,26 +90,67 @@ def _list_undisputed(choice: FileChoice) -> list[Pairing]:
     return undisputed
 
 
-def _group_rivals(rivals: Sequence[Pairing]) -> list[list[Pairing]]:
-    """Groups rivals that differ only in their split; each other rival is a group of its own.
+def _group_rivals(given: GivenLayout, rivals: Sequence[Pairing]) -> list[list[Pairing]]:
+    """Groups rivals that lie alike; each other rival is a group of its own.
 
-    Example: `train/images` with `train/masks_anna` and `val/images` with `val/masks_anna` are a
-    group, and those with `masks_ben` are another one.
+    - `train/images` and `val/images`, each with `masks_anna` and `masks_ben`, give a group of both
+      splits with `masks_anna`, and one of both with `masks_ben`.
+    - `scene_1/images` and `scene_2/images`, likewise, give the same groups of both scenes.
+    - `anna/images` with `anna/masks`, and `ben/images` with `ben/masks`, which are rivals of each
+      other, are a group each.
 
-    Rivals that share an image or a mask are not grouped, as only one of them can be right.
+    Rivals that share an image or a mask are not grouped, as only one of them can be right. Nor are
+    scenes of which one has copies of the images of another one.
     """
-    rivals_by_folders: dict[FolderPair, list[Pairing]] = {}
-    for rival in rivals:
-        folders_of_any_split = _without_splits(top_folders(rival))
-        rivals_by_folders.setdefault(folders_of_any_split, []).append(rival)
     groups_of_splits: list[list[Pairing]] = []
     single_rivals: list[list[Pairing]] = []
-    for pairings in rivals_by_folders.values():
+    for pairings in _group_by(rivals, _folders_of_any_split):
         if are_apart(pairings):
             groups_of_splits.append(pairings)
         else:
             single_rivals += [[pairing] for pairing in pairings]
-    return groups_of_splits + single_rivals
+    groups = groups_of_splits + single_rivals
+    if len(groups) < len(rivals) or not _are_rivals_in_each_folder(rivals):
+        return groups
+    groups_of_folders = _group_by(rivals, _folders_below_common_one)
+    for pairings in groups_of_folders:
+        evidence = FileEvidence(given.listing, pairings, given.options, given.looks)
+        if not are_apart(pairings) or find_copies(pairings, evidence).list_copies():
+            return groups
+    return groups_of_folders
+
+
+def _group_by(
+    pairings: Iterable[Pairing], key_of: Callable[[Pairing], FolderPair]
+) -> list[list[Pairing]]:
+    """Returns the pairings that have one key together, in the order of the first of each."""
+    groups: dict[FolderPair, list[Pairing]] = {}
+    for pairing in pairings:
+        groups.setdefault(key_of(pairing), []).append(pairing)
+    return [*groups.values()]
+
+
+def _are_rivals_in_each_folder(pairings: Sequence[Pairing]) -> bool:
+    """Says whether the pairings of each folder share images or masks, and those of two share none.
+
+    Example: `scene_1` has `images`, `masks_anna` and `masks_ben`, and so has `scene_2`. If `anna`
+    and `ben` have one pairing each, the two folders are rivals, and do not lie alike.
+    """
+    pairings_by_folder: dict[str, list[Pairing]] = {}
+    for pairing in pairings:
+        pairings_by_folder.setdefault(common_folder(pairing.folders), []).append(pairing)
+    return not any(are_apart(group) for group in pairings_by_folder.values())
+
+
+def _folders_of_any_split(pairing: Pairing) -> FolderPair:
+    return _without_splits(top_folders(pairing))
+
+
+def _folders_below_common_one(pairing: Pairing) -> FolderPair:
+    """Returns the folders of a pairing as they lie below the folder of both."""
+    image_folder, mask_folder = pairing.folders
+    folders = FolderPair(image_folder, mask_folder, pairing.image_name, pairing.mask_name)
+    return folders.relative_to(common_folder(pairing.folders))
 
 
 def _without_splits(folders: FolderPair) -> FolderPair:
@@ -261,6 +304,10 @@ def _image_folders(pairings: Iterable[Pairing]) -> set[str]:
 
 def _options(given: GivenLayout, reading: _Reading) -> dict[str, str]:
     """Returns the options that choose a reading."""
+    if len(reading.pairings) > MAX_LISTED_FOLDERS:
+        options_by_name = _options_by_name(given, reading.pairings)
+        if options_by_name:
+            return options_by_name
     if reading.arranged is None:
         return _options_of_parts(reading.pairings)
     options = _options_of_set(given.listing, reading.arranged)
@@ -272,6 +319,27 @@ def _options(given: GivenLayout, reading: _Reading) -> dict[str, str]:
         if ending:
             options["image_name"] = f"{ID}{ending}"
     return options
+
+
+def _options_by_name(given: GivenLayout, pairings: Sequence[Pairing]) -> dict[str, str]:
+    """Returns options with one name for folders that lie alike: `--images images --masks masks`.
+
+    They are empty if the folders lie otherwise, or if other folders have these names, too.
+    """
+    pair, *others = dict.fromkeys(map(_folders_below_common_one, pairings))
+    if others or pair.is_flat:
+        return {}
+    options = {"images": pair.images, "masks": pair.masks}
+    named = dataclasses.replace(given, options=options)
+    allowed = named.allowed_sets()
+    image_folders = {pairing.images.folder for pairing in pairings}
+    mask_folders = {pairing.masks.folder for pairing in pairings}
+    if {files.folder for files in allowed.images} != image_folders:
+        return {}
+    if {files.folder for files in allowed.masks} != mask_folders:
+        return {}
+    patterns = {"image_name": pair.image_name, "mask_name": pair.mask_name}
+    return options | {name: pattern for name, pattern in patterns.items() if pattern}
 
 
 def _options_of_parts(pairings: Sequence[Pairing]) -> dict[str, str]:

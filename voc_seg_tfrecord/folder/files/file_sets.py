@@ -51,7 +51,8 @@ class FileSet:
 
     def path(self, stem: str) -> str:
         """Returns the path of a file below the root of the listing."""
-        return posixpath.join(self.folder, self.names[stem])
+        name = self.names[stem]
+        return f"{self.folder}/{name}" if self.folder else name
 
     def has_first_of(self, files: "FileSet") -> bool:
         """Says whether the first of some files is one of these."""

@@ -19,7 +19,7 @@ from voc_seg_tfrecord.folder.files.file_sets import (
     list_file_sets,
 )
 from voc_seg_tfrecord.folder.files.folder_names import compile_with_split
-from voc_seg_tfrecord.folder.files.paths import deepest_above, paths_below
+from voc_seg_tfrecord.folder.files.paths import deepest_above, paths_below_any
 from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.listing import Listing, is_at_or_below
 
@@ -220,10 +220,7 @@ class GivenLayout:
         all_paths = list(self.listing.below())
         if not self.options.get("masks", ""):
             return all_paths
-        paths: dict[str, None] = {}  # in place of an ordered set
-        for named in self._named_labels():
-            paths |= dict.fromkeys(paths_below(all_paths, named.path))
-        return list(paths)
+        return paths_below_any(all_paths, [named.path for named in self._named_labels()])
 
     def named_label_parts(self) -> list[NamedFolder]:
         """Returns the folders to which the option `masks` gives the name of a part."""
@@ -261,13 +258,21 @@ class GivenLayout:
         """Returns the folders of a half that the user named; none if the user named none."""
         return self.image_folders if half == "images" else self.mask_folders
 
+    @functools.cached_property
+    def _paths_of_named(self) -> Mapping[Half, Set[str]]:
+        """The paths of the folders of each half that the user named; the root if none are."""
+        halves: tuple[Half, ...] = ("images", "masks")
+        return {
+            half: frozenset(named.path for named in self.folders_of(half)) or frozenset([""])
+            for half in halves
+        }
+
     def path_below_named(self, half: Half, folder: str) -> str | None:
         """Returns the path of a folder below the one that the user named; None if outside of it.
 
         If the user named none, all lie below the root.
         """
-        tops = [named.path for named in self.folders_of(half)] or [""]
-        top = deepest_above(folder, tops)
+        top = deepest_above(folder, self._paths_of_named[half])
         return None if top is None else folder.removeprefix(top).strip("/")
 
     def is_named(self, half: Half, folder: str) -> bool:

@@ -215,6 +215,8 @@ def _is_one_of_folders_of_images(
     A film's frames may lie in a folder of the film's name, so the name of the images' own folder
     does not count.
     """
+    if posixpath.basename(mask_folder) not in images:
+        return False
     folder_above = posixpath.dirname(mask_folder)
     names_of_siblings: set[str] = set()
     for folder in listing.files_by_folder:

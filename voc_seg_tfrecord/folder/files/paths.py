@@ -1,6 +1,6 @@
 """What the paths of files and folders have in common. No file is opened."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 import posixpath
 
 from voc_seg_tfrecord.folder.tree.listing import is_at_or_below
@@ -32,10 +32,14 @@ def common_folder_of_files(*paths: str) -> str:
     return common_folder([posixpath.dirname(path) for path in paths])
 
 
-def deepest_above(folder: str, tops: Iterable[str]) -> str | None:
+def deepest_above(folder: str, tops: Collection[str]) -> str | None:
     """Returns the deepest of some folders that has a folder or is it; None if none has it."""
-    above = [top for top in tops if not top or is_at_or_below(folder, top)]
-    return max(above, key=len, default=None)
+    names = folder_names(folder)
+    for length in range(len(names), -1, -1):
+        path = "/".join(names[:length])
+        if path in tops:
+            return path
+    return None
 
 
 def paths_below(paths: Iterable[str], top: str) -> list[str]:
@@ -54,3 +58,13 @@ def count_same_ends(path: Sequence[str], wanted: Sequence[str]) -> int:
             break
         count += 1
     return count
+
+
+def paths_below_any(paths: Iterable[str], tops: Iterable[str]) -> list[str]:
+    """Returns the paths at or below some folders, in the order of these; all if one is empty."""
+    paths_by_top: dict[str, list[str]] = {top: [] for top in tops}
+    for path in paths:
+        top = deepest_above(path, paths_by_top)
+        if top is not None:
+            paths_by_top[top].append(path)
+    return [path for paths_of_top in paths_by_top.values() for path in paths_of_top]

@@ -18,7 +18,7 @@ from voc_seg_tfrecord.core import split_names
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, counted
 from voc_seg_tfrecord.core.layout import ID, Layout
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
-from voc_seg_tfrecord.folder.files.paths import common_folder_of_files, paths_below
+from voc_seg_tfrecord.folder.files.paths import common_folder_of_files, paths_below_any
 from voc_seg_tfrecord.folder.files.polygon_tool import ChosenSheets, choose_sheets
 from voc_seg_tfrecord.folder.files.shape_matches import MatchedShapes, RivalShapes, match_images
 from voc_seg_tfrecord.folder.files.shape_splits import splits_of_sources
@@ -84,16 +84,13 @@ def _list_files(given: GivenLayout) -> FolderFiles:
     """Returns the files in the folders that the user named, or all."""
     all_paths = list(given.listing.below())
     image_folders = [folder.path for folder in given.image_folders] or [""]
-    images: dict[str, None] = {}  # in place of an ordered set
-    for folder in image_folders:
-        for path in paths_below(all_paths, folder):
-            if path.lower().endswith(tuple(given.endings.images)):
-                images[path] = None
+    image_endings = tuple(given.endings.images)
+    paths = paths_below_any(all_paths, image_folders)
     return FolderFiles(
         root=os.fspath(given.listing.root),
         names=all_paths,
         labels=given.label_paths(),
-        images=list(images),
+        images=[path for path in paths if path.lower().endswith(image_endings)],
     )
 
 
