@@ -29,8 +29,10 @@ def labelme(root, *labels, names=("a", "b")):
         shapes = [
             {
                 "label": label,
-                "shape_type": "rectangle",
-                "points": [[COLUMNS[label], 2], [COLUMNS[label] + 2, 4]],
+                "shape_type": "polygon",
+                "points": [
+                    [COLUMNS[label] + x, 2 + y] for x, y in ((0, 0), (2, 0), (2, 2), (0, 2))
+                ],
             }
             for label in labels
         ]

@@ -266,9 +266,11 @@ def test_photos_of_two_folders_of_masks_have_a_line_for_each(tmp_path, drawings,
                 (tmp_path / folder).mkdir(exist_ok=True)
                 Image.fromarray(content).save(tmp_path / folder / f"{name}.png")
     text = refused(tmp_path, question)
-    lines = proposed(text)
-    assert ("4 images with masks", "--images images --masks inner_labels") in lines
-    assert ("2 images with masks", "--images images --masks outer_labels") in lines
+    count_by_options = {options: count for count, options in proposed(text)}
+    inner = count_by_options["--images images --masks inner_labels"]
+    outer = count_by_options["--images images --masks outer_labels"]
+    assert inner.startswith("4 images with masks")
+    assert outer.startswith("2 images with masks")
 
 
 def draw(name, size=(40, 48)):

@@ -91,7 +91,7 @@ def test_the_proportions_of_a_mask_say_whether_its_image_was_rotated(
         with pytest.raises(VocSegError, match="mask of 20 x 32 pixels"):
             examples_in_order(tmp_path, resize_masks="nearest")
         return
-    with pytest.raises(VocSegError, match="say --resize_masks nearest"):
+    with pytest.raises(VocSegError, match="--resize_masks nearest"):
         examples_in_order(tmp_path)
     (example,) = examples_in_order(tmp_path, resize_masks="nearest")
     mask = decoded(example["segmentation_mask"])

@@ -77,7 +77,8 @@ def asked(root):
     answers = []
     for counts, options in proposed(refused(root, "--splits")):
         splits, _ = found(root, **said_by(options))
-        assert counts == ", ".join(f"{split} {len(ids)}" for split, ids in splits.items())
+        expected = ", ".join(f"{split} {len(ids)}" for split, ids in splits.items())
+        assert counts.partition(";")[0] == expected
         answers.append(splits)
     return answers
 
