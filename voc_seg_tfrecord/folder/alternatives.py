@@ -33,7 +33,7 @@ would stop before it reads all images.
 
 
 @dataclasses.dataclass(frozen=True)
-class _Answers:
+class _JoinedAnswers:
     """Alternatives of questions of which each is asked when the one before is answered.
 
     Attributes:
@@ -63,9 +63,9 @@ class _Answers:
             return False
         return {**self.options, **options} == self.options
 
-    def with_answer(self, question: QuestionError, alternative: Alternative) -> "_Answers":
+    def with_answer(self, question: QuestionError, alternative: Alternative) -> "_JoinedAnswers":
         """Returns these answers with that to one question more."""
-        return _Answers((*self.questions, question), (*self.alternatives, alternative))
+        return _JoinedAnswers((*self.questions, question), (*self.alternatives, alternative))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +84,7 @@ class _Outcome:
       refusal: what stops a build with the options; None if it is possible.
     """
 
-    answers: _Answers
+    answers: _JoinedAnswers
     ends_in: Literal["build", "refusal", "by hand", "question", "untried"]
     count: str = ""
     used_images: frozenset[str] = frozenset()
@@ -151,7 +151,7 @@ def _plan_lines(question: QuestionError, plan_with: Planner) -> _PlannedLines:
     """Plans as many lines as a question shows. Lines that ask again count if no other is left."""
     planned = _PlannedLines()
     asking: list[_Outcome] = []
-    for outcome in _Walk(plan_with).follow(question, _Answers()):
+    for outcome in _AnswerSearch(plan_with).follow(question, _JoinedAnswers()):
         if outcome.ends_in == "question":
             asking.append(outcome)
         elif outcome.ends_in != "untried":
@@ -164,7 +164,7 @@ def _plan_lines(question: QuestionError, plan_with: Planner) -> _PlannedLines:
     return planned
 
 
-class _Walk:
+class _AnswerSearch:
     """Plans the alternatives of a question, and of those to which they lead.
 
     Args:
@@ -175,7 +175,7 @@ class _Walk:
         self._plan_with = plan_with
         self._plan_count = 0
 
-    def follow(self, question: QuestionError, answers: _Answers) -> Iterator[_Outcome]:
+    def follow(self, question: QuestionError, answers: _JoinedAnswers) -> Iterator[_Outcome]:
         """Yields the outcomes of a question: the likeliest of each alternative, then the second.
 
         Args:
@@ -194,7 +194,7 @@ class _Walk:
                 else:
                     yield outcome
 
-    def _try(self, answers: _Answers) -> Iterator[_Outcome]:
+    def _try(self, answers: _JoinedAnswers) -> Iterator[_Outcome]:
         """Yields the outcomes of answers, several if they lead to another question."""
         if not answers.alternatives[-1].options:
             yield _Outcome(answers, "by hand")
@@ -212,7 +212,7 @@ class _Walk:
         else:
             yield _outcome_of_plan(answers, plan)
 
-    def _answer(self, question: QuestionError, answers: _Answers) -> Iterator[_Outcome]:
+    def _answer(self, question: QuestionError, answers: _JoinedAnswers) -> Iterator[_Outcome]:
         """Yields the outcomes of answers that lead to a question.
 
         What the user can do by hand is only left if no answer to the question works.
@@ -239,7 +239,7 @@ class _Walk:
             yield _Outcome(answers, "refusal", refusal=question)
 
 
-def _outcome_of_plan(answers: _Answers, plan: FolderPlan) -> _Outcome:
+def _outcome_of_plan(answers: _JoinedAnswers, plan: FolderPlan) -> _Outcome:
     """Returns the outcome of answers with which a build goes through."""
     ids = [image_id for ids_of_split in plan.splits.values() for image_id in ids_of_split]
     return _Outcome(
@@ -257,7 +257,7 @@ def _list_images(plan: FolderPlan, ids: Iterable[str]) -> frozenset[str]:
     return frozenset(os.fspath(plan.tree.image_file(image_id)) for image_id in ids)
 
 
-def _count_in_words(answers: _Answers, plan: FolderPlan) -> str:
+def _count_in_words(answers: _JoinedAnswers, plan: FolderPlan) -> str:
     """Returns how many images a plan has: those of each split, or all and those of each split."""
     counts = [f"{split} {len(ids):,}" for split, ids in plan.splits.items()]
     by_split = ", ".join(counts)

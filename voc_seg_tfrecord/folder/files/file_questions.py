@@ -7,6 +7,7 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, LISTS, SPLIT, Layout, Part
+from voc_seg_tfrecord.core.split_names import parse_split_name
 from voc_seg_tfrecord.folder.files.choice import FileChoice
 from voc_seg_tfrecord.folder.files.copies import find_copies
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
@@ -311,8 +312,8 @@ def _options(given: GivenLayout, reading: _Reading) -> dict[str, str]:
     if reading.arranged is None:
         return _options_of_parts(reading.pairings)
     options = _options_of_set(given.listing, reading.arranged)
-    lists = posixpath.join(reading.arranged.root, LISTS)
-    if reading.arranged.root and given.listing.is_folder(lists):
+    lists = _find_lists(given.listing, reading.arranged.root)
+    if lists:
         options["lists"] = lists
     if "image_name" not in options and _have_files_of_same_stems(given.listing, reading.pairings):
         ending = _only_image_ending(reading.pairings)
@@ -340,6 +341,18 @@ def _options_by_name(given: GivenLayout, pairings: Sequence[Pairing]) -> dict[st
         return {}
     patterns = {"image_name": pair.image_name, "mask_name": pair.mask_name}
     return options | {name: pattern for name, pattern in patterns.items() if pattern}
+
+
+def _find_lists(listing: Listing, root: str) -> str:
+    """Returns the folder of the lists of a set below the given folder; empty if there is none.
+
+    The lists of other sets beside it may name images of the same names.
+    """
+    in_voc_folder = posixpath.join(root, LISTS)
+    if root and listing.is_folder(in_voc_folder):
+        return in_voc_folder
+    texts = [name for name in listing.files_by_folder.get(root, ()) if ending_of(name) == ".txt"]
+    return root if any(parse_split_name(stem_of(name)).split for name in texts) else ""
 
 
 def _options_of_parts(pairings: Sequence[Pairing]) -> dict[str, str]:

@@ -282,10 +282,6 @@ class GivenLayout:
         """
         return self.path_below_named(half, folder) is not None
 
-    def means_others(self, half: Half, path: str) -> bool:
-        """Says whether a path, perhaps with `{split}`, means folders that the user did not name."""
-        return not all(self.is_named(half, folder) for folder in self._folders_of_name(path))
-
     @functools.cached_property
     def all_sets(self) -> PossibleSets:
         """All sets of files that may be images, and those that may be masks.

@@ -158,11 +158,6 @@ most, unrelated photos by 0.95 in the median and 0.38 at least.
 """
 
 
-def difference_upright(one: Thumbnail, other: Thumbnail) -> float:
-    """Returns the mean difference of two images as they are."""
-    return float(np.abs(one - other).mean())
-
-
 def difference(one: Thumbnail, other: Thumbnail) -> float:
     """Returns the mean difference of two images, whichever way one is mirrored and turned."""
     turned = [np.rot90(image, turns) for image in (other, other.T) for turns in range(4)]
