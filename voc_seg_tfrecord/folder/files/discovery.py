@@ -44,6 +44,7 @@ from voc_seg_tfrecord.folder.files.image_channels import (
 )
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
+    have_texts_of_sets,
     patterns_of_others,
     relative,
 )
@@ -246,10 +247,18 @@ def _find_mask_tree(given: GivenLayout) -> VocTree:
     arranged = arrange_as_named(given, choice.chosen)
     if arranged is None or choice.beside:
         question = ask_which_sets(given, choice)
-        if choice.beside or not are_parts_of_one_set(choice.chosen, given.looks.are_same):
+        if choice.beside or not _are_parts_of_one_set(given, choice.chosen):
             raise question
         return _tree_of_alternative(given, question.alternatives[-1])
     return _tree_of_pairings(given, pairings, choice, arranged)
+
+
+def _are_parts_of_one_set(given: GivenLayout, pairings: Sequence[Pairing]) -> bool:
+    """Says whether pairings differ in a number alone, and none has class files of its own."""
+    folders = {common_folder(pairing.folders) for pairing in pairings}
+    if len(folders) > 1 and have_texts_of_sets(given.listing, "", folders):
+        return False
+    return are_parts_of_one_set(pairings, given.looks.are_same)
 
 
 def _tree_of_alternative(given: GivenLayout, all_together: Alternative) -> VocTree:
