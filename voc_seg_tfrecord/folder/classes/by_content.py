@@ -24,6 +24,7 @@ from voc_seg_tfrecord.core.split_names import only_split_in
 from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
+from voc_seg_tfrecord.tools.registry import class_file_named
 
 MAX_TEXTS_OF_A_KIND = 8
 """In a folder with more files of an ending, there is one for each image."""
@@ -33,13 +34,10 @@ MAX_TEXTS = 200
 
 MAX_TEXT_BYTES = 1 << 16
 
-_PARSER_BY_ENDING = {
-    ".csv": parse_list,
-    ".tsv": parse_list,
-    ".txt": parse_list,
-    ".json": parse_json,
-}
-_ENDINGS_OF_TEXTS = (*_PARSER_BY_ENDING, ".yaml", ".yml", ".names", ".xml")
+_LIST = ClassFileFormat(name="", parse=parse_list, expected="lines such as crack,128,0,0")
+_JSON = ClassFileFormat(name="", parse=parse_json, expected="objects with names and colors")
+_FORMAT_BY_ENDING = {".csv": _LIST, ".tsv": _LIST, ".txt": _LIST, ".json": _JSON}
+_ENDINGS_OF_TEXTS = (*_FORMAT_BY_ENDING, ".yaml", ".yml", ".names", ".xml")
 _ENDINGS_OF_OTHERS = (".py", ".ipynb", ".sh", ".pt", ".pth", ".h5", ".onnx", ".ckpt", ".zip", ".gz")
 _NAMES_OF_OTHERS = re.compile(
     "(readme|licen[cs]e|requirements|changelog|citation|authors|attribution|copyright|notice"
@@ -96,11 +94,12 @@ def find_by_content(tree: VocTree) -> list[ClassFile]:
 
 def _parse(tree: VocTree, file: SingleFile) -> ClassFile | None:
     """Returns what a file says if its classes have values or colors; None if they have none."""
-    parse = _PARSER_BY_ENDING.get(ending_of(file.path))
-    if parse is None or not file.text or posixpath.basename(file.path) == TABLE:
+    name = posixpath.basename(file.path)
+    file_format = class_file_named(name) or _FORMAT_BY_ENDING.get(ending_of(name))
+    if file_format is None or file_format.needs_its_folder or not file.text or name == TABLE:
         return None
     source = posixpath.relpath(file.path, tree.root_below_given or ".")
-    file_format = ClassFileFormat(name=source, parse=parse, expected="classes", is_common=True)
+    file_format = dataclasses.replace(file_format, name=source, is_common=True)
     try:
         class_file = read_class_file(tree.given / file.path, file_format, (), tree.texts.read)
     except LayoutError:
