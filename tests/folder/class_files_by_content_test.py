@@ -81,6 +81,10 @@ ASKED = {
         "labels_a.csv": "id,name\n0,sound\n1,scratch\n2,hole\n",
         "labels_b.csv": "id,name\n0,sound\n1,hole\n2,scratch\n",
     },
+    "a file of its name in another folder": {
+        "a/labels.csv": "id,name\n0,sound\n1,scratch\n2,hole\n",
+        "b/labels.csv": "id,name\n0,hole\n1,sound\n",
+    },
     "values that do not occur": {"labels.csv": "id,name\n1,sound\n2,scratch\n3,hole\n"},
     "names alone": {"label_list.txt": "sound\nscratch\nhole\n"},
 }

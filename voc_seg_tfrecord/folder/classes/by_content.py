@@ -78,7 +78,8 @@ class SingleFile:
 def find_by_content(tree: VocTree) -> list[ClassFile]:
     """Returns the class files of any name that say what all masks use.
 
-    Two that contradict each other are both returned: then the user is asked.
+    Two that contradict each other are both returned: then the user is asked. So are files of the
+    same name in other folders, whatever they say: each export may have its own.
     """
     if tree.labels.origin:
         return []
@@ -87,9 +88,11 @@ def find_by_content(tree: VocTree) -> list[ClassFile]:
     if not read:
         return []
     survey = tree.labels.survey(tree.labels.names, all_colors=True)
-    return [
-        class_file for file, class_file in read if _says_what_masks_use(file, class_file, survey)
-    ]
+    names: set[str] = set()
+    for file, class_file in read:
+        if _says_what_masks_use(file, class_file, survey):
+            names.add(posixpath.basename(file.path))
+    return [one for file, one in read if posixpath.basename(file.path) in names]
 
 
 def _parse(tree: VocTree, file: SingleFile) -> ClassFile | None:
