@@ -11,7 +11,7 @@ from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_parsers import read_color, read_name, read_rgb, read_value
 from voc_seg_tfrecord.core.names import Color
 
-_PLAIN_NAME_COLUMNS = ("name", "classname", "labelname")
+_PLAIN_NAME_COLUMNS = ("name", "classname", "labelname", "labellist", "title")
 _NAME_OR_NUMBER_COLUMNS = ("label", "class", "category")
 NAME_COLUMNS = (*_PLAIN_NAME_COLUMNS, *_NAME_OR_NUMBER_COLUMNS)
 """Titles of columns of names, in small letters. A plain one counts first, then one of the others

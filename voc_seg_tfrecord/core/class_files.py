@@ -103,7 +103,7 @@ def read_class_files(
         if holds_table:  # it is read elsewhere; see `read_table`
             continue
         try:
-            files.append(_read_class_file(path, file_format, image_ids, read))
+            files.append(read_class_file(path, file_format, image_ids, read))
         except LayoutError as error:
             if not file_format.is_common:
                 raise
@@ -120,12 +120,17 @@ def read_table(folder: epath.Path, read: Callable[[epath.Path], File] = File.rea
     return text if is_table(text) else ""
 
 
-def _read_class_file(
+def read_class_file(
     path: epath.Path,
     file_format: ClassFileFormat,
     image_ids: Container[str],
     read: Callable[[epath.Path], File],
 ) -> ClassFile:
+    """Reads one class file.
+
+    Raises:
+      LayoutError: if it cannot be read, or a file of a common name lists images.
+    """
     if path.exists() and path.stat().length > _MAX_BYTES:
         found = f"{path.stat().length} bytes, which is too large for class names"
         raise _not_a_class_file(path, file_format, found)

@@ -7,9 +7,10 @@
 | values by names | `{"background": 0, "crack": 1}` |
 | names by values | `{"0": "background", "1": "crack"}` |
 | colors by names | `{"crack": [128, 0, 0]}` |
+| names by colors | `{"#800000": "crack"}` |
 | objects by names or values | `{"crack": {"id": 1}}`, `{"1": {"name": "crack"}}` |
 
-Each of them may stand behind a key such as `classes`.
+Each of them may stand behind a key such as `classes`; lists may have other keys beside it.
 """
 
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from typing import Any
 from voc_seg_tfrecord.core.class_cells import column_name, is_whole_number, read_cells
 from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_parsers import load_json, number_by_place, read_color, read_value
+from voc_seg_tfrecord.core.class_rows import is_text_of_color
 
 _KEYS_OF_CLASSES = ("classes", "labels", "names", "categories", "class_names", "label_map")
 
@@ -43,7 +45,18 @@ def _find_classes(content: Any) -> Any:
         if key not in _KEYS_OF_CLASSES or not isinstance(inner, list | dict):
             break
         content = inner
-    return content
+    lists = _list_behind_keys(content) if isinstance(content, dict) else []
+    return lists[0] if len(lists) == 1 else content
+
+
+def _list_behind_keys(content: Mapping[str, Any]) -> list[Any]:
+    """Returns the lists of objects behind keys such as `classes`, whatever other keys say."""
+    lists: list[Any] = []
+    for key in _KEYS_OF_CLASSES:
+        inner = content.get(key)
+        if isinstance(inner, list) and inner and all(isinstance(item, dict) for item in inner):
+            lists.append(inner)
+    return lists
 
 
 def _read_item(item: object) -> ClassEntry:
@@ -67,6 +80,8 @@ def read_member(key: str, item: object) -> ClassEntry:
         return _read_object_behind(key, column_of_key, item)
     if is_number and isinstance(item, str):
         return ClassEntry(read_value(key), item.strip())
+    if is_text_of_color(key) and isinstance(item, str):
+        return ClassEntry(0, item.strip(), read_color(key), by_place=True)
     if is_number:
         raise ValueError(f"the entry {key} {item!r:.80} has no name")
     if isinstance(item, bool):

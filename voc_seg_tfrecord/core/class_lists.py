@@ -217,6 +217,8 @@ def _read_rows(lines: Sequence[str], delimiter: str) -> list[ClassEntry] | None:
     columns = [column_name(cell) for cell in _without_empty_end(rows[0], 0)]
     if not _are_columns_of_classes(columns):
         return None
+    if columns[0] == "" and len(columns) == 2:  # pandas gives its numbers of rows no title
+        columns[0] = "id"
     _check_no_open_quote(lines, rows)
     rows = [_without_empty_end(row, len(columns)) for row in rows[1:]]
     if have_values_or_colors(columns):

@@ -186,7 +186,7 @@ def draw_bdd(painter: Painter) -> Truth:
     for part, count in (("train", 8), ("val", 4), ("test", 4)):
         for number in range(count):
             left, right = painter.names(2, string.hexdigits[:16], 8)
-            scene = painter.scene(some(values, 10, number))
+            scene = painter.scene(3 * some(values, 10, number))  # a class has several regions
             image = painter.photo(f"bdd100k/images/10k/{part}/{left}-{right}.jpg", scene)
             if part == "test":
                 continue

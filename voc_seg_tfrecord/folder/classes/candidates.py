@@ -16,6 +16,7 @@ from voc_seg_tfrecord.core.class_files import ClassFile, read_class_files
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.names import VOID, describe_color
 from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.folder.classes.by_content import find_by_content
 from voc_seg_tfrecord.folder.classes.numbering import list_numberings
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders, first_folder
 from voc_seg_tfrecord.folder.tree.listing import Listing, subfolders
@@ -84,7 +85,7 @@ def as_candidates(files: Iterable[ClassFile]) -> list[ClassFileCandidate]:
 
 
 def find_class_files(tree: VocTree) -> FoundClassFiles:
-    """Finds the class files of a set.
+    """Finds the class files of a set; if none has a known name, those that `by_content` finds.
 
     Args:
       tree: the set.
@@ -100,6 +101,8 @@ def find_class_files(tree: VocTree) -> FoundClassFiles:
         files = _find_beside_masks(tree)
     if not files:
         files = _find_above(tree)
+    if not files:
+        files = find_by_content(tree)
     return FoundClassFiles(files, in_root.misnamed, in_splits.notes)
 
 

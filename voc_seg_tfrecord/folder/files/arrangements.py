@@ -4,9 +4,11 @@
 ten scenes that each have `images` and `masks`.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 import dataclasses
+import re
 
+from voc_seg_tfrecord.folder.files.affixes import core_of
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.folder_names import without_split_word
 from voc_seg_tfrecord.folder.files.pairings import Pairing
@@ -178,3 +180,74 @@ def _image_names(pairing: Pairing) -> list[str]:
 def _mask_names(pairing: Pairing) -> list[str]:
     """Returns the names of the masks that have an image."""
     return [pairing.masks.names[stem] for stem in pairing.pairs.values()]
+
+
+def are_parts_of_one_set(pairings: Sequence[Pairing], are_same: Callable[[str, str], bool]) -> bool:
+    """Says whether pairings that no layout has as one set differ in a number alone.
+
+    | the images of the pairings | the number |
+    | --- | --- |
+    | `20180807/cam/20180807_cam_{id}`, `20180925/cam/20180925_cam_{id}` | the date in the names |
+    | `images/{id}`, `images2/{id}` | at the end of the folders of images and masks |
+
+    In the first case it is in the path, too, and has six digits, so that it is no size; and no
+    image is there again. In the second case no id is: `images2` may show `images` in another size.
+
+    Args:
+      pairings: the pairings.
+      are_same: says whether the files at two paths have the same bytes.
+    """
+    if len({_of_any_date(pairing) for pairing in pairings}) == 1:
+        have_dates = all(_has_its_date(pairing) for pairing in pairings)
+        return have_dates and not any(are_same(*paths) for paths in _images_of_one_id(pairings))
+    return _are_numbered(pairings) and not any(_images_of_one_id(pairings))
+
+
+def _images_of_one_id(pairings: Sequence[Pairing]) -> Iterator[tuple[str, str]]:
+    """Yields the first image of each id and another one that another pairing has."""
+    path_by_id: dict[str, str] = {}
+    for pairing in pairings:
+        for stem in pairing.pairs:
+            path = pairing.images.path(stem)
+            first_path = path_by_id.setdefault(core_of(stem, pairing.image_affix), path)
+            if first_path != path:
+                yield first_path, path
+
+
+_DATE = re.compile(r"\d{6,}")
+_NUMBER_OF_FOLDER = re.compile(r"(?<=[^\W\d_])\d$")
+
+
+def _of_any_date(pairing: Pairing) -> Hashable:
+    """Returns the arrangement of a pairing and its patterns, without the dates in these."""
+    arrangement = _arrangement_of(pairing)
+    return dataclasses.replace(
+        arrangement,
+        image_name=_DATE.sub("", pairing.image_name),
+        mask_name=_DATE.sub("", pairing.mask_name),
+    )
+
+
+def _has_its_date(pairing: Pairing) -> bool:
+    """Says whether the folder of images and masks has the one date of their names."""
+    dates = {*_DATE.findall(pairing.image_name), *_DATE.findall(pairing.mask_name)}
+    digits_of_folder = re.sub(r"\D", "", common_folder(pairing.folders))
+    return len(dates) == 1 and dates.pop() in digits_of_folder
+
+
+def _are_numbered(pairings: Iterable[Pairing]) -> bool:
+    """Says whether the folders are those of one pairing, with one more digit: `images2`, `masks2`.
+
+    Sizes and scales have more digits, or a sign before them: `images_512`, `images_x2`.
+    """
+    arrangements: set[Hashable] = set()
+    has_pairing_without_number = False
+    for pairing in pairings:
+        images, masks = (_NUMBER_OF_FOLDER.sub("", folder) for folder in pairing.folders)
+        numbers = {pairing.images.folder.removeprefix(images)}
+        numbers.add(pairing.masks.folder.removeprefix(masks))
+        if len(numbers) > 1:
+            return False
+        has_pairing_without_number |= numbers == {""}
+        arrangements.add((images, masks, pairing.image_name, pairing.mask_name))
+    return has_pairing_without_number and len(arrangements) == 1

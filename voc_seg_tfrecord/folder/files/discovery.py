@@ -22,6 +22,7 @@ from voc_seg_tfrecord.folder.files.affixes import (
     common_affix,
     core_of,
 )
+from voc_seg_tfrecord.folder.files.arrangements import are_parts_of_one_set
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
 from voc_seg_tfrecord.folder.files.class_mask_sets import find_merged_tree
@@ -43,6 +44,7 @@ from voc_seg_tfrecord.folder.files.image_channels import (
 )
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
+    have_texts_of_sets,
     patterns_of_others,
     relative,
 )
@@ -73,6 +75,7 @@ from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings, few
 from voc_seg_tfrecord.folder.files.paths import common_folder, deepest_above
 from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons
 from voc_seg_tfrecord.folder.files.polygon_tool import notes_on
+from voc_seg_tfrecord.folder.question import Alternative
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -243,8 +246,28 @@ def _find_mask_tree(given: GivenLayout) -> VocTree:
     check_masks_are_no_photos(given.listing, few(masks))
     arranged = arrange_as_named(given, choice.chosen)
     if arranged is None or choice.beside:
-        raise ask_which_sets(given, choice)
+        question = ask_which_sets(given, choice)
+        if choice.beside or not _are_parts_of_one_set(given, choice.chosen):
+            raise question
+        return _tree_of_alternative(given, question.alternatives[-1])
     return _tree_of_pairings(given, pairings, choice, arranged)
+
+
+def _are_parts_of_one_set(given: GivenLayout, pairings: Sequence[Pairing]) -> bool:
+    """Says whether pairings differ in a number alone, and none has class files of its own."""
+    folders = {common_folder(pairing.folders) for pairing in pairings}
+    if len(folders) > 1 and have_texts_of_sets(given.listing, "", folders):
+        return False
+    return are_parts_of_one_set(pairings, given.looks.are_same)
+
+
+def _tree_of_alternative(given: GivenLayout, all_together: Alternative) -> VocTree:
+    """Returns the tree of several folders that are parts of one set, with a note."""
+    options = {**given.options, **all_together.options}
+    tree = _find_mask_tree(dataclasses.replace(given, options=options))
+    folders = [part.images for part in tree.layout.folders()]
+    note = f"{join_names(folders, 'and')} with their masks are read as one set."
+    return dataclasses.replace(tree, notes=[*tree.notes, note])
 
 
 def _tree_of_layout(given: GivenLayout, root: str, layout: Layout) -> VocTree:

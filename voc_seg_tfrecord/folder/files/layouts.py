@@ -259,7 +259,7 @@ def _names_of_siblings(
     are_several = len(names) > 2 or are_names_of_splits(names)
     depths = {name.count("/") for name in names}
     are_alike = len(patterns) == 1 and len(depths) == 1
-    if not are_several or not are_alike or _have_texts_of_sets(listing, root, names):
+    if not are_several or not are_alike or have_texts_of_sets(listing, root, names):
         return None
     return names
 
@@ -294,7 +294,7 @@ def _split_off_sibling(pair: FolderPair) -> _Sibling | None:
     return _Sibling(image_name, dataclasses.replace(pair, images=image_top, masks=mask_top))
 
 
-def _have_texts_of_sets(listing: Listing, root: str, folders: Iterable[str]) -> bool:
+def have_texts_of_sets(listing: Listing, root: str, folders: Iterable[str]) -> bool:
     """Says whether one of some folders has lists or a class file of its own."""
     for folder in folders:
         for name in listing.below(posixpath.normpath(posixpath.join(root, folder))):

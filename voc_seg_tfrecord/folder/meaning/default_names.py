@@ -15,16 +15,15 @@ from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.default_names import BINARY_NAMES, name_values, note_default_names
 from voc_seg_tfrecord.core.errors import VocSegError
-from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID
 from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.folder.classes.by_content import SingleFile, list_single_files
 from voc_seg_tfrecord.folder.classes.candidates import has_class_file
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.meaning.choose import choose_meaning
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.proposals import propose_other_background
 from voc_seg_tfrecord.folder.question import Alternative
-from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.mask_samples import read_samples
@@ -35,21 +34,7 @@ from voc_seg_tfrecord.formats.value_looks import (
     look_like_object_numbers,
 )
 
-MAX_TEXTS_OF_A_KIND = 8
-"""In a folder with more files of an ending, there is one for each image."""
-
-MAX_TEXTS = 200
-"""How many files may name the classes at most; those of the upper folders come first."""
-
-MAX_TEXT_BYTES = 1 << 16
-
-_WORDS_OF_CLASS_FILES = re.compile(
-    "class|label|legend|categor|colou?rs?($|[-_. ])|colou?rmap|palette|names|ontology|taxonomy"
-    "|codes"
-)
 _KEY_OF_CLASSES = re.compile(r'["\']?(classes|class_names|names|labels|categories)["\']?\s*:')
-_ENDINGS_OF_TEXTS = (".txt", ".csv", ".tsv", ".json", ".yaml", ".yml", ".names", ".xml")
-_ENDINGS_OF_OTHERS = (".py", ".ipynb", ".sh", ".pt", ".pth", ".h5", ".onnx", ".ckpt", ".zip", ".gz")
 _MAX_NAME_WORDS = 3
 
 _WORDS_OF_OTHER_PICTURES = frozenset(
@@ -142,70 +127,22 @@ def _doubt_files(tree: VocTree, class_count: int) -> DefaultNames | None:
         return None
     if has_class_file(tree.given.parent):
         return DefaultNames(doubt="the class file in the folder above may be that of other data")
-    paths: list[str] = []
-    for folder, names in tree.listing.files_by_folder.items():
-        paths += [posixpath.join(folder, name) for name in _list_single_files(names)]
-    for path in paths[:MAX_TEXTS]:
-        if _may_be_class_file(tree, path, class_count):
-            return DefaultNames(doubt=f"{path} may name them, and is not read as a class file")
+    for file in list_single_files(tree):
+        if _may_be_class_file(file, class_count):
+            doubt = f"{file.path} may name them, and is not read as a class file"
+            return DefaultNames(doubt=doubt)
     return None
 
 
-def _list_single_files(names: Sequence[str]) -> list[str]:
-    """Returns the files of a folder that are no pictures, and not one for each image."""
-    by_ending: dict[str, list[str]] = {}
-    for name in names:
-        ending = ending_of(name)
-        if ending not in IMAGE_OR_MASK_ENDINGS and ending not in _ENDINGS_OF_OTHERS:
-            by_ending.setdefault(ending, []).append(name)
-    files: list[str] = []
-    for names_of_ending in by_ending.values():
-        if len(names_of_ending) <= MAX_TEXTS_OF_A_KIND:
-            files += names_of_ending
-    return files
-
-
-def _may_be_class_file(tree: VocTree, path: str, class_count: int) -> bool:
+def _may_be_class_file(file: SingleFile, class_count: int) -> bool:
     """Says whether a file may name classes: by its own name, or by as many short lines."""
-    name = posixpath.basename(path)
-    stem = stem_of(name)
-    for image_id in tree.images:
-        if stem == image_id or stem.startswith((f"{image_id}_", f"{image_id}-", f"{image_id}.")):
-            return False
-    is_called_so = _WORDS_OF_CLASS_FILES.search(stem.lower()) is not None
-    if ending_of(name) not in _ENDINGS_OF_TEXTS:
-        return is_called_so
-    try:
-        data = tree.texts.read(tree.given / path).data
-    except VocSegError:
-        return is_called_so
-    text = data[:MAX_TEXT_BYTES].decode("utf-8", "replace")
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines or _names_images(tree, lines, with_numbers=not is_called_so):
-        return False
-    if is_called_so or _KEY_OF_CLASSES.search(text):
+    if not file.lines:
+        return file.is_called_class_file and not file.is_text
+    if file.is_called_class_file or _KEY_OF_CLASSES.search(file.text):
         return True
-    word_counts = [len(re.findall(r"[^\W\d]+", line)) for line in lines]
+    word_counts = [len(re.findall(r"[^\W\d]+", line)) for line in file.lines]
     are_names = min(word_counts) > 0 and max(word_counts) <= _MAX_NAME_WORDS
-    return are_names and abs(len(lines) - class_count) <= 1
-
-
-def _names_images(tree: VocTree, lines: Sequence[str], *, with_numbers: bool) -> bool:
-    """Says whether half of the lines of a text name images, as a list or a table does.
-
-    Args:
-      tree: the folder.
-      lines: the lines.
-      with_numbers: whether a number may be an id; in a class file it is a value.
-    """
-    count = 0
-    for line in lines:
-        words = [word for word in re.split(r"[\s,;\"']+", line) if word]
-        if not with_numbers:
-            words = [word for word in words if not word.isdigit()]
-        ids = [stem_of(posixpath.basename(word)) for word in words]
-        count += any(image_id in tree.images or image_id in tree.masks for image_id in ids)
-    return 2 * count >= len(lines)
+    return are_names and abs(len(file.lines) - class_count) <= 1
 
 
 def _doubt_meaning(survey: Survey, table: ClassTable) -> DefaultNames | None:
