@@ -35,7 +35,7 @@ from voc_seg_tfrecord.folder.files.file_questions import (
     is_answered,
 )
 from voc_seg_tfrecord.folder.files.file_sets import FileSet, RoleEndings
-from voc_seg_tfrecord.folder.files.folder_names import split_of
+from voc_seg_tfrecord.folder.files.folder_names import role_of_path, split_of
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedFolder
 from voc_seg_tfrecord.folder.files.image_channels import (
     ChannelImages,
@@ -341,7 +341,7 @@ def _check_photos_are_used(given: GivenLayout, choice: FileChoice, evidence: Fil
     """Checks that no photos are left for pictures in a folder that is called masks.
 
     Such pictures may show the labels painted over the photos: `masks/1.jpg` and `masks/1.png`
-    beside `raw/IMG_1.jpg`. So may those in a folder of any name, if files that are called images
+    beside `raw/photo.jpg`. So may those in a folder of any name, if files that are called images
     have their ids: `control/1_L.jpg` and `labels/1_L.bmp` beside `IMG_1.jpg`.
 
     Raises:
@@ -351,6 +351,8 @@ def _check_photos_are_used(given: GivenLayout, choice: FileChoice, evidence: Fil
     if given.image_folders or given.image_name:
         return
     are_among_masks = any(evidence.are_images_among_masks(one) for one in candidates)
+    # The one folder of images and masks is the common one, whose name gives no role.
+    lie_in_masks = any(role_of_path(one.images.folder) == "masks" for one in choice.chosen)
     if not are_among_masks and any(evidence.are_called_images(one) for one in candidates):
         return
     used_folders = {pairing.images.folder for pairing in choice.chosen}
@@ -361,7 +363,7 @@ def _check_photos_are_used(given: GivenLayout, choice: FileChoice, evidence: Fil
         if not are_among_masks:
             is_of_split = split_of(files.folder) != ""  # unlabeled test images
             may_be_photos = role == "images" and not is_of_split
-            may_be_photos = may_be_photos and _have_ids_of(files, choice.chosen)
+            may_be_photos = may_be_photos and (lie_in_masks or _have_ids_of(files, choice.chosen))
         if may_be_photos and files.folder not in used_folders:
             raise ask_which_images(given, choice, files.folder)
 
