@@ -10,6 +10,7 @@ import pytest
 from support.building import build, examples
 
 from voc_seg_tfrecord import VocSegConfig, VocSegError
+from voc_seg_tfrecord.core.names import VOC_CLASSES
 
 ONE = {"train": 1.0}
 REFUSED = {
@@ -57,9 +58,12 @@ def expected(odd, name):
     return np.load(odd / text.split()[0])
 
 
+ODD = {"name": "odd", "class_names": VOC_CLASSES, "splits": ONE}
+
+
 def built(root, image, mask, refused=None, **said):
     """Returns the example that is built of one pair; None if the build refuses it, as it has to."""
-    config = VocSegConfig(name="odd", splits=ONE, **said)
+    config = VocSegConfig(**{**ODD, **said})
     tree, data_dir = add_pair(root / "tree", image, mask, "a"), root / "data"
     if refused:
         with pytest.raises(VocSegError, match=refused):
@@ -94,7 +98,7 @@ def test_every_other_odd_image_is_read_right(real_data, tmp_path, subtests):
     names = set(json.loads((odd / "images" / "EXPECTED.json").read_text())) - {*IMAGES_REFUSED}
     for name in names:
         add_pair(tmp_path / "tree", odd / "images" / name, mask, pathlib.PurePath(name).stem)
-    builder = build(tmp_path / "data", VocSegConfig(name="odd", splits=ONE), tmp_path / "tree")
+    builder = build(tmp_path / "data", VocSegConfig(**ODD), tmp_path / "tree")
     by_name = examples(builder, "train")
     assert len(by_name) == len(names)
     for name in names:

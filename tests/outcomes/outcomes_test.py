@@ -113,9 +113,9 @@ def test_a_copy_counts_as_its_original_and_other_pixels_do_not(tmp_path):
 
 
 def test_a_question_and_a_refusal_are_told_apart(tmp_path):
-    root = write(tmp_path, "abc images/{}.jpg masks/{}.png")
-    before = outcome_of(root, {})
+    root = write(tmp_path, "abc images/{}.jpg masks/{}.png others/{}.png")
+    before = outcome_of(root, CLASSES)
     assert before["lines"][0][2]["kind"] == "read"
-    assert compare(before, outcome_of(root, CLASSES)) == "asked -> read"
+    assert compare(before, outcome_of(root, {**CLASSES, "masks": "masks"})) == "asked -> read"
     refused = outcome_of(root, {**CLASSES, "masks": "nowhere"})
     assert compare(before, refused) == "asked -> refused"
