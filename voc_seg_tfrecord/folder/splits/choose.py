@@ -27,6 +27,9 @@ from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText
 from voc_seg_tfrecord.folder.splits.listed_folds import check_folds, find_folds, without_splits
 from voc_seg_tfrecord.folder.splits.rules import LISTS_IN_VOC_FOLDER, LISTS_OVER_FOLDERS, RULES
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank
+from voc_seg_tfrecord.folder.splits.unread_files import UnreadFiles, find_unread_files
+
+_MAX_SHOWN_FILES = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,14 +197,47 @@ def _put_all_in_train(evidence: SplitEvidence, notes: Sequence[str]) -> ChosenSp
 
     Raises:
       LayoutError: if some images lie in folders of other splits.
+      QuestionError: if a file that is not read may say the splits.
     """
     check_all_train(evidence.split_folders)
+    unread_files = find_unread_files(evidence.tree, evidence.image_names)
+    if unread_files.may_say_splits:
+        raise _unread_splits_error(evidence, unread_files.may_say_splits)
     texts_name_images = any(split_list.image_count for split_list in evidence.lists)
     if texts_name_images or evidence.notes:
         note = "No file assigns images to splits, so all images are in train."
     else:
         note = "There are no lists, so all images are in train."
+    if unread_files.named_as_splits:
+        note = _note_on_unread_files(unread_files)
     return ChosenSplits(all_in_train(evidence.tree.images), [*notes, note])
+
+
+def _note_on_unread_files(unread_files: UnreadFiles) -> str:
+    """Returns the note that all images are in train, and which files may say more."""
+    names = _show_files(unread_files.named_as_splits)
+    return f"No list assigns images to splits, so all images are in train. Not read: {names}."
+
+
+def _show_files(paths: Sequence[str]) -> str:
+    """Returns the first of some paths, and how many more there are."""
+    shown = ", ".join(paths[:_MAX_SHOWN_FILES])
+    hidden_count = len(paths) - _MAX_SHOWN_FILES
+    return f"{shown} and {hidden_count} more" if hidden_count > 0 else shown
+
+
+def _unread_splits_error(evidence: SplitEvidence, paths: Sequence[str]) -> QuestionError:
+    """Returns the question what to do with files that may say the splits and are not read."""
+    ratios = {"train": 0.8, "validation": 0.2}
+    return QuestionError(
+        evidence.tree.given,
+        [Alternative("", {"splits": {"train": 1.0}}), Alternative("", {"splits": ratios})],
+        task="divide the images into splits",
+        expected="lists, tables, JSON or YAML of splits",
+        kind="splits in files that are not read",
+        facts=[f"not read, and may say the splits: {_show_files(paths)}"],
+        by_hand="export the splits as CSV with the columns image and split",
+    )
 
 
 def not_understood_error(evidence: SplitEvidence, unclear: UnclearText) -> ListError:

@@ -1,0 +1,75 @@
+"""Files that may say the splits of a folder, in a form that is not read."""
+
+import pytest
+from support import drawing
+from support.folders import plan_of, refused
+
+from voc_seg_tfrecord.folder.question import QuestionError
+
+IDS = [f"a{number:02}" for number in range(8)]
+TEXT = "train: a00, a01, a02\nval: a03, a04\n"
+MAKEFILE = "TRAIN = a00 a01\nVAL = a02 a03\n"
+RANGES = 'TRAIN = [f"a{n:02}" for n in range(6)]\n'
+BINARY = b"\0\1\2\xff"
+
+
+@pytest.fixture
+def flat(tmp_path):
+    drawing.put_pairs(tmp_path, IDS, "images/{}.jpg", "masks/{}.png")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("splits.xlsx", BINARY),
+        ("splits.py", RANGES),
+        ("split.npz", BINARY),
+        ("meta/train.tsv.gz", BINARY),
+        ("train.npy", BINARY),
+        ("val.mat", BINARY),
+        ("partition.pkl", BINARY),
+        ("fold_1.parquet", BINARY),
+        ("test.ods", BINARY),
+        ("splits.sqlite", BINARY),
+        ("split.docx", BINARY),
+        ("split.xml", "<a/>"),
+        ("split.json5", TEXT),
+        ("split.R", RANGES),
+        ("split.log", TEXT),
+        ("README.md", TEXT),
+        ("docs/data.rst", TEXT),
+        ("page.html", "<p>train</p><li>a00</li><li>a01</li><li>a02</li>"),
+        ("train.py", MAKEFILE),
+        ("Makefile", MAKEFILE),
+    ],
+)
+def test_a_file_that_may_say_splits_and_is_not_read_is_a_question(flat, name, content):
+    drawing.put(flat, name, content)
+    message = refused(flat, "not read, and may say the splits", QuestionError)
+    assert name in message
+    assert "--splits train=1" in message
+    assert [*plan_of(flat, splits={"train": 1.0}).splits] == ["train"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("README.md", "Train with `train.py`. Images such as a00 and a01.\n"),
+        ("LICENSE", "All rights reserved.\n"),
+        ("requirements.in", "numpy\n"),
+        ("weights.pth", BINARY),
+        ("notes.xlsx", BINARY),
+        ("notes.html", "<p>a00 a01 a02 a03</p>"),
+    ],
+)
+def test_other_files_that_are_not_read_leave_all_images_in_train(flat, name, content):
+    drawing.put(flat, name, content)
+    assert "There are no lists, so all images are in train." in plan_of(flat).notes
+
+
+@pytest.mark.parametrize("name", ["train.py", "train_test_split.py", "best_val.pth", "train.zip"])
+def test_code_that_is_named_after_a_split_is_named_in_a_note(flat, name):
+    drawing.put(flat, name, RANGES if name.endswith(".py") else BINARY)
+    note = f"No list assigns images to splits, so all images are in train. Not read: {name}."
+    assert note in plan_of(flat).notes

@@ -1,0 +1,181 @@
+"""Files of a folder that may say its splits, in a form that is not read: `splits.xlsx`.
+
+If nothing else divides the images, the build asks about them before it puts all into train. Code
+such as `train.py` is asked about only if it names images and splits.
+"""
+
+from collections.abc import Iterator
+import dataclasses
+import itertools
+import posixpath
+import re
+from typing import cast
+
+from etils import epath
+
+from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
+from voc_seg_tfrecord.core.split_names import SPLIT_BY_WORD, words
+from voc_seg_tfrecord.folder.files.folder_names import role_of_path
+from voc_seg_tfrecord.folder.splits.image_names import ImageNames
+from voc_seg_tfrecord.folder.tree.endings import ending_of
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.formats.list_files import OTHER_ENDINGS, READ_ENDINGS
+from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
+
+_WORDS_FOR_DIVISIONS = frozenset({"split", "splits", "partition", "partitions"})
+"""Words in the name of a file that says how something is divided, whatever its ending is."""
+
+_WORDS_FOR_PARTS = frozenset({*SPLIT_BY_WORD, "fold", "folds", "kfold"}) - {"te", "tr", "ts", "va"}
+"""Words in the name of a file that may say which images are in one split."""
+
+_PICTURE_ENDINGS = IMAGE_OR_MASK_ENDINGS - {".npy"} | {".svg", ".heic", ".jp2", ".psd"}
+
+_CODE_ENDINGS = frozenset(
+    {
+        *(".py", ".ipynb", ".sh", ".bash", ".bat", ".ps1", ".m", ".r", ".rmd", ".jl", ".lua"),
+        *(".js", ".ts", ".c", ".cc", ".cpp", ".cu", ".h", ".hpp", ".java", ".go", ".rs"),
+        *(".log", ".md", ".rst", ".html", ".htm", ".tex", ".pyc", ".prototxt", ".lock"),
+    }
+)
+"""Endings of code and prose, whose `train` is what is done, and of logs."""
+
+_OTHER_CONTENT_ENDINGS = frozenset(
+    {
+        *(".pth", ".pt", ".ckpt", ".onnx", ".weights", ".safetensors", ".tflite", ".pb", ".keras"),
+        *(".caffemodel", ".cache", ".mp4", ".avi", ".mov", ".mkv", ".zip", ".tar", ".tgz", ".7z"),
+        *(".rar", ".pdf", ".index", ".data"),
+    }
+)
+"""Endings of weights, videos and archives, which hold no list of the images in the folder."""
+
+_COMPRESSED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")
+
+_MAX_FILES_OF_A_LIST = 20
+"""More files of one ending in one folder are a file for each image or the like."""
+
+_MAX_SEARCHED_TEXTS = 500
+_MAX_SEARCHED_BYTES = 1 << 20
+_MIN_NAMED_IMAGES = 3
+_MIN_DIGITS_OF_NAME = 5
+"""A number of fewer digits is a name in a text only if it begins with 0."""
+
+_WORD_OF_TEXT = re.compile(r"[\w.\-]+")
+
+
+@dataclasses.dataclass(frozen=True)
+class UnreadFiles:
+    """Files that are not read, by what is known of them.
+
+    Attributes:
+      may_say_splits: those that may say the splits, below the given folder.
+      named_as_splits: the others that are named after a split, such as the code `train.py`.
+    """
+
+    may_say_splits: list[str]
+    named_as_splits: list[str]
+
+
+def find_unread_files(tree: VocTree, image_names: ImageNames) -> UnreadFiles:
+    """Returns the files that are named after splits, or name images and splits, and are not read.
+
+    Args:
+      tree: the set.
+      image_names: the ids of its images by their names.
+    """
+    files = UnreadFiles([], [])
+    searched_count = 0
+    for path in _list_unread_paths(tree, image_names):
+        if _is_named_as_list(path):
+            files.may_say_splits.append(path)
+            continue
+        is_searched = _may_be_text(path) and searched_count < _MAX_SEARCHED_TEXTS
+        searched_count += is_searched
+        if is_searched and _names_images_and_splits(tree.given / path, image_names):
+            files.may_say_splits.append(path)
+        elif not _words_of_name(path).isdisjoint(_WORDS_FOR_PARTS | _WORDS_FOR_DIVISIONS):
+            files.named_as_splits.append(path)
+    return files
+
+
+def _list_unread_paths(tree: VocTree, image_names: ImageNames) -> Iterator[str]:
+    """Yields the files that are no pictures, labels, class files or texts that are read."""
+    for folder, names in cast(Listing, tree.listing).files_by_folder.items():
+        if role_of_path(folder) == "drawn":  # results
+            continue
+        unread_names = []
+        for name in names:
+            path = posixpath.join(folder, name)
+            is_of_image = _stem(name) in image_names.stems
+            is_known = name in CLASS_FILE_NAMES or path in tree.labels.label_files
+            if not is_of_image and not is_known and _is_unread(name):
+                unread_names.append(name)
+        unread_names.sort(key=ending_of)
+        for _, group in itertools.groupby(unread_names, ending_of):
+            names_of_ending = [*group]
+            if len(names_of_ending) <= _MAX_FILES_OF_A_LIST:
+                yield from (posixpath.join(folder, name) for name in names_of_ending)
+
+
+def _is_unread(name: str) -> bool:
+    """Says whether a file is neither a picture nor a text that is read by its ending."""
+    ending = ending_of(name)
+    return ending not in _PICTURE_ENDINGS and ending not in (*READ_ENDINGS, *OTHER_ENDINGS)
+
+
+def _stem(path: str) -> str:
+    """Returns the name of a file without endings: `train` of `lists/train.tsv.gz`."""
+    name = posixpath.basename(path)
+    if name.lower().endswith(_COMPRESSED_ENDINGS):
+        name = posixpath.splitext(name)[0]
+    return posixpath.splitext(name)[0]
+
+
+def _words_of_name(path: str) -> set[str]:
+    """Returns the words of the name of a file."""
+    return {*words(_stem(path))}
+
+
+def _is_named_as_list(path: str) -> bool:
+    """Says whether a file is named after splits, and is no code, weights or the like."""
+    words_of_name = _words_of_name(path)
+    ending = ending_of(path)
+    is_archive = path.lower().endswith(tuple(f".tar{one}" for one in _COMPRESSED_ENDINGS))
+    if not words_of_name.isdisjoint(_WORDS_FOR_DIVISIONS):
+        has_no_other_words = words_of_name <= _WORDS_FOR_DIVISIONS | {"data", "dataset"}
+        return ending not in _CODE_ENDINGS or has_no_other_words
+    if is_archive or ending in _CODE_ENDINGS | _OTHER_CONTENT_ENDINGS or not ending:
+        return False
+    return not words_of_name.isdisjoint(_WORDS_FOR_PARTS)
+
+
+def _may_be_text(path: str) -> bool:
+    """Says whether a file may be a text, by its ending."""
+    ending = ending_of(path)
+    return ending not in _OTHER_CONTENT_ENDINGS and ending not in (".npy", *_COMPRESSED_ENDINGS)
+
+
+def _names_images_and_splits(path: epath.Path, image_names: ImageNames) -> bool:
+    """Says whether a text names several images of the set, and a split."""
+    try:
+        if path.stat().length > _MAX_SEARCHED_BYTES:
+            return False
+        text = path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        return False
+    if "\0" in text:
+        return False
+    found_words = {word.strip(".-_") for word in _WORD_OF_TEXT.findall(text)}
+    named_ids = {image_names[word] for word in found_words if _is_image(word, image_names)}
+    if len(named_ids) < min(_MIN_NAMED_IMAGES, len(image_names)):
+        return False
+    other_words = {one for word in found_words - {*named_ids} for one in words(word)}
+    return not other_words.isdisjoint(_WORDS_FOR_PARTS | _WORDS_FOR_DIVISIONS)
+
+
+def _is_image(word: str, image_names: ImageNames) -> bool:
+    """Says whether a word of a text is the name of an image, and no count or the like."""
+    is_short_number = word.isdecimal() and len(word) < _MIN_DIGITS_OF_NAME
+    if is_short_number and not word.startswith("0"):
+        return False
+    return len(word) > 1 and word in image_names
