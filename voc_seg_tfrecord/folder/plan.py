@@ -31,6 +31,7 @@ from voc_seg_tfrecord.folder.classes.choose import (
 )
 from voc_seg_tfrecord.folder.classes.folder_table import FolderTable, read_folder_table
 from voc_seg_tfrecord.folder.classes.names import note_spelling, note_void
+from voc_seg_tfrecord.folder.left_out_splits import check_no_split_left_out
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_meaning_of_labels
@@ -407,6 +408,8 @@ def _check_unused_files(opened: OpenFolder, division: Splits, unused: Account) -
     options_of_layout = opened.config.layout or {}
     if "masks" not in options_of_layout:
         problems.try_step(check_no_shifted_numbers, opened.tree)
+        if "images" not in options_of_layout:
+            problems.try_step(check_no_split_left_out, opened.tree, division.used, unused)
     names_classes = bool(opened.tree.layout.options_of_classes)
     if "mask_name" not in options_of_layout or names_classes:
         paths = []

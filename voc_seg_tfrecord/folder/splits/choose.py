@@ -6,7 +6,7 @@ import posixpath
 
 from voc_seg_tfrecord.core.errors import ListError, counted
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.core.split_names import TO_TRAIN_ON, split_of
+from voc_seg_tfrecord.core.split_names import TO_TRAIN_ON, parse_split_name, split_of
 from voc_seg_tfrecord.folder.decide import Reason, decide
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.candidates import (
@@ -77,7 +77,8 @@ def choose_splits(
     chosen = decision.taken
     if chosen is None:
         chosen = _join_alternatives(evidence, decision.alternatives)
-    _check_labeled_in_splits(evidence, chosen)
+    if not user_gave_lists:
+        _check_labeled_in_splits(evidence, chosen)
     notes += _notes_on_lost(decision.lost)
     notes += _note_on_other_names(chosen)
     return ChosenSplits(chosen, [*dict.fromkeys(notes)])
@@ -171,11 +172,12 @@ def _labeled_without_split(
 def _may_leave_labeled_out(chosen: SplitCandidate) -> bool:
     """Says whether labeled images may be in no split.
 
-    Lists in VOC's folder, or in that which the user gave, are meant as they are, and so are lists
+    Lists in VOC's folder are meant as they are, unless all are of validation or test. So are lists
     and folders with a split to train on. Files of shapes are meant to have each image in a split.
     """
     if chosen.rank == ListRank.SEGMENTATION:
-        return True
+        splits = {parse_split_name(split).split for split in chosen.ids}
+        return not splits <= {"validation", "test"}
     has_train = not TO_TRAIN_ON.isdisjoint(chosen.ids)
     return has_train and chosen.kind != BY_LABEL_FILES
 
