@@ -4,6 +4,7 @@ import pytest
 from support import drawing
 from support.folders import plan_of, refused
 
+from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.folder.question import QuestionError
 
 IDS = [f"a{number:02}" for number in range(8)]
@@ -73,3 +74,41 @@ def test_code_that_is_named_after_a_split_is_named_in_a_note(flat, name):
     drawing.put(flat, name, RANGES if name.endswith(".py") else BINARY)
     note = f"No list assigns images to splits, so all images are in train. Not read: {name}."
     assert note in plan_of(flat).notes
+
+
+@pytest.mark.parametrize("cohorts", [("development", "tuning", "external"), ("tuning", "test")])
+def test_a_column_of_cohorts_is_not_understood(flat, cohorts):
+    rows = [f"{name},{cohorts[number % len(cohorts)]}\n" for number, name in enumerate(IDS)]
+    drawing.put(flat, "meta.csv", "image,cohort\n" + "".join(rows))
+    refused(flat, "a column cohort with", ListError)
+
+
+def test_a_column_of_places_is_no_split(flat):
+    rows = [
+        f"{name},{'external' if number % 2 else 'internal'}\n" for number, name in enumerate(IDS)
+    ]
+    drawing.put(flat, "meta.csv", "image,view\n" + "".join(rows))
+    assert [*plan_of(flat).splits] == ["train"]
+
+
+@pytest.mark.parametrize("line", ["a06,a07", "a06, a07", "a06;a07", "a06 a07"])
+def test_a_list_of_ids_in_one_line_names_each_of_them(flat, line):
+    drawing.put(flat, "train.txt", "".join(f"{name}\n" for name in IDS[:6]))
+    drawing.put(flat, "val.txt", f"{line}\n")
+    assert [*plan_of(flat).splits["validation"]] == ["a06", "a07"]
+
+
+@pytest.mark.parametrize("split", ["val", "test"])
+def test_a_list_of_val_alone_in_the_folder_of_voc_is_a_question(tmp_path, split):
+    drawing.put_pairs(tmp_path, IDS, "JPEGImages/{}.jpg", "SegmentationClass/{}.png")
+    drawing.put_lists(tmp_path, **{split: IDS[6:]})
+    message = refused(tmp_path, "leaves 6 labeled images out", QuestionError)
+    assert "train=rest" in message
+    plan = plan_of(tmp_path, lists="ImageSets/Segmentation")
+    assert [len(ids) for ids in plan.splits.values()] == [2]
+
+
+def test_a_list_of_trainval_in_the_folder_of_voc_may_leave_images_out(tmp_path):
+    drawing.put_pairs(tmp_path, IDS, "JPEGImages/{}.jpg", "SegmentationClass/{}.png")
+    drawing.put_lists(tmp_path, trainval=IDS[:6])
+    assert [*plan_of(tmp_path).splits] == ["trainval"]

@@ -44,6 +44,8 @@ MAX_TEXT_BYTES = 64 << 20
 """Bytes of a text that is read as a whole."""
 
 _MAX_LINES_ABOVE_A_TABLE = 20
+_FLAGS = ("0", "1")
+"""What stands behind the id in VOC's lists of a class; it may be the name of an image, too."""
 
 MAX_LINES_TO_FIND_COLUMNS = 5
 COLUMN_SEPARATORS = ("\t", ",", ";", "|")
@@ -93,11 +95,27 @@ class ListReader:
 
     def _read_table(self, text: str, ending: str) -> list[ListedImages]:
         rows = _rows_between_separators(text, may_have_quotes=ending in TABLE_ENDINGS)
+        if self._are_ids_side_by_side(rows):
+            return [self.vocabulary.listed("", [*itertools.chain(*rows)])]
         return read_table(rows, (), self.vocabulary)
+
+    def _are_ids_side_by_side(self, rows: Sequence[Sequence[str]]) -> bool:
+        """Says whether each cell is the bare name of another image: the line `a06,a07`."""
+        cells = [*itertools.chain(*rows)]
+        are_bare = all("." not in cell and "/" not in cell and cell not in _FLAGS for cell in cells)
+        names = self.vocabulary.image_names
+        if not are_bare or not all(cell in names for cell in cells):
+            return False
+        return 1 < len({names[cell] for cell in cells}) == len(cells)
 
     def _read_lines(self, file: File, text: str) -> list[ListedImages]:
         """Returns the list that lines are, or the table of columns with blanks between them."""
         names = self.vocabulary.image_names
+        has_columns = len(text.partition("\n")[0].split()) > 1
+        if has_columns:
+            rows = [line.split() for line in text.splitlines()]
+            if self._are_ids_side_by_side(rows):
+                return [self.vocabulary.listed("", [*itertools.chain(*rows)])]
         ids = parse_ids(
             file.data, file.where, NamesOfImages(names), may_repeat=True, may_leave_tree=True
         )

@@ -29,6 +29,12 @@ MAX_SPLITS = 32
 
 _CLASS_COLUMNS = ("clas", "label", "category", "categorie", "object", "specie", "type", "kind")
 _MAX_UNKNOWN_SPLITS = 6
+_COHORTS_BY_PLACE = frozenset({"internal", "external"})
+_COHORTS = _COHORTS_BY_PLACE | {
+    *("development", "tuning", "tune", "derivation", "discovery", "calibration", "holdout"),
+    *("hold-out", "held-out", "training", "train", "validation", "testing", "test"),
+}
+"""Words, in lower case, for the cohorts of a study, which its authors divide by."""
 _SPLIT_COLUMNS = ("split", "subset", "set", "partition")
 _FOLD_COLUMN = re.compile("(k|cv)?_?folds?(_?(id|idx|index|no|num|number))?")
 _BEFORE_FLAG = re.compile("^(is|in)[_ ]")
@@ -248,7 +254,15 @@ def _may_be_unknown_splits(values: Sequence[str]) -> bool:
     """
     if len(values) == 1:
         return _is_numbered_split(values[0])
+    if _are_cohorts(values):
+        return True
     return len(values) <= _MAX_UNKNOWN_SPLITS and any(map(_is_called_as_split, values))
+
+
+def _are_cohorts(values: Sequence[str]) -> bool:
+    """Says whether all values are words for cohorts of a study: `development` and `tuning`."""
+    distinct = {value.lower() for value in values}
+    return distinct <= _COHORTS and not distinct <= _COHORTS_BY_PLACE
 
 
 def _is_numbered_split(word: str) -> bool:
