@@ -42,12 +42,13 @@ def check_no_split_left_out(tree: VocTree, used: Collection[str], unused: Accoun
     Raises:
       QuestionError: if one is.
     """
-    folders = {posixpath.dirname(tree.paths.image(image_id)) for image_id in used}
+    used_images = [image_id for image_id in tree.images if image_id in used]
+    folders = {posixpath.dirname(tree.paths.image(image_id)) for image_id in used_images}
     folds = _find_left_out(folders, unused, fold_in)
     if folds:
         raise _several_folds_error(tree, folds)
     for left_out in _find_left_out(folders, unused, _split_in):
-        reason = _reason_to_ask(tree, used, unused, left_out)
+        reason = _reason_to_ask(tree, used_images, unused, left_out)
         if reason:
             raise _split_without_masks_error(tree, left_out, reason)
 
