@@ -105,10 +105,10 @@ def _list_unread_paths(tree: VocTree, image_names: ImageNames) -> Iterator[str]:
             continue
         unread_names = []
         for name in names:
-            path = posixpath.join(folder, name)
-            is_of_image = _stem(name) in image_names.stems
-            is_known = name in CLASS_FILE_NAMES or path in tree.labels.label_files
-            if not is_of_image and not is_known and _is_unread(name):
+            if not _is_unread(name) or name in CLASS_FILE_NAMES:
+                continue
+            is_label_file = posixpath.join(folder, name) in tree.labels.label_files
+            if not is_label_file and _stem(name) not in image_names.stems:
                 unread_names.append(name)
         unread_names.sort(key=ending_of)
         for _, group in itertools.groupby(unread_names, ending_of):
