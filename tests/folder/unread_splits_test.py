@@ -69,7 +69,9 @@ def test_other_files_that_are_not_read_leave_all_images_in_train(flat, name, con
     assert "There are no lists, so all images are in train." in plan_of(flat).notes
 
 
-@pytest.mark.parametrize("name", ["train.py", "train_test_split.py", "best_val.pth", "train.zip"])
+@pytest.mark.parametrize(
+    "name", ["train.py", "split_data.py", "best_val.pth", "train.zip", "test_results.xlsx"]
+)
 def test_code_that_is_named_after_a_split_is_named_in_a_note(flat, name):
     drawing.put(flat, name, RANGES if name.endswith(".py") else BINARY)
     note = f"No list assigns images to splits, so all images are in train. Not read: {name}."

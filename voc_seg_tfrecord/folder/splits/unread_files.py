@@ -29,6 +29,11 @@ _WORDS_FOR_DIVISIONS = frozenset({"split", "splits", "partition", "partitions"})
 _WORDS_FOR_PARTS = frozenset({*SPLIT_BY_WORD, "fold", "folds", "kfold"}) - {"te", "tr", "ts", "va"}
 """Words in the name of a file that may say which images are in one split."""
 
+_WORDS_FOR_RESULTS = frozenset(
+    {"result", "results", "metric", "metrics", "score", "scores", "loss", "losses", "history"}
+)
+"""Words in the name of a file that says what a training gave: `test_results.xlsx`."""
+
 _PICTURE_ENDINGS = IMAGE_OR_MASK_ENDINGS - {".npy"} | {".svg", ".heic", ".jp2", ".psd"}
 
 _CODE_ENDINGS = frozenset(
@@ -142,11 +147,12 @@ def _is_named_as_list(path: str) -> bool:
     ending = ending_of(path)
     is_archive = path.lower().endswith(tuple(f".tar{one}" for one in _COMPRESSED_ENDINGS))
     if not words_of_name.isdisjoint(_WORDS_FOR_DIVISIONS):
-        has_no_other_words = words_of_name <= _WORDS_FOR_DIVISIONS | {"data", "dataset"}
+        has_no_other_words = words_of_name <= _WORDS_FOR_DIVISIONS
         return ending not in _CODE_ENDINGS or has_no_other_words
     if is_archive or ending in _CODE_ENDINGS | _OTHER_CONTENT_ENDINGS or not ending:
         return False
-    return not words_of_name.isdisjoint(_WORDS_FOR_PARTS)
+    is_of_results = not words_of_name.isdisjoint(_WORDS_FOR_RESULTS)
+    return not is_of_results and not words_of_name.isdisjoint(_WORDS_FOR_PARTS)
 
 
 def _may_be_text(path: str) -> bool:
