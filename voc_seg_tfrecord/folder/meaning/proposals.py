@@ -22,6 +22,10 @@ from voc_seg_tfrecord.folder.classes.names import names_under_rows, rows_of_file
 from voc_seg_tfrecord.folder.meaning import palettes
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.folder.meaning.choose import choose_meaning, list_rows, weigh_candidates
+from voc_seg_tfrecord.folder.meaning.doubts import (
+    background_is_not_value_0,
+    background_listed_later,
+)
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.words import describe_candidate, describe_pixel
 from voc_seg_tfrecord.folder.question import Alternative
@@ -247,7 +251,12 @@ def propose_meanings(survey: Survey, naming: ClassNaming) -> list[Alternative]:
       naming: the names, without rows of the user.
     """
     proposals = _propose_void(survey, naming)
-    for propose in (_propose_alternatives, _propose_other_rows, _propose_missing_classes):
+    for propose in (
+        _propose_alternatives,
+        _propose_places_of_background,
+        _propose_other_rows,
+        _propose_missing_classes,
+    ):
         further = propose(survey, naming)
         if further:
             return [*proposals, *further]
@@ -270,6 +279,29 @@ def _propose_alternatives(survey: Survey, naming: ClassNaming) -> list[Alternati
     if len(in_question) < 2:
         return []
     return _propose_candidates(survey, in_question)
+
+
+def _propose_places_of_background(survey: Survey, naming: ClassNaming) -> list[Alternative]:
+    """Returns the order of a class file, and that with background first, if it lists it later."""
+    in_question = weigh_candidates(survey, [naming]).in_question
+    if len(in_question) != 1:
+        return []
+    candidate = in_question[0]
+    background = background_listed_later(candidate)
+    if background is None or background_is_not_value_0(candidate, survey) is None:
+        return []
+    names = list(naming.table.names)
+    if len(names) > MAX_PROPOSED_CLASSES or background.name not in names:
+        return []
+    others = [name for name in names if name != background.name]
+    proposals: list[Alternative] = []
+    for words, ordered in (
+        (f"take the order of {background.source}", names),
+        (f"if value 0 is {background.name}", [background.name, *others]),
+    ):
+        rows = tuple(enumerate(ordered))
+        proposals += _propose_if_read(words, survey, rows, naming)
+    return proposals
 
 
 def _propose_other_rows(survey: Survey, naming: ClassNaming) -> list[Alternative]:
