@@ -88,12 +88,12 @@ def find_class_names(files: FolderFiles, texts: Sequence[str]) -> NamesByFolder:
         return by_folder
     if len(lists) != 1:
         shown = " and ".join(numbered.file for numbered in lists.values())
-        files = f"and {len(lists)} files that name their classes {shown}"
+        found = f"polygons of YOLO, and {len(lists)} files that name their classes {shown}"
         if not lists:
-            files = "without a file that names their classes"
+            found = "polygons of YOLO, without a file that names their classes"
         raise LayoutError(
             posixpath.join(files.root, texts[0]),
-            found=f"polygons of YOLO, {files}",
+            found=found,
             expected="one file data.yaml with `names`",
             remedy="write one, such as `names: [crack, hole]`, or remove the others",
             kind=UNUSABLE,

@@ -157,12 +157,9 @@ def background_is_not_value_0(candidate: MeaningCandidate, survey: Survey) -> Do
     background = background_listed_later(candidate)
     if background is None or 0 in candidate.naming.table.class_by_value:
         return None
-    pixels_by_value = {}
-    for pixel, occurrence in survey.pixels.items():
-        if pixel.kind == "palette":
-            return None
-        pixels_by_value[pixel.value] = occurrence.pixels
-    share = pixels_by_value.get(0, 0) / max(sum(pixels_by_value.values()), 1)
+    if survey.palette_entries or 0 not in survey.values:
+        return None
+    share = survey.values[0] / sum(survey.values.values())
     name_of_0 = candidate.name_rule.values.get(0)
     if share <= 0.5 or name_of_0 == VOID:
         return None
@@ -170,7 +167,8 @@ def background_is_not_value_0(candidate: MeaningCandidate, survey: Survey) -> Do
         f"value 0 on {share:.0%} of the pixels is {_name_class(name_of_0)} by the order of "
         f"{background.source}, and {background.name} is value {background.value}"
     )
-    return Doubt(survey.pixels[StoredPixel("gray", 0, None)].first, words)
+    first = next(seen.first for pixel, seen in survey.pixels.items() if pixel.value == 0)
+    return Doubt(first, words)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,16 +187,19 @@ class ListedBackground:
 
 
 def background_listed_later(candidate: MeaningCandidate) -> ListedBackground | None:
-    """Returns the background that is not the first name of a class file without values.
+    """Returns the background of a class file that does not list it first.
 
     It is the class that is named so, or else the one that is black. None if there is no such class,
-    or if masks are read by color.
+    if masks are read by color, or if the file gives values and no colors.
     """
     file = candidate.naming.file
     if file is None or candidate.by != "value" or candidate.kind != "values":
         return None
     entries = file.entries
-    if not all(entry.by_place for entry in entries):
+    if [entry.value for entry in entries] != [*range(len(entries))]:
+        return None
+    gives_values = not all(entry.by_place for entry in entries)
+    if gives_values and not file.has_colors:
         return None
     index = background_index([entry.name for entry in entries])
     if index is None:

@@ -290,13 +290,16 @@ def _propose_places_of_background(survey: Survey, naming: ClassNaming) -> list[A
     background = background_listed_later(candidate)
     if background is None or background_is_not_value_0(candidate, survey) is None:
         return []
-    names = list(naming.table.names)
-    if len(names) > MAX_PROPOSED_CLASSES or background.name not in names:
+    if len(naming.entries) > MAX_PROPOSED_CLASSES:
         return []
-    others = [name for name in names if name != background.name]
+    classes = []
+    for entry in naming.entries:
+        name = naming.class_of_entry(entry)
+        classes.append(VOID_CLASS if isinstance(name, int) else name)
+    others = [name for name in classes if name != background.name]
     proposals: list[Alternative] = []
     for words, ordered in (
-        (f"take the order of {background.source}", names),
+        (f"take the order of {background.source}", classes),
         (f"if value 0 is {background.name}", [background.name, *others]),
     ):
         rows = tuple(enumerate(ordered))
