@@ -300,6 +300,22 @@ def test_both_orders_of_a_background_listed_later_are_proposed(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("values", "proposed"),
+    [
+        ((0, 1, 2), [{0: "road", 1: "car", 2: "tree"}, {0: "void"}, {0: "background"}]),
+        ((0, 1, 2, 3), [{0: "void"}, {0: "background"}]),
+    ],
+)
+def test_a_file_from_1_may_number_masks_from_0_that_lack_its_last_value(tmp_path, values, proposed):
+    entries = [ClassEntry(n, name) for n, name in enumerate(("road", "car", "tree"), start=1)]
+    file = ClassFile("classes.csv", tuple(entries))
+    naming = ClassNaming(ClassTable(tuple(file.class_names)), file)
+    found = survey(write_masks(tmp_path, [gray(*values)]), all_colors=naming.needs_colors())
+    rows = [proposal.options["classes"] for proposal in propose_meanings(found, naming)]
+    assert rows == proposed
+
+
 PAGE = REPOSITORY / "docs" / "background" / "values-or-colors.md"
 
 

@@ -11,6 +11,9 @@ from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.splits.divide import Splits
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
+_MIN_SHARE_OF_MAJORITY = 0.6
+"""The share of pixels from which one value is clearly most of a split: no chance of halves."""
+
 
 def list_notes(
     config: VocSegConfig,
@@ -71,7 +74,7 @@ class _Majority:
 
     Attributes:
       value: the value.
-      share: its share of the pixels that are not void, above a half.
+      share: its share of the pixels that are not void.
     """
 
     value: int
@@ -79,7 +82,7 @@ class _Majority:
 
 
 def _find_majority(splits: Splits, split: str, meaning: MaskMeaning) -> _Majority | None:
-    """Returns the value on more than half of the pixels of a split; None if there is none."""
+    """Returns the value on most pixels of a split; None if no value is on clearly most."""
     labels = splits.evidence.tree.labels
     pixels_by_value = collections.Counter[int]()
     for image_id in splits.ids[split]:
@@ -93,7 +96,7 @@ def _find_majority(splits: Splits, split: str, meaning: MaskMeaning) -> _Majorit
         return None
     value, pixels = pixels_by_value.most_common(1)[0]
     share = pixels / pixels_by_value.total()
-    return _Majority(value, share) if share > 0.5 else None
+    return _Majority(value, share) if share >= _MIN_SHARE_OF_MAJORITY else None
 
 
 def _numbering_note(choice: ClassFileChoice, meaning: MaskMeaning | None) -> str:

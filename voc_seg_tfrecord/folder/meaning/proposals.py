@@ -334,7 +334,7 @@ def _propose_missing_classes(survey: Survey, naming: ClassNaming) -> list[Altern
     if not keys or len(keys) > MAX_PROPOSED_CLASSES:
         return []
     shown_keys = several(map(str, keys))
-    proposals: list[Alternative] = []
+    proposals = _propose_values_from_0(survey, candidate.naming)
     for words, names in (
         ("void", [VOID_CLASS] * len(keys)),
         ("a class", _placeholders(survey, keys)),
@@ -343,6 +343,24 @@ def _propose_missing_classes(survey: Survey, naming: ClassNaming) -> list[Altern
         words = f"if {shown_keys} is {words}"
         proposals += _propose_if_read(words, survey, rows, candidate.naming)
     return proposals
+
+
+def _propose_values_from_0(survey: Survey, naming: ClassNaming) -> list[Alternative]:
+    """Returns how to number a class file from 0 that numbers from 1, if masks lack its last value.
+
+    Example: `classes.csv` has the values 1 to 3, and the masks have 0 to 2.
+    """
+    entries = naming.entries
+    is_from_1 = [entry.value for entry in entries] == [*range(1, len(entries) + 1)]
+    last = len(entries)
+    has_last = last in survey.values
+    if not is_from_1 or has_last or last > MAX_PROPOSED_CLASSES or 0 not in survey.values:
+        return []
+    rows: list[tuple[Key, str]] = []
+    for value, entry in enumerate(entries):
+        name = naming.class_of_entry(entry)
+        rows.append((value, VOID_CLASS if isinstance(name, int) else name))
+    return _propose_if_read(f"if value 0 is {entries[0].name}", survey, tuple(rows), naming)
 
 
 def _list_keys_without_class(survey: Survey, candidate: MeaningCandidate) -> list[Key]:
