@@ -12,7 +12,7 @@ from support.building import build, examples, from_tree
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, voc_palette
-from voc_seg_tfrecord.audit.versions import NewClasses
+from voc_seg_tfrecord.audit.versions import NewClasses, _remedy_of_moved_values
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError
@@ -343,3 +343,10 @@ def test_records_whose_values_leave_a_doubt_are_asked(tmp_path, values):
     mask = np.repeat(np.array(values, np.uint8), 6)[:, None].repeat(16, axis=1)
     with pytest.raises(ConfigError, match="no class names, and masks with"):
         import_records([records(tmp_path, [mask])], name="old", data_dir=tmp_path / "data")
+
+
+def test_an_option_that_does_not_keep_the_numbers_is_not_called_so():
+    new = NewClasses(("background", "foreground"), {0: 0, 1: 1, 255: 255}, False, True)
+    remedy = _remedy_of_moved_values({0: 0, 1: 1, 255: 1}, new)
+    words = "to take the new order, add --class_names background,foreground"
+    assert remedy == f"{words}; or build under another name"

@@ -428,7 +428,11 @@ def test_no_image_becomes_background_while_files_lie_unused_among_the_masks(tmp_
         ("export.json", '[{"annotations": [{"original_width": 9}]}]', "Label Studio's JSON"),
         ("annotations/all.json", '{"images": [], "annotations": []}', "no 'categories'"),
         ("annotations.xml", '<annotations><image id="0" name="a.jpg">', "not readable as XML"),
-        ("labels/{}.txt", "0 0.1 0.2 0.3 0.4 0.5 0.66\n", "0 files that name their classes"),
+        (
+            "labels/{}.txt",
+            "0 0.1 0.2 0.3 0.4 0.5 0.66\n",
+            "without a file that names their classes",
+        ),
         ("labels/{}.txt", "0 0.5 0.5 0.1 0.1\n", "boxes alone"),
         ("Annotations/{}.xml", "<annotation><object><bndbox>", "boxes alone"),
     ],

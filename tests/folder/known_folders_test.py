@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 
 import numpy as np
 from PIL import Image
@@ -240,7 +241,7 @@ NOT_READ = {
     ),
     "predictions": (
         ["abcd images/{}.jpg masks/{}.png", "abcd - predictions/{}.png"],
-        "Used masks; predictions is called as predictions, drawings, objects or a backup are.",
+        "Used masks; predictions is named like predictions, drawings, objects or a backup.",
     ),
     "masks of masks": (
         ["abcd images/{}.jpg masks/{}.png", "xyz - b/{}.png", "xyz - approved/{}.png"],
@@ -867,9 +868,36 @@ def test_masks_whose_names_have_one_number_more_stand_in_the_account(tmp_path):
 def test_masks_that_are_numbered_from_1_beside_images_from_0_are_refused(tmp_path):
     for n in range(12):
         put(tmp_path, f"images/{n}.jpg", f"masks/{n + 1}.png", [n])
-    refused(tmp_path, "images {id} numbered 0 to 11, and as many masks numbered 1 to 12")
+    refused(tmp_path, "images {id} numbered 0 to 11, and masks numbered 1 to 12")
     assert len(read(tmp_path, images="images", masks="masks")[0]["train"]) == 11
     refused(tmp_path, "the same file as an image and as its mask", images="masks")
+
+
+@pytest.mark.parametrize(
+    ("images", "masks"),
+    [((1, 8), (0, 8)), ((0, 7), (1, 9)), ((1, 9), (0, 7)), ((0, 8), (1, 8))],
+)
+def test_masks_numbered_from_another_start_are_refused_with_one_file_more(tmp_path, images, masks):
+    put_numbered(tmp_path, range(images[0], images[1] + 1), range(masks[0], masks[1] + 1))
+    numbers = f"{images[0]} to {images[1]}, and masks numbered {masks[0]} to {masks[1]}"
+    refused(tmp_path, f"images {{id}} numbered {numbers}")
+    pairs = {*range(images[0], images[1] + 1)} & {*range(masks[0], masks[1] + 1)}
+    assert len(read(tmp_path, images="images", masks="masks")[0]["train"]) == len(pairs)
+
+
+@pytest.mark.parametrize("masks", [(0, 2, 3, 5, 6), range(7), range(3, 9), (1, 2, 4, 5, 6, 7, 8)])
+def test_images_without_a_mask_are_no_shifted_numbers(tmp_path, masks):
+    put_numbered(tmp_path, range(9), masks)
+    assert len(read(tmp_path)[0]["train"]) == len(masks)
+
+
+def put_numbered(root, images, masks):
+    for n in images:
+        put(root, f"images/{n}.jpg", "spare/{}.png", [n])
+    shutil.rmtree(root / "spare")
+    for n in masks:
+        put(root, "spare/{}.jpg", f"masks/{n}.png", [n])
+    shutil.rmtree(root / "spare")
 
 
 @pytest.mark.parametrize("names", [("input/{}.jpg", "output/{}.png"), ("x/{}.png", "masks/{}.png")])

@@ -216,3 +216,33 @@ def test_the_black_value_of_a_palette_is_the_background_of_the_first_proposal(
     put(tmp_path, lambda truth: write_png(values[truth], palette=palette))
     option = first_option(folders.refused(tmp_path, "without names", class_names=()))
     assert_masks(tmp_path, [0, 1, 1], **said_by(option), class_names=())
+
+
+def put_splits(root, train, val):
+    """Writes gray masks of 0 on 80 % of the pixels, 1 and 2, with other values in two splits."""
+    truth = np.repeat(np.array([[0] * 8 + [1, 2]], np.uint8), 40, axis=0)
+    for split, values in (("train", train), ("val", val)):
+        for number in range(3):
+            drawing.put(root, f"{split}/images/{number}.png", encoded(np.dstack([truth] * 3)))
+            mask = write_png(np.array(values)[truth], color=0)
+            drawing.put(root, f"{split}/masks/{number}.png", mask)
+
+
+OTHER_NUMBERS = "Check that the masks of both have the same numbers."
+
+
+@pytest.mark.parametrize(("val", "value"), [([2, 1, 0], 2), ([1, 0, 0], 1)])
+def test_a_split_with_another_value_on_most_pixels_has_a_note(tmp_path, val, value):
+    put_splits(tmp_path, [0, 1, 2], val)
+    notes = folders.plan_of(tmp_path, class_names=("background", "a", "b")).notes
+    assert [text for text in notes if OTHER_NUMBERS in text] == [
+        f"Value 0 is on 80% of the pixels of train, and value {value} on 80% "
+        f"of those of validation. {OTHER_NUMBERS}"
+    ]
+
+
+@pytest.mark.parametrize("val", [[0, 2, 1], [0, 1, 1], [255, 0, 1]])
+def test_splits_with_one_value_on_most_pixels_have_no_note_on_it(tmp_path, val):
+    put_splits(tmp_path, [0, 1, 2], val)
+    notes = folders.plan_of(tmp_path, class_names=("background", "a", "b")).notes
+    assert not [text for text in notes if OTHER_NUMBERS in text]

@@ -1,5 +1,7 @@
 """What a set of masks means, by the rules of `folder.meaning`."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from support.encoding import rgb_mask as rgb
@@ -17,9 +19,10 @@ from voc_seg_tfrecord.core.names import VOC_CLASSES
 from voc_seg_tfrecord.folder.meaning.choose import choose_meaning
 from voc_seg_tfrecord.folder.meaning.doubts import DOUBTS
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
+from voc_seg_tfrecord.folder.meaning.proposals import propose_meanings
 from voc_seg_tfrecord.folder.meaning.questions import UNDECIDED
 from voc_seg_tfrecord.folder.meaning.rules import RULES
-from voc_seg_tfrecord.formats.mask_survey import survey
+from voc_seg_tfrecord.formats.mask_survey import StoredPixel, survey
 
 RED_ONE = ClassFile(
     "labelmap.txt", (ClassEntry(0, "bg", (0, 0, 0)), ClassEntry(1, "a", (255, 0, 0)))
@@ -122,7 +125,7 @@ def test_a_palette_of_one_color_does_not_make_every_class_background(decide):
         (RECOLORED, "no class for|index 1 has the color #"),
         ([rgb(BLACK, (1, 2, 3))], "0.png: no class for 1 of 2 .*: color #010203 on"),
         ([rgb(BLACK, (128,) * 3)], "no class for 1 of 2.*value 128"),
-        ([BINARY], "1 of 1 masks hold nothing but 255 and 0"),
+        ([BINARY], r"1 of 1 masks hold nothing but 255 and 0, the first is \S+0\.png\. So"),
         ([BINARY, BINARY, GRAY_VOID], "2 of 3 masks .*; 1 masks show 255 to be void"),
         ([BINARY, GRAY], "1 of 2 masks hold nothing but 255 and 0"),
         ([gray(255)], "1 of 1 masks hold nothing but 255 and 0"),
@@ -249,6 +252,68 @@ def test_a_file_that_may_be_numbered_in_two_ways_is_decided_like_values_and_colo
     assert decide([gray(0, 1)], files=ways).candidate.naming.file is first
     with pytest.raises(MaskError, match=r"value 1 is b by value \(F\) and a by value \(W\)"):
         decide([gray(1)], files=ways)
+
+
+LATE = [gray(0, 0, 0, 0, 1, 2)]
+
+
+def late_background(*, by_place=True, color=None, name="background"):
+    entries = [ClassEntry(n, one, by_place=by_place) for n, one in enumerate(("road", "car", name))]
+    if color is not None:
+        colors = (9, 0, 0), (0, 9, 0), color
+        entries = [
+            dataclasses.replace(e, color=rgb) for e, rgb in zip(entries, colors, strict=True)
+        ]
+    return ClassFile("classes.txt", tuple(entries))
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        late_background(),
+        late_background(color=(0, 0, 0)),
+        late_background(color=(0, 0, 0), name="rest"),
+        late_background(color=(0, 0, 0), by_place=False),
+    ],
+)
+def test_a_background_listed_later_is_asked_about_if_0_is_most_of_the_masks(decide, file):
+    words = f"value 0 on 67% of the pixels is road .* and {file.entries[2].name} is value 2"
+    with pytest.raises(MaskError, match=words) as caught:
+        decide(LATE, file)
+    assert caught.value.kind == UNDECIDED
+    assert decide(LATE, file, rows="0=road").candidate.by == "value"
+    assert decide([gray(0, 0, 1, 2, 2, 2)], file).candidate.by == "value"
+
+
+def test_a_file_that_gives_background_a_value_and_no_colors_is_read(decide):
+    meaning = decide(LATE, late_background(by_place=False))
+    assert meaning.candidate.class_of(StoredPixel("gray", 2, None)) == "background"
+
+
+def test_both_orders_of_a_background_listed_later_are_proposed(tmp_path):
+    file = late_background()
+    naming = ClassNaming(ClassTable(tuple(file.class_names)), file)
+    found = survey(write_masks(tmp_path, LATE), all_colors=naming.needs_colors())
+    assert [proposal.options for proposal in propose_meanings(found, naming)] == [
+        {"classes": {0: "road", 1: "car", 2: "background"}},
+        {"classes": {0: "background", 1: "road", 2: "car"}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "proposed"),
+    [
+        ((0, 1, 2), [{0: "road", 1: "car", 2: "tree"}, {0: "void"}, {0: "background"}]),
+        ((0, 1, 2, 3), [{0: "void"}, {0: "background"}]),
+    ],
+)
+def test_a_file_from_1_may_number_masks_from_0_that_lack_its_last_value(tmp_path, values, proposed):
+    entries = [ClassEntry(n, name) for n, name in enumerate(("road", "car", "tree"), start=1)]
+    file = ClassFile("classes.csv", tuple(entries))
+    naming = ClassNaming(ClassTable(tuple(file.class_names)), file)
+    found = survey(write_masks(tmp_path, [gray(*values)]), all_colors=naming.needs_colors())
+    rows = [proposal.options["classes"] for proposal in propose_meanings(found, naming)]
+    assert rows == proposed
 
 
 PAGE = REPOSITORY / "docs" / "background" / "values-or-colors.md"

@@ -283,7 +283,11 @@ TOLD = [
     ("labelme", other_ending, "!other places"),
     ("labelme", write_masks, "masks:            4 in masks"),
     ("labelme", write_masks, "The masks are read. labelme's polygons have the same pixels."),
-    ("labelme", masks_beside_texts, "street_1.txt is not read: polygons of YOLO, and 0 files that"),
+    (
+        "labelme",
+        masks_beside_texts,
+        "street_1.txt is not read: polygons of YOLO, without a file that",
+    ),
     ("yolo", list_of_names, "0 background, 1 road, 2 tree, 3 car"),
     ("yolo", list_of_names_alone, "0 background, 1 road, 2 tree, 3 car"),
     ("yolo", yolo_without_labels, "2 images without a shape: background everywhere."),
@@ -351,7 +355,7 @@ huge = changed("street_2.json", imageWidth=900_000, imageHeight=900_000)
 REFUSED = [
     ("labelme", renamed, VocSegError, r"street_2\.jpg, and street_1\.jpg has the name of the file"),
     ("labelme", with_control_character, ConfigError, "names without control characters"),
-    ("yolo", removed("data.yaml"), LayoutError, "0 files that name their classes"),
+    ("yolo", removed("data.yaml"), LayoutError, "without a file that names their classes"),
     ("yolo", with_a_wrong_number_of_classes, LayoutError, r"data\.yaml"),
     ("yolo", two_lists_of_names, LayoutError, r"2 files that name their classes classes\.txt and"),
     ("yolo", without_a_name, LayoutError, r"data\.yaml: no 1"),

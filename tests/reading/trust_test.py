@@ -306,6 +306,19 @@ def test_a_file_of_another_kind_is_one_error_that_names_it(folder, case):
     assert len(str(raised.value)) < 1000
 
 
+@pytest.mark.parametrize("value", [-(1 << 31), -9999, -1, 0, 65535])
+def test_values_of_masks_that_a_build_takes_are_read(folder, value):
+    in_metadata(classes=[[value, "void"]])(folder)
+    assert open_built(str(folder)).info.metadata["classes"] == [[value, "void"]]
+
+
+@pytest.mark.parametrize("value", [-(1 << 31) - 1, 65536])
+def test_values_of_masks_that_no_build_takes_are_refused(folder, value):
+    in_metadata(classes=[[value, "void"]])(folder)
+    with pytest.raises(RecordError, match="classes"):
+        open_built(str(folder))
+
+
 def test_the_names_of_labels_and_masks_must_agree(folder):
     (folder / "metadata.json").unlink()
     names_of(b"".join(b"c%d\n" % n for n in range(21)))(folder)

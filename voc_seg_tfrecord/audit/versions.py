@@ -410,7 +410,8 @@ def _remedy_of_moved_values(index_before: Mapping[int, int], new: NewClasses) ->
     are_numbers = values == [*range(len(new.names))]
     if are_numbers and all(index_before.get(value) == value for value in values):
         names = [new.names[new.index_by_value[value]] for value in values]
-        return f"to keep the numbers, add {_option(names)}; {new_order}"
+        if names != list(new.names):
+            return f"to keep the numbers, add {_option(names)}; {new_order}"
     return f"{new_order}; or build under another name"
 
 

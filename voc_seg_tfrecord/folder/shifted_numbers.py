@@ -11,6 +11,12 @@ from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 _MIN_NUMBERED_IMAGES = 3
 """Images with numbers, of which fewer may be shifted by chance."""
 
+_MAX_MISSING = 2
+"""How many more images than masks there may be, or masks than images, in shifted runs."""
+
+_MAX_SHARE_MISSING = 0.02
+"""The same as a share of the images, where that is more."""
+
 _LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)")
 """An id: what is before its last number, the number, and what is behind it."""
 
@@ -18,30 +24,38 @@ _LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)")
 def check_no_shifted_numbers(tree: VocTree) -> None:
     """Checks that masks are not numbered from 1 while images are numbered from 0, or the like.
 
-    By their names all of them but one would be pairs, and each image would get another's mask.
+    By their names nearly all of them would be pairs, and each image would get another's mask.
+    It may be one mask more or less: images 1 to 8 and masks 0 to 8.
 
     Raises:
       LayoutError: if they are numbered so.
     """
-    images_alone = tree.images.keys() - tree.masks.keys()
-    masks_alone = tree.masks.keys() - tree.images.keys()
-    no_name_fits = len(images_alone) == len(tree.images)
-    if not images_alone or not masks_alone or no_name_fits:
-        return
+    if not tree.images.keys() & tree.masks.keys():
+        return  # no name fits
     image_numbers = _numbers_by_pattern(tree.images)
     mask_numbers = _numbers_by_pattern(tree.masks)
-    for pattern in sorted(image_numbers.keys() & mask_numbers.keys()):
+    patterns = sorted(image_numbers.keys() & mask_numbers.keys())
+    shifted = []
+    runs_with_other_starts = []
+    for pattern in patterns:
         images = sorted(image_numbers[pattern])
         masks = sorted(mask_numbers[pattern])
-        if not _is_shifted(images, masks):
-            continue
+        if _is_shifted(images, masks):
+            shifted.append(pattern)
+        if _are_runs_with_other_starts(images, masks):
+            runs_with_other_starts.append(pattern)
+    if not shifted and len(runs_with_other_starts) == len(patterns):
+        shifted = runs_with_other_starts
+    for pattern in shifted:
+        images = image_numbers[pattern]
+        masks = mask_numbers[pattern]
         options = command(**tree.layout.options(tree.root_below_given))
         raise LayoutError(
             tree.given,
-            found=f"images {pattern} numbered {images[0]} to {images[-1]}, and as many masks "
-            f"numbered {masks[0]} to {masks[-1]}. Each image may get the mask of another one",
+            found=f"images {pattern} numbered {min(images)} to {max(images)}, and masks numbered "
+            f"{min(masks)} to {max(masks)}. Each image may get the mask of another one",
             expected="the same numbers for an image and its mask",
-            remedy="rename the masks. If the names are right, because one image and one mask are "
+            remedy="rename the masks. If the names are right, because images or masks are "
             f"missing, add {options}",
             kind="names of masks",
         )
@@ -64,3 +78,24 @@ def _is_shifted(images: Sequence[int], masks: Sequence[int]) -> bool:
         return False
     shifts = {mask - image for image, mask in zip(images, masks, strict=True)}
     return len(shifts) == 1 and 0 not in shifts
+
+
+def _are_runs_with_other_starts(images: Sequence[int], masks: Sequence[int]) -> bool:
+    """Says whether sorted numbers are runs from different starts, and nearly as many.
+
+    If all masks have an image, the others may be without labels, unless one run starts at 0 and the
+    other one at 1.
+    """
+    if min(len(images), len(masks)) < _MIN_NUMBERED_IMAGES or images[0] == masks[0]:
+        return False
+    if not _is_run(images) or not _is_run(masks):
+        return False
+    if abs(len(images) - len(masks)) > max(_MAX_MISSING, _MAX_SHARE_MISSING * len(images)):
+        return False
+    has_masks_alone = masks[0] < images[0] or masks[-1] > images[-1]
+    return has_masks_alone or {images[0], masks[0]} == {0, 1}
+
+
+def _is_run(numbers: Sequence[int]) -> bool:
+    """Says whether sorted numbers follow each other without gaps."""
+    return list(numbers) == list(range(numbers[0], numbers[0] + len(numbers)))

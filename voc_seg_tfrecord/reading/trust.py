@@ -18,6 +18,7 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core import naming
 
 from voc_seg_tfrecord.core import names as names_of
+from voc_seg_tfrecord.core.class_rows import HIGHEST_VALUE, LOWEST_VALUE
 from voc_seg_tfrecord.core.dataset_files import INFO, read_small
 from voc_seg_tfrecord.core.errors import RecordError, VocSegError
 from voc_seg_tfrecord.core.names import OBJECTS, VOID, unprintable
@@ -238,7 +239,7 @@ _METADATA_ENTRIES: Mapping[str, _Allowed] = {
     "ignore_label": range(VOID, VOID + 1),
     "class_names": [str],
     "palette": (_COLOR,) * 256,
-    "classes": [(_Either((str, range(1 << 16))), str)],
+    "classes": [(_Either((str, range(LOWEST_VALUE, HIGHEST_VALUE + 1))), str)],
     "archives": [_Object(str, {"filename": str, "sha256": str})],
     "config": dict,
     "class_map": dict,

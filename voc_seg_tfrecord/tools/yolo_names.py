@@ -87,11 +87,13 @@ def find_class_names(files: FolderFiles, texts: Sequence[str]) -> NamesByFolder:
     if by_folder is not None:
         return by_folder
     if len(lists) != 1:
-        count = f"{len(lists)} files that name their classes"
         shown = " and ".join(numbered.file for numbered in lists.values())
+        found = f"polygons of YOLO, and {len(lists)} files that name their classes {shown}"
+        if not lists:
+            found = "polygons of YOLO, without a file that names their classes"
         raise LayoutError(
             posixpath.join(files.root, texts[0]),
-            found=f"polygons of YOLO, and {count} {shown}".strip(),
+            found=found,
             expected="one file data.yaml with `names`",
             remedy="write one, such as `names: [crack, hole]`, or remove the others",
             kind=UNUSABLE,

@@ -238,12 +238,12 @@ IMAGE_RULES: Sequence[FileRule] = (
 _PREDICTIONS: FileRule = Rule(
     "predictions",
     are_called_predictions,
-    note="is called as predictions, drawings, objects or a backup are",
+    note="is named like predictions, drawings, objects or a backup",
 )
 
 MASK_RULES: Sequence[FileRule] = (
     _PREDICTIONS,
-    Rule("trimaps", are_trimaps, note="is called as trimaps are"),
+    Rule("trimaps", are_trimaps, note="is named like trimaps"),
     Rule("colors of masks", look_like_photos),
     Rule("arrays", are_arrays, note="holds arrays"),
     Rule("order of VOC's folders", come_later_in_voc, note="is read if --masks names it"),

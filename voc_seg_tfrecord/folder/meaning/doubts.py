@@ -14,6 +14,7 @@ from voc_seg_tfrecord.core.names import (
     VOID_COLOR,
     WHITE,
     Color,
+    background_index,
 )
 from voc_seg_tfrecord.folder.meaning import palettes
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
@@ -148,6 +149,70 @@ def gray_values_contradict_black_or_white(
     return None
 
 
+def background_is_not_value_0(candidate: MeaningCandidate, survey: Survey) -> Doubt | None:
+    """A background that its class file lists later contradicts 0 on most pixels.
+
+    Example: `classes.txt` has road, car and background, and 0 is on 94 % of the pixels.
+    """
+    background = background_listed_later(candidate)
+    if background is None or 0 in candidate.naming.table.class_by_value:
+        return None
+    if survey.palette_entries or 0 not in survey.values:
+        return None
+    share = survey.values[0] / sum(survey.values.values())
+    name_of_0 = candidate.name_rule.values.get(0)
+    if share <= 0.5 or name_of_0 == VOID:
+        return None
+    words = (
+        f"value 0 on {share:.0%} of the pixels is {_name_class(name_of_0)} by the order of "
+        f"{background.source}, and {background.name} is value {background.value}"
+    )
+    first = next(seen.first for pixel, seen in survey.pixels.items() if pixel.value == 0)
+    return Doubt(first, words)
+
+
+@dataclasses.dataclass(frozen=True)
+class ListedBackground:
+    """The background of a class file.
+
+    Attributes:
+      source: the class file.
+      name: its name.
+      value: its value.
+    """
+
+    source: str
+    name: str
+    value: int
+
+
+def background_listed_later(candidate: MeaningCandidate) -> ListedBackground | None:
+    """Returns the background of a class file that does not list it first.
+
+    It is the class that is named so, or else the one that is black. None if there is no such class,
+    if masks are read by color, or if the file gives values and no colors.
+    """
+    file = candidate.naming.file
+    if file is None or candidate.by != "value" or candidate.kind != "values":
+        return None
+    entries = file.entries
+    if [entry.value for entry in entries] != [*range(len(entries))]:
+        return None
+    gives_values = not all(entry.by_place for entry in entries)
+    if gives_values and not file.has_colors:
+        return None
+    index = background_index([entry.name for entry in entries])
+    if index is None:
+        black = [number for number, entry in enumerate(entries) if entry.color == BLACK]
+        if len(black) != 1:
+            return None
+        index = black[0]
+    entry = entries[index]
+    if entry.value == 0 or candidate.naming.class_of_entry(entry) == VOID:
+        return None
+    return ListedBackground(file.source, entry.name, entry.value)
+
+
 def _values_of_black_and_white(colors: Collection[Color]) -> dict[int, Color]:
     """Returns the colors that grayscale values show, of those in a class file.
 
@@ -225,14 +290,18 @@ def reads_255_as_void_without_row(candidate: MeaningCandidate) -> bool:
 def count_255(survey: Survey) -> str:
     """Returns in how many masks 255 may be a class, and in how many it is void, in words."""
     binary = survey.binary
-    return (
+    words = (
         f"{binary.masks} of {survey.examined} masks hold nothing but 255 and 0, the first is "
-        f"{binary.first}; {survey.void.masks} masks show 255 to be void"
+        f"{binary.first}"
     )
+    if not survey.void.masks:
+        return words
+    return f"{words}; {survey.void.masks} masks show 255 to be void"
 
 
 DOUBTS: tuple[DoubtRule, ...] = (
     gray_values_contradict_black_or_white,
+    background_is_not_value_0,
     voc_colors_are_in_another_order,
     black_is_not_value_0,
     void_color_is_not_value_255,

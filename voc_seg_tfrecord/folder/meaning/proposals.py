@@ -22,6 +22,10 @@ from voc_seg_tfrecord.folder.classes.names import names_under_rows, rows_of_file
 from voc_seg_tfrecord.folder.meaning import palettes
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.folder.meaning.choose import choose_meaning, list_rows, weigh_candidates
+from voc_seg_tfrecord.folder.meaning.doubts import (
+    background_is_not_value_0,
+    background_listed_later,
+)
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.words import describe_candidate, describe_pixel
 from voc_seg_tfrecord.folder.question import Alternative
@@ -247,7 +251,12 @@ def propose_meanings(survey: Survey, naming: ClassNaming) -> list[Alternative]:
       naming: the names, without rows of the user.
     """
     proposals = _propose_void(survey, naming)
-    for propose in (_propose_alternatives, _propose_other_rows, _propose_missing_classes):
+    for propose in (
+        _propose_alternatives,
+        _propose_places_of_background,
+        _propose_other_rows,
+        _propose_missing_classes,
+    ):
         further = propose(survey, naming)
         if further:
             return [*proposals, *further]
@@ -270,6 +279,32 @@ def _propose_alternatives(survey: Survey, naming: ClassNaming) -> list[Alternati
     if len(in_question) < 2:
         return []
     return _propose_candidates(survey, in_question)
+
+
+def _propose_places_of_background(survey: Survey, naming: ClassNaming) -> list[Alternative]:
+    """Returns the order of a class file, and that with background first, if it lists it later."""
+    in_question = weigh_candidates(survey, [naming]).in_question
+    if len(in_question) != 1:
+        return []
+    candidate = in_question[0]
+    background = background_listed_later(candidate)
+    if background is None or background_is_not_value_0(candidate, survey) is None:
+        return []
+    if len(naming.entries) > MAX_PROPOSED_CLASSES:
+        return []
+    classes = []
+    for entry in naming.entries:
+        name = naming.class_of_entry(entry)
+        classes.append(VOID_CLASS if isinstance(name, int) else name)
+    others = [name for name in classes if name != background.name]
+    proposals: list[Alternative] = []
+    for words, ordered in (
+        (f"take the order of {background.source}", classes),
+        (f"if value 0 is {background.name}", [background.name, *others]),
+    ):
+        rows = tuple(enumerate(ordered))
+        proposals += _propose_if_read(words, survey, rows, naming)
+    return proposals
 
 
 def _propose_other_rows(survey: Survey, naming: ClassNaming) -> list[Alternative]:
@@ -299,7 +334,7 @@ def _propose_missing_classes(survey: Survey, naming: ClassNaming) -> list[Altern
     if not keys or len(keys) > MAX_PROPOSED_CLASSES:
         return []
     shown_keys = several(map(str, keys))
-    proposals: list[Alternative] = []
+    proposals = _propose_values_from_0(survey, candidate.naming)
     for words, names in (
         ("void", [VOID_CLASS] * len(keys)),
         ("a class", _placeholders(survey, keys)),
@@ -308,6 +343,24 @@ def _propose_missing_classes(survey: Survey, naming: ClassNaming) -> list[Altern
         words = f"if {shown_keys} is {words}"
         proposals += _propose_if_read(words, survey, rows, candidate.naming)
     return proposals
+
+
+def _propose_values_from_0(survey: Survey, naming: ClassNaming) -> list[Alternative]:
+    """Returns how to number a class file from 0 that numbers from 1, if masks lack its last value.
+
+    Example: `classes.csv` has the values 1 to 3, and the masks have 0 to 2.
+    """
+    entries = naming.entries
+    is_from_1 = [entry.value for entry in entries] == [*range(1, len(entries) + 1)]
+    last = len(entries)
+    has_last = last in survey.values
+    if not is_from_1 or has_last or last > MAX_PROPOSED_CLASSES or 0 not in survey.values:
+        return []
+    rows: list[tuple[Key, str]] = []
+    for value, entry in enumerate(entries):
+        name = naming.class_of_entry(entry)
+        rows.append((value, VOID_CLASS if isinstance(name, int) else name))
+    return _propose_if_read(f"if value 0 is {entries[0].name}", survey, tuple(rows), naming)
 
 
 def _list_keys_without_class(survey: Survey, candidate: MeaningCandidate) -> list[Key]:
