@@ -3,6 +3,7 @@
 import hashlib
 
 from etils import epath
+import numpy as np
 
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
@@ -24,6 +25,10 @@ _MIN_COLORS_OF_PHOTO = 1000
 
 _MIN_PIXELS_PER_COLOR = 4
 """In a mask, on average; a tiny photo has no more than 64 colors either."""
+
+
+_MAX_DIFFERENCE = 4
+"""Of a pixel of a photo and of its copy in a JPEG of good quality, in levels."""
 
 
 def sizes_agree(image: epath.Path, mask: epath.Path) -> bool:
@@ -77,6 +82,25 @@ def is_photo(path: epath.Path) -> bool:
     height, width = samples.values.shape[:2]
     count = len(mask_samples.counts_by_color(samples.values).numbers)
     return count > max(_MIN_COLORS_OF_PHOTO, height * width // _MIN_PIXELS_PER_COLOR)
+
+
+def shows(drawing: epath.Path, image: epath.Path) -> bool:
+    """Says whether half of the pixels of a drawing are those of an image.
+
+    So it is where labels are painted over the image. If one cannot be read, it says no.
+    """
+    try:
+        samples_of_drawing = mask_samples.read_samples(File.read(drawing, MaskError))
+        samples_of_image = mask_samples.read_samples(File.read(image, MaskError))
+    except VocSegError:
+        return False
+    drawn, original = samples_of_drawing.values, samples_of_image.values
+    if drawn.shape != original.shape:
+        return False
+    difference = np.abs(drawn.astype(np.int64) - original.astype(np.int64))
+    height, width = drawn.shape[:2]
+    largest_difference = difference.reshape(height, width, -1).max(axis=2)
+    return float((largest_difference <= _MAX_DIFFERENCE).mean()) >= 0.5
 
 
 def looks_like_mask(path: epath.Path) -> bool:
