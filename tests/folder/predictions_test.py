@@ -7,10 +7,18 @@ from support.folders import images_of, plan_of, proposed, refused, said_by
 
 from voc_seg_tfrecord.core.errors import LayoutError
 
-
 MODELS = [
     *["unet", "nnunet", "nnUNet", "sam", "segformer", "best_model"],
-    *["auto", "estimates", "infer", "pseudo_labels", "submission", "weak_labels", "y_hat"],
+    *[
+        "auto",
+        "estimates",
+        "infer",
+        "pred_masks",
+        "pseudo_labels",
+        "submission",
+        "weak_labels",
+        "y_hat",
+    ],
 ]
 
 
@@ -54,6 +62,15 @@ def test_masks_of_a_held_out_split_in_one_folder_with_images_are_asked_about(tmp
     assert together == {"train": ["a", "b"], "test": ["c", "d"]}
 
 
+def test_two_folders_of_masks_of_a_held_out_split_are_never_read_together(tmp_path):
+    write_photos(tmp_path, ["train/images/a.png", "train/images/b.png", "test/images/c.png"])
+    write_masks(tmp_path, ["train/masks/a.png", "train/masks/b.png", "test/out/c.png"])
+    drawing.put(tmp_path, "test/best/c.png", drawing.truth("c"))
+    lines = proposed(refused(tmp_path, "ways to read"))
+    assert len(lines) > 1
+    assert not any("test/out" in options and "test/best" in options for _, options in lines)
+
+
 @pytest.mark.parametrize(
     ("images", "masks"),
     [
@@ -82,11 +99,11 @@ def test_masks_that_are_called_after_a_model_are_asked_about(tmp_path, folder):
     assert sum(map(len, images_of(plan_of(tmp_path, **said_by(options))).values())) == 2
 
 
-@pytest.mark.parametrize("other", ["ir", "swir", "thermal", "ir_images"])
-@pytest.mark.parametrize("folder", ["vis", "color", "vis_images"])
+@pytest.mark.parametrize(
+    ("folder", "other"),
+    [("vis", "ir"), ("color", "swir"), ("vis", "thermal"), ("vis_images", "ir_images")],
+)
 def test_two_folders_of_photos_are_asked_about_whatever_their_names(tmp_path, folder, other):
-    if other == "ir_images" and folder != "vis_images":
-        pytest.skip("one folder alone is called images")
     write_photos(tmp_path, [f"{folder}/a.png", f"{folder}/b.png"])
     for image_id in "ab":
         drawing.put(tmp_path, f"{other}/{image_id}.png", drawing.picture(f"ir {image_id}"))

@@ -42,6 +42,7 @@ BYPRODUCT_WORDS = _set(
 # decide nothing else: `auto` may be a class and `sam` a person.
 MODEL_WORDS = _set(
     """
+    predict predicts prediction predictions predicted pred preds inference
     pseudo weak auto infer inferred estimate estimates estimated submission submissions yhat
     unet nnunet segformer deeplab deeplabv sam
     """

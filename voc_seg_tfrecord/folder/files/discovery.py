@@ -76,7 +76,7 @@ from voc_seg_tfrecord.folder.files.object_masks import (
     check_masks_of_many_images,
     check_no_masks_of_objects,
 )
-from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings, few
+from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings, are_apart, few
 from voc_seg_tfrecord.folder.files.paths import common_folder, deepest_above
 from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons
 from voc_seg_tfrecord.folder.files.polygon_tool import notes_on
@@ -353,7 +353,7 @@ def _check_held_out_masks(given: GivenLayout, choice: FileChoice) -> None:
     Raises:
       QuestionError: if some are not, and the user has not named masks.
     """
-    if given.mask_folders or given.mask_name or choice.beside:
+    if given.mask_folders or given.mask_name or choice.beside or not are_apart(choice.chosen):
         return
     oddly_named = find_oddly_named(choice.chosen)
     if oddly_named and all(rival in oddly_named for rival in choice.rivals):
