@@ -40,7 +40,7 @@ def splits_of_lines(root):
     return [images_of(plan_of(root, **said_by(options))) for _, options in lines_of(root)]
 
 
-@pytest.mark.parametrize("folder", ["unet", "sam", "out", "best", "labels_unet", "draft", "gt"])
+@pytest.mark.parametrize("folder", ["unet", "sam", "out", "best", "labels_unet", "draft"])
 @pytest.mark.parametrize("split", ["val", "test"])
 def test_masks_of_a_held_out_split_that_are_named_otherwise_are_asked_about(
     tmp_path, folder, split
@@ -77,6 +77,7 @@ def test_two_folders_of_masks_of_a_held_out_split_are_never_read_together(tmp_pa
         ("{split}/images", "{split}/masks"),
         ("{split}/images", "{split}/masks_{split}"),
         ("{split}", "{split}_masks"),
+        ("{split}/images", "{split}/{split}_masks"),
         ("images/{split}/ulm_{split}", "masks/{split}/ulm_{split}"),
     ],
 )

@@ -148,7 +148,12 @@ class FileEvidence:
         return 2 * len(agreeing) >= len(sample)
 
     def show_images_of(self, pairing: Pairing, original: Pairing) -> bool:
-        """Says whether a few images of a pairing are drawings, or show those of another pairing."""
+        """Says whether a few images of a pairing are drawings, or show those of another pairing.
+
+        Images of another size than their masks are no other photos either, but thumbnails.
+        """
+        if not self.sizes_agree(PairingCandidate((pairing,))):
+            return True
         image_of_mask = {mask: image for image, mask in original.pairs.items()}
         images_by_original: dict[str, str] = {}
         for image, mask in pairing.pairs.items():
@@ -157,7 +162,9 @@ class FileEvidence:
                 images_by_original[path] = pairing.images.path(image)
         for original_path in few([*images_by_original]):
             path = images_by_original[original_path]
-            if not self.looks_like_mask(path) and not self._looks.shows(path, original_path):
+            if self.looks_like_mask(path) or self.are_same(path, original_path):
+                continue
+            if not self._looks.shows(path, original_path):
                 return False
         return True
 

@@ -5,52 +5,41 @@ Parts of one set lie alike. Beside `train/images` with `train/masks`, and `test/
 """
 
 from collections.abc import Iterable, Sequence
-import dataclasses
 
+from voc_seg_tfrecord.core.role_words import MASK_WORDS
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.folder_names import without_split_word
 from voc_seg_tfrecord.folder.files.pairings import Pairing
-from voc_seg_tfrecord.folder.files.paths import folder_names
 
 _HELD_OUT_SPLITS = frozenset({"validation", "test"})
 
 
-@dataclasses.dataclass(frozen=True)
-class _MaskWords:
-    """The words that only masks have, without those of splits and without numbers.
-
-    Attributes:
-      folders: those of each folder of the masks that is none of the images.
-      names: those around the ids of the masks.
-    """
-
-    folders: tuple[tuple[str, ...], ...]
-    names: tuple[str, ...]
-
-
 def find_oddly_named(pairings: Iterable[Pairing]) -> list[Pairing]:
-    """Returns the pairings of held-out splits whose masks are named as those of no other split."""
+    """Returns the pairings of held-out splits whose masks have a word that no mask of train has."""
     held_out: list[Pairing] = []
-    usual_words: set[_MaskWords] = set()
+    words_of_other_sets: list[frozenset[str]] = []
     for pairing in pairings:
         if _HELD_OUT_SPLITS.isdisjoint(pairing.splits):
-            usual_words.add(_words_of_masks(pairing))
+            words_of_other_sets.append(_words_of_masks_alone(pairing))
         else:
             held_out.append(pairing)
-    if not usual_words:
+    if not words_of_other_sets:
         return []
-    return [pairing for pairing in held_out if _words_of_masks(pairing) not in usual_words]
+    usual_words = frozenset[str]().union(*words_of_other_sets)
+    return [pairing for pairing in held_out if _words_of_masks_alone(pairing) - usual_words]
 
 
-def _words_of_masks(pairing: Pairing) -> _MaskWords:
-    image_folders = folder_names(_without_split_words(pairing.images.folder))
-    folders: list[tuple[str, ...]] = []
-    for folder in folder_names(_without_split_words(pairing.masks.folder)):
-        if folder not in image_folders:
-            folders.append(_words_without_numbers(folder))
+def _words_of_masks_alone(pairing: Pairing) -> frozenset[str]:
+    """Returns the words in folders and names of masks that the images' folders do not have.
+
+    Words for splits and for masks do not count, nor do numbers: none are left of `test/masks_2`,
+    and `unet` of `test/labels_unet`.
+    """
+    image_folder, mask_folder = map(_without_split_words, pairing.folders)
     before, after = pairing.mask_affix
-    names = _words_without_numbers(_without_split_words(f"{before} {after}"))
-    return _MaskWords(tuple(folders), names)
+    names = _without_split_words(f"{before} {after}")
+    words_of_masks = {word for word in words(f"{mask_folder} {names}") if not word.isdigit()}
+    return frozenset(words_of_masks - MASK_WORDS - set(words(image_folder)))
 
 
 def _without_split_words(path: str) -> str:
@@ -59,10 +48,6 @@ def _without_split_words(path: str) -> str:
     while shorter_path != path:
         path, shorter_path = shorter_path, without_split_word(shorter_path)
     return path
-
-
-def _words_without_numbers(name: str) -> tuple[str, ...]:
-    return tuple(word for word in words(name) if not word.isdigit())
 
 
 def folders_of_masks(pairings: Sequence[Pairing]) -> list[str]:
