@@ -38,6 +38,17 @@ BYPRODUCT_WORDS = _set(
     probability probabilities logit logits confidence confidences copy copies
     """
 )
+# Words for masks that a model made. They are asked about, even beside a word for masks, and they
+# decide nothing else: `auto` may be a class and `sam` a person.
+MODEL_WORDS = _set(
+    """
+    predict predicts prediction predictions predicted pred preds inference
+    pseudo weak auto infer inferred estimate estimates estimated submission submissions yhat
+    unet nnunet segformer deeplab deeplabv sam
+    """
+)
+MODEL_NAMES = ("y hat", "best model", "u net", "deep lab")
+"""Likewise; each is several words, as `words` takes a name apart."""
 # Words for a set that may be a copy or a part of another set beside it. Some are also byproducts:
 # those tell which files are images and masks, these whether two sets belong together.
 EXTRA_WORDS = _set(

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 import dataclasses
+import posixpath
 
+from voc_seg_tfrecord.core.role_words import MODEL_NAMES, MODEL_WORDS
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate, list_pairings
 from voc_seg_tfrecord.folder.files.copies import Copies
@@ -102,8 +104,8 @@ def _rank_in_question(candidate: PairingCandidate) -> tuple[int, int]:
 def _is_doubtful(candidate: PairingCandidate, evidence: FileEvidence) -> bool:
     """Says whether names or pixels are evidence against a candidate, and no option names it.
 
-    Its masks are called predictions or the like, its images look like masks, or only numbers pair
-    them and most masks have no image.
+    Its masks are called predictions or the like, or after a model, its images look like masks, or
+    only numbers pair them and most masks have no image.
     """
     if candidate.pairs_few_masks_by_number and "mask_name" not in evidence.given:
         return True
@@ -112,7 +114,20 @@ def _is_doubtful(candidate: PairingCandidate, evidence: FileEvidence) -> bool:
     are_drawings = evidence.are_called_drawings(candidate) and not _are_called_masks_too(candidate)
     if are_drawings and not masks_are_given:
         return True
+    if _are_called_after_a_model(candidate) and not masks_are_given:
+        return True
     return not images_are_given and evidence.may_be_masks_alone(candidate)
+
+
+def _are_called_after_a_model(candidate: PairingCandidate) -> bool:
+    """Says whether masks are called as what a model made: `unet`, `y_hat`, `pseudo_labels`."""
+    pairing = candidate.pairings[0]
+    folder = "" if pairing.is_flat else posixpath.basename(pairing.masks.folder)
+    names = " ".join([folder, *pairing.masks.affix, *pairing.mask_affix])
+    words_of_masks = words(names)
+    joined = f" {' '.join(words_of_masks)} "
+    has_model_name = any(f" {name} " in joined for name in MODEL_NAMES)
+    return has_model_name or not MODEL_WORDS.isdisjoint(words_of_masks)
 
 
 def _are_called_masks_too(candidate: PairingCandidate) -> bool:

@@ -6,6 +6,7 @@ becomes a layout, or the question that the user has to answer.
 
 from collections.abc import Mapping, Sequence, Set
 import dataclasses
+import posixpath
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError, join_names
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
@@ -15,6 +16,8 @@ from voc_seg_tfrecord.core.layout import (
     SOFT_MASK_ENDINGS,
     Layout,
 )
+from voc_seg_tfrecord.core.role_words import IMAGE_WORDS
+from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.affixes import (
     NO_AFFIX,
     Affix,
@@ -29,6 +32,7 @@ from voc_seg_tfrecord.folder.files.class_mask_sets import find_merged_tree
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_questions import (
+    ask_whether_held_out,
     ask_which_files,
     ask_which_images,
     ask_which_sets,
@@ -37,6 +41,7 @@ from voc_seg_tfrecord.folder.files.file_questions import (
 from voc_seg_tfrecord.folder.files.file_sets import FileSet, RoleEndings
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path, split_of
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedFolder
+from voc_seg_tfrecord.folder.files.held_out_masks import find_oddly_named
 from voc_seg_tfrecord.folder.files.image_channels import (
     ChannelImages,
     find_channel_images,
@@ -71,7 +76,7 @@ from voc_seg_tfrecord.folder.files.object_masks import (
     check_masks_of_many_images,
     check_no_masks_of_objects,
 )
-from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings, few
+from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings, are_apart, few
 from voc_seg_tfrecord.folder.files.paths import common_folder, deepest_above
 from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons
 from voc_seg_tfrecord.folder.files.polygon_tool import notes_on
@@ -331,10 +336,55 @@ def _choose_or_ask(given: GivenLayout, pairings: Sequence[Pairing]) -> FileChoic
     if given.image_folders and given.mask_folders:  # then others stand under "not used"
         choice = dataclasses.replace(choice, beside=())
     _check_masks_show_images(given, choice)
+    _check_held_out_masks(given, choice)
     if choice.rivals:
         return _take_only_answer(given, choice)
     _check_photos_are_used(given, choice, evidence)
+    other_photos = _list_other_photos(given, pairings, choice, evidence)
+    if other_photos:
+        rivals = (*choice.chosen, *other_photos)
+        return _take_only_answer(given, dataclasses.replace(choice, rivals=rivals))
     return choice
+
+
+def _check_held_out_masks(given: GivenLayout, choice: FileChoice) -> None:
+    """Checks that masks of validation and test are named as those of train.
+
+    Raises:
+      QuestionError: if some are not, and the user has not named masks.
+    """
+    if given.mask_folders or given.mask_name or choice.beside or not are_apart(choice.chosen):
+        return
+    oddly_named = find_oddly_named(choice.chosen)
+    if oddly_named and all(rival in oddly_named for rival in choice.rivals):
+        raise ask_whether_held_out(given, choice, oddly_named)
+
+
+def _list_other_photos(
+    given: GivenLayout, pairings: Sequence[Pairing], choice: FileChoice, evidence: FileEvidence
+) -> list[Pairing]:
+    """Returns pairings of the chosen masks with images that only their folder calls drawings.
+
+    Example: `vis` has the visible light, `ir` the infrared, and `masks` belong to both. `vis` has
+    no such images if `photos` is chosen: its name tells what it holds.
+    """
+    if given.image_folders or given.image_name:
+        return []
+    chosen_by_masks = {pairing.masks: pairing for pairing in choice.chosen}
+    others: list[Pairing] = []
+    for pairing in pairings:
+        chosen = chosen_by_masks.get(pairing.masks)
+        if chosen is None or pairing.is_flat or len(pairing.pairs) < len(chosen.pairs):
+            continue
+        if evidence.image_role(pairing) != "drawn" or pairing.image_affix != chosen.image_affix:
+            continue
+        path = posixpath.relpath(pairing.images.folder, evidence.common or ".")
+        is_called_images = not IMAGE_WORDS.isdisjoint(words(path))
+        if evidence.image_role(chosen) == "images" and not is_called_images:
+            continue
+        if not evidence.show_images_of(pairing, chosen):
+            others.append(pairing)
+    return others
 
 
 def _check_photos_are_used(given: GivenLayout, choice: FileChoice, evidence: FileEvidence) -> None:

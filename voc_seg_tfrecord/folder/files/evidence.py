@@ -9,7 +9,7 @@ from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import list_roles, role_of_name
-from voc_seg_tfrecord.folder.files.pairings import Pairing
+from voc_seg_tfrecord.folder.files.pairings import Pairing, few
 from voc_seg_tfrecord.folder.files.paths import common_folder
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
@@ -146,6 +146,27 @@ class FileEvidence:
             pair for pair in sample if self._looks.sizes_agree(pair.image_path, pair.mask_path)
         ]
         return 2 * len(agreeing) >= len(sample)
+
+    def show_images_of(self, pairing: Pairing, original: Pairing) -> bool:
+        """Says whether a few images of a pairing are drawings, or show those of another pairing.
+
+        Images of another size than their masks are no other photos either, but thumbnails.
+        """
+        if not self.sizes_agree(PairingCandidate((pairing,))):
+            return True
+        image_of_mask = {mask: image for image, mask in original.pairs.items()}
+        images_by_original: dict[str, str] = {}
+        for image, mask in pairing.pairs.items():
+            if mask in image_of_mask:
+                path = original.images.path(image_of_mask[mask])
+                images_by_original[path] = pairing.images.path(image)
+        for original_path in few([*images_by_original]):
+            path = images_by_original[original_path]
+            if self.looks_like_mask(path) or self.are_same(path, original_path):
+                continue
+            if not self._looks.shows(path, original_path):
+                return False
+        return True
 
     def length(self, path: str) -> int:
         """Returns how many bytes a file has, below the root of the listing; -1 if it has none."""

@@ -35,6 +35,10 @@ class FileLooks:
             self._sizes_agree[key] = pixels.sizes_agree(self._root / image, self._root / mask)
         return self._sizes_agree[key]
 
+    def shows(self, drawing: str, image: str) -> bool:
+        """Says whether a drawing shows an image; see `pixels.shows`. It is not remembered."""
+        return pixels.shows(self._root / drawing, self._root / image)
+
     def length(self, path: str) -> int:
         """Returns how many bytes a file has; -1 if it leads nowhere."""
         if path not in self._lengths:

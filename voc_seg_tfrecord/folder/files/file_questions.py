@@ -6,6 +6,7 @@ import itertools
 import posixpath
 import re
 
+from voc_seg_tfrecord.core.errors import join_names
 from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, LISTS, SPLIT, Layout, Part
 from voc_seg_tfrecord.core.split_names import parse_split_name
 from voc_seg_tfrecord.folder.files.choice import FileChoice
@@ -14,6 +15,7 @@ from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import find_split_word, replace_name
 from voc_seg_tfrecord.folder.files.given_layout import MAX_LISTED_FOLDERS, GivenLayout
+from voc_seg_tfrecord.folder.files.held_out_masks import folders_of_masks
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
     FolderPair,
@@ -202,6 +204,36 @@ def ask_which_images(given: GivenLayout, choice: FileChoice, photo_folder: str) 
         ],
         task="read images and masks",
         expected="images in another folder than masks",
+        kind=SEVERAL_WAYS,
+    )
+
+
+def ask_whether_held_out(
+    given: GivenLayout, choice: FileChoice, oddly_named: Sequence[Pairing]
+) -> QuestionError:
+    """Returns the question whether masks of validation or test are labels or predictions.
+
+    Args:
+      given: the folder, and the user's options.
+      choice: what is chosen.
+      oddly_named: those of it whose masks are named otherwise than the masks of train.
+    """
+    others = [pairing for pairing in choice.chosen if pairing not in oddly_named]
+    folders = join_names(folders_of_masks(oddly_named), "and")
+    return QuestionError(
+        given.listing.root,
+        [
+            Alternative(
+                f"without {folders}, if it holds predictions",
+                _options(given, _Reading.of_pairings(given, others)),
+            ),
+            Alternative(
+                f"with {folders}, if it holds labels",
+                _options(given, _Reading.of_pairings(given, choice.chosen)),
+            ),
+        ],
+        task="read images and masks",
+        expected="masks of validation and test that are named as those of train",
         kind=SEVERAL_WAYS,
     )
 

@@ -3,6 +3,7 @@
 import hashlib
 
 from etils import epath
+import numpy as np
 
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
@@ -24,6 +25,13 @@ _MIN_COLORS_OF_PHOTO = 1000
 
 _MIN_PIXELS_PER_COLOR = 4
 """In a mask, on average; a tiny photo has no more than 64 colors either."""
+
+
+_MAX_DIFFERENCE = 4
+"""Of a pixel of a photo and of its copy in a JPEG of good quality, in levels."""
+
+_MIN_CORRELATION = 0.85
+"""Of the edges of a photo and of a drawing over it. Visible and infrared light have less."""
 
 
 def sizes_agree(image: epath.Path, mask: epath.Path) -> bool:
@@ -77,6 +85,37 @@ def is_photo(path: epath.Path) -> bool:
     height, width = samples.values.shape[:2]
     count = len(mask_samples.counts_by_color(samples.values).numbers)
     return count > max(_MIN_COLORS_OF_PHOTO, height * width // _MIN_PIXELS_PER_COLOR)
+
+
+def shows(drawing: epath.Path, image: epath.Path) -> bool:
+    """Says whether a drawing shows an image, with labels painted over parts of it or all of it.
+
+    Then half of its pixels are those of the image, or most edges are those of the image, fainter.
+    If one file cannot be read, it says no.
+    """
+    try:
+        drawn = _read_gray(drawing)
+        original = _read_gray(image)
+    except VocSegError:
+        return False
+    if drawn.shape != original.shape:
+        return False
+    if (np.abs(drawn - original) <= _MAX_DIFFERENCE).mean() >= 0.5:
+        return True
+    correlation = np.corrcoef(_faint_edges(drawn), _faint_edges(original))[0, 1]
+    return bool(correlation >= _MIN_CORRELATION)
+
+
+def _read_gray(path: epath.Path) -> np.ndarray:
+    """Returns the brightness of an image, float64 `[H, W]`."""
+    return pillow.decode(File.read(path, ImageError), ImageError).rgb().mean(axis=2)
+
+
+def _faint_edges(gray: np.ndarray) -> np.ndarray:
+    """Returns the differences of neighbors, without the strong ones at borders of colors."""
+    differences = np.diff(gray, axis=1).ravel()
+    limit = np.percentile(np.abs(differences), 80)
+    return np.clip(differences, -limit, limit)
 
 
 def looks_like_mask(path: epath.Path) -> bool:
