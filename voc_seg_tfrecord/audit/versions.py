@@ -65,16 +65,19 @@ class NewClasses:
     """The classes that are built.
 
     Attributes:
-      names: in mask order.
-      index_by_value: see `Source`.
-      are_numbered: whether the user gave the numbers by an option.
-      have_default_names: whether nobody named them.
-      rows: the table of classes, if there are no names beside it.
+      names: in the order of their numbers.
+      index_by_value: the number of the class, or 255, of each value of the source's masks; see
+        `Source`.
+      user_gave_order: whether an option of the user gives the classes their numbers. Then they may
+        differ from those before, with a warning.
+      have_default_names: whether the names are default names, as the user gave none.
+      rows: the rows of `--classes`, if they are the whole table; else empty, and `--class_names`
+        gives an order.
     """
 
     names: Sequence[str]
     index_by_value: Mapping[int, int]
-    are_numbered: bool
+    user_gave_order: bool
     have_default_names: bool
     rows: Rows = ()
 
@@ -84,7 +87,7 @@ class NewClasses:
         return cls(
             source.spec.class_names,
             source.index_by_value,
-            are_numbered=source.numbered and not config.default_names,
+            user_gave_order=source.numbered and not config.default_names,
             have_default_names=config.default_names,
             rows=() if config.class_names else cast(Rows, config.classes),
         )
@@ -96,13 +99,13 @@ class NewClasses:
         return cls(
             config.built_class_names,
             plan.index_by_value,
-            are_numbered=plan.are_classes_numbered and not config.default_names,
+            user_gave_order=plan.are_classes_numbered and not config.default_names,
             have_default_names=config.default_names,
             rows=() if config.class_names else cast(Rows, config.classes),
         )
 
     def option(self, names: Sequence[str]) -> str:
-        """Returns the option that gives these classes an order."""
+        """Returns the option that gives these classes the order of some names."""
         if not self.rows:
             return _option(names)
         order = {name: number for number, name in enumerate(names)}
@@ -125,35 +128,43 @@ class OlderVersion:
     builder: tfds.core.DatasetBuilder
 
     def check_classes(self, new: NewClasses) -> None:
-        """Warns of numbers that mean another class now, if the user gave them by an option.
+        """Checks that each number means the same class in both versions.
+
+        Classes are compared by name; by value if the names of either version are default names.
+
+        | numbers | an option gives the order | result |
+        | --- | --- | --- |
+        | the same | either | nothing |
+        | changed | yes | a warning |
+        | changed | no | an error with options to choose from |
 
         Raises:
-          ConfigError: if the user did not.
+          ConfigError: see the table.
         """
         if new.have_default_names or metadata.has_default_names(self.builder):
             self._check_classes_by_value(new)
             return
         names = new.names
         before = metadata.class_names(self.builder)
-        backgrounds = (metadata.background(self.builder), background_index(names))
+        background_before = metadata.background(self.builder)
+        are_both_background = background_before == 0 and background_index(names) == 0
+        names_before = list(before)
+        if are_both_background:
+            names_before[0] = names[0]  # the new spelling of background
         changed = []
         # Classes that are new at the end, or gone from there, leave all other numbers alone.
-        for number, (old_name, name) in enumerate(zip(before, names, strict=False)):
-            is_background = number == 0 and backgrounds == (0, 0)  # in whatever spelling
-            if old_name != name and not is_background:
+        for number, (old_name, name) in enumerate(zip(names_before, names, strict=False)):
+            if old_name != name:
                 changed.append(f"{number} was {old_name:.40} and is {name:.40}")
         if not changed:
             return
-        if new.are_numbered:
-            named = _list_first(changed)
-            text = f"Classes have other numbers than in version {self.name}: {named}."
+        if new.user_gave_order:
+            listed = _list_first(changed)
+            text = f"Classes have other numbers than in version {self.name}: {listed}."
             warnings.warn(text, stacklevel=2)
             return
-        old_names = list(before)
-        if backgrounds == (0, 0):
-            old_names[0] = names[0]  # the new spelling of background
-        new_names = [name for name in names if name not in old_names]
-        same_numbers = [*old_names, *new_names]
+        new_names = [name for name in names if name not in names_before]
+        same_numbers = [*names_before, *new_names]
         raise ConfigError(
             f"version {self.name}",
             found=f"classes with changed numbers: {_list_first(changed)}. No option gives an order",
@@ -163,22 +174,26 @@ class OlderVersion:
         )
 
     def _check_classes_by_value(self, new: NewClasses) -> None:
-        """Compares the class indices of values, as default names say nothing.
+        """Checks that each value means the same class number, as default names identify no class.
+
+        If the numbers are the same and only the names differ, a warning says so.
 
         Raises:
-          ConfigError: if a value has another index now, and no option says so.
+          ConfigError: if a value has another number now and no option gives the order, or if no
+            value is known in both versions.
         """
         before = metadata.class_names(self.builder)
         index_before = _index_by_value(self.builder, before)
-        values = [value for value in index_before if value in new.index_by_value]
+        common_values = [value for value in index_before if value in new.index_by_value]
         moved = []
-        for value in values:
-            old, now = index_before[value], new.index_by_value[value]
+        for value in common_values:
+            old = index_before[value]
+            now = new.index_by_value[value]
             if old != now:
                 moved.append(f"value {value} was {_number(old)} and is {_number(now)}")
-        if not values:
+        if not common_values:
             moved = ["the masks store no values that tell which class was which"]
-        if moved and not new.are_numbered:
+        if moved and not new.user_gave_order:
             raise ConfigError(
                 f"version {self.name}",
                 found=f"classes with changed numbers: {_list_first(moved)}",

@@ -1,7 +1,7 @@
-"""Default names of classes: those of masks whose values say all but the names.
+"""Default names of classes, such as class_0: for masks whose values number classes without names.
 
-Names are not labels. Where each value stands for one class, the build goes on with names that say
-no more than the value, and marks them: later names replace them.
+If each value stands for one class, only the names are unknown. Then the build goes on with names
+that repeat the value, and marks them as default names, so that a later build may replace them.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,7 +16,9 @@ BINARY_NAMES = ("background", "foreground")
 
 
 def name_values(values: Collection[int]) -> tuple[str, ...]:
-    """Returns default names for the values of masks; none if the values do not number classes.
+    """Returns default names for the values of masks; `()` if the values do not number classes.
+
+    N is at least 2, and less than `MAX_DEFAULT_CLASSES`.
 
     | values | names |
     | --- | --- |
@@ -24,11 +26,12 @@ def name_values(values: Collection[int]) -> tuple[str, ...]:
     | 0, 255 | background, foreground; 255 is read as the second class |
     | 0 to N, with 255 or without it | class_0 to class_N |
     """
-    classes = set(values) - {VOID}
-    if classes == {0, 1} or set(values) == {0, VOID}:
+    without_void = set(values) - {VOID}
+    if without_void == {0, 1} or set(values) == {0, VOID}:
         return BINARY_NAMES
-    count = len(classes)
-    if not 2 < count <= MAX_DEFAULT_CLASSES or classes != set(range(count)):
+    count = len(without_void)
+    has_gaps = without_void != set(range(count))
+    if has_gaps or not 2 < count <= MAX_DEFAULT_CLASSES:
         return ()
     return tuple(f"class_{value}" for value in range(count))
 
@@ -48,11 +51,13 @@ def note_default_names(
       values: the values in use.
       has_voc_palette: whether all colors in use are those of VOC's palette.
     """
-    meaning = f"0 to {len(names) - 1} are {names[0]} to {names[-1]}"
     option = command(class_names=_placeholder_names(names))
+    is_255_foreground = set(values) == {0, VOID}
     if tuple(names) == BINARY_NAMES:
-        foreground = VOID if set(values) == {0, VOID} else 1
+        foreground = VOID if is_255_foreground else 1
         meaning = f"0 is background, and {foreground} is foreground"
+    else:
+        meaning = f"0 to {len(names) - 1} are {names[0]} to {names[-1]}"
     if VOID in values and len(values) > 2:
         meaning += "; 255 is void"
     note = f"Nobody named the classes: {meaning}. To name them, add {option}."

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import hashlib
 import os
-from typing import Any, Literal
+from typing import Any
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, SplitError, VocSegError, counted
 from voc_seg_tfrecord.folder.plan import FolderPlan
@@ -34,11 +34,11 @@ would stop before it reads all images.
 
 @dataclasses.dataclass(frozen=True)
 class _JoinedAnswers:
-    """Alternatives of questions of which each is asked when the one before is answered.
+    """The answers to a chain of questions: the answer to one leads to the next.
 
     Attributes:
-      questions: the questions.
-      alternatives: an alternative of each.
+      questions: the questions, in the order in which they are asked.
+      alternatives: the answer to each: one of its alternatives.
     """
 
     questions: tuple[QuestionError, ...] = ()
@@ -58,7 +58,10 @@ class _JoinedAnswers:
         return self.alternatives[0]
 
     def have(self, options: Mapping[str, Any]) -> bool:
-        """Says whether these answers have some options already, so that these change nothing."""
+        """Says whether these answers have these options already, so that they change nothing.
+
+        False if there are none: advice to do something by hand is always new.
+        """
         if not options:
             return False
         return {**self.options, **options} == self.options
@@ -70,31 +73,66 @@ class _JoinedAnswers:
 
 @dataclasses.dataclass(frozen=True)
 class _Outcome:
-    """What the options of answers give.
+    """What is known of the options of answers: one of the five classes below.
 
     Attributes:
       answers: the answers.
-      ends_in: `build`, if a build goes through; `refusal`, if it stops; `by hand`, if the last
-        alternative has no options to plan with; `question`, if it asks once more than is joined;
-        `untried`, if it was not planned.
-      count: how many images are built, in words; empty if nothing is.
-      used_images: the paths of these images.
-      images: the paths of all images that the plan has found.
-      digest: tells what is built, so that two lines that build the same are found.
-      refusal: what stops a build with the options; None if it is possible.
     """
 
     answers: _JoinedAnswers
-    ends_in: Literal["build", "refusal", "by hand", "question", "untried"]
-    count: str = ""
-    used_images: frozenset[str] = frozenset()
-    images: frozenset[str] = frozenset()
-    digest: str = ""
-    refusal: VocSegError | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Build(_Outcome):
+    """A build with the options goes through.
+
+    Attributes:
+      count: how many images are built, in words.
+      used_images: the paths of these images.
+      images: the paths of all images that the plan has found, used or not.
+      digest: equal for two outcomes that build the same.
+    """
+
+    count: str
+    used_images: frozenset[str]
+    images: frozenset[str]
+    digest: str
+
+
+@dataclasses.dataclass(frozen=True)
+class _Refusal(_Outcome):
+    """A build with the options stops.
+
+    Attributes:
+      error: what stops it: a question, if no answer to it works.
+    """
+
+    error: VocSegError
+
+
+class _ByHand(_Outcome):
+    """The last alternative has no options, but advice on what to do by hand."""
+
+
+class _AsksAgain(_Outcome):
+    """A build with the options asks one question more than are joined."""
+
+
+class _Untried(_Outcome):
+    """The options were not planned, because `MAX_TRIED_ALTERNATIVES` others were."""
 
 
 def check_alternatives(question: QuestionError, plan_with: Planner) -> VocSegError:
     """Returns a question between the lines that work, or an error if fewer than two do.
+
+    | lines that work | others | returned |
+    | --- | --- | --- |
+    | none | some untried | an error with the first refusals |
+    | none | all refused for the same reason | that reason |
+    | none | all refused | an error with all refusals |
+    | one | all refused | an error that asks to confirm the line |
+    | one | some untried | a question |
+    | several | any | a question |
 
     Args:
       question: the question, of which no alternative was tried.
@@ -103,14 +141,15 @@ def check_alternatives(question: QuestionError, plan_with: Planner) -> VocSegErr
     planned = _plan_lines(question, plan_with)
     possible = planned.possible
     refused = planned.refused
-    untried_count = len([a for a in question.alternatives if a not in planned.alternatives])
+    untried = [one for one in question.alternatives if one not in planned.alternatives]
+    untried_count = len(untried)
     if not possible and untried_count:
         return _untried_ways_error(question, refused, untried_count)
     if not possible:
         return _common_error(refused) or _no_way_error(question, refused)
     if len(possible) == 1 and not untried_count:
         return _one_way_error(question, possible[0], refused)
-    possible.sort(key=lambda outcome: outcome.ends_in == "by hand")
+    possible.sort(key=lambda outcome: isinstance(outcome, _ByHand))
     return QuestionError(
         question.where,
         [_with_words(outcome, possible) for outcome in possible],
@@ -130,31 +169,35 @@ class _PlannedLines:
 
     Attributes:
       possible: the outcomes to show, each of which builds something else.
-      refused: the alternatives that do not work.
-      alternatives: the alternatives of the question of which an outcome is known.
+      refused: the outcomes that stop a build.
+      alternatives: the alternatives of the question that have an outcome in one of these, or build
+        the same as one. All others count as untried.
     """
 
     possible: list[_Outcome] = dataclasses.field(default_factory=list)
-    refused: list[_Outcome] = dataclasses.field(default_factory=list)
+    refused: list[_Refusal] = dataclasses.field(default_factory=list)
     alternatives: list[Alternative] = dataclasses.field(default_factory=list)
 
     def add(self, outcome: _Outcome) -> None:
-        """Adds an outcome, unless one builds the same."""
+        """Adds an outcome to its list; not to `possible` if one there builds the same."""
         self.alternatives.append(outcome.answers.first)
-        if outcome.ends_in == "refusal":
+        if isinstance(outcome, _Refusal):
             self.refused.append(outcome)
         elif not _builds_same_as_any(outcome, self.possible):
             self.possible.append(outcome)
 
 
 def _plan_lines(question: QuestionError, plan_with: Planner) -> _PlannedLines:
-    """Plans as many lines as a question shows. Lines that ask again count if no other is left."""
+    """Plans as many lines as a question shows.
+
+    Lines that ask again are shown only if no other line works.
+    """
     planned = _PlannedLines()
-    asking: list[_Outcome] = []
+    asking: list[_AsksAgain] = []
     for outcome in _AnswerSearch(plan_with).follow(question, _JoinedAnswers()):
-        if outcome.ends_in == "question":
+        if isinstance(outcome, _AsksAgain):
             asking.append(outcome)
-        elif outcome.ends_in != "untried":
+        elif not isinstance(outcome, _Untried):
             planned.add(outcome)
         if len(planned.possible) == MAX_ALTERNATIVES:
             return planned
@@ -176,75 +219,80 @@ class _AnswerSearch:
         self._plan_count = 0
 
     def follow(self, question: QuestionError, answers: _JoinedAnswers) -> Iterator[_Outcome]:
-        """Yields the outcomes of a question: the likeliest of each alternative, then the second.
+        """Yields the outcomes of a question: the first of each alternative, then the second, etc.
+
+        An alternative has several outcomes if it leads to another question. Outcomes are planned
+        when they are taken, so each alternative gets its turn before the budget of plans is spent.
 
         Args:
           question: the question.
           answers: those that led to it.
         """
-        walks: list[Iterator[_Outcome]] = []
+        unfinished: list[Iterator[_Outcome]] = []
         for alternative in question.alternatives:
             if not answers.have(alternative.options):
-                walks.append(self._try(answers.with_answer(question, alternative)))
-        while walks:
-            for walk in tuple(walks):
-                outcome = next(walk, None)
+                unfinished.append(self._try(answers.with_answer(question, alternative)))
+        while unfinished:
+            for outcomes in tuple(unfinished):
+                outcome = next(outcomes, None)
                 if outcome is None:
-                    walks.remove(walk)
+                    unfinished.remove(outcomes)
                 else:
                     yield outcome
 
     def _try(self, answers: _JoinedAnswers) -> Iterator[_Outcome]:
         """Yields the outcomes of answers, several if they lead to another question."""
         if not answers.alternatives[-1].options:
-            yield _Outcome(answers, "by hand")
+            yield _ByHand(answers)
             return
         if self._plan_count == MAX_TRIED_ALTERNATIVES:
-            yield _Outcome(answers, "untried")
+            yield _Untried(answers)
             return
         self._plan_count += 1
         try:
             plan = self._plan_with(answers.options)
         except QuestionError as question:
-            yield from self._answer(question, answers)
+            yield from self._follow_further(question, answers)
         except VocSegError as error:
-            yield _Outcome(answers, "refusal", refusal=error)
+            yield _Refusal(answers, error)
         else:
             yield _outcome_of_plan(answers, plan)
 
-    def _answer(self, question: QuestionError, answers: _JoinedAnswers) -> Iterator[_Outcome]:
-        """Yields the outcomes of answers that lead to a question.
+    def _follow_further(
+        self, question: QuestionError, answers: _JoinedAnswers
+    ) -> Iterator[_Outcome]:
+        """Yields the outcomes of answers that lead to another question.
 
-        What the user can do by hand is only left if no answer to the question works.
+        If no answer to it works, the only outcome is what the user can do by hand, or else a
+        refusal.
         """
         if len(answers.questions) == MAX_JOINED_QUESTIONS:
-            yield _Outcome(answers, "question")
+            yield _AsksAgain(answers)
             return
-        has_working_answer = False
-        by_hand: list[_Outcome] = []
+        has_possible_answer = False
+        by_hand: list[_ByHand] = []
         if question.by_hand:
             alternative = Alternative("", {}, advice=question.by_hand)
-            by_hand.append(_Outcome(answers.with_answer(question, alternative), "by hand"))
+            by_hand.append(_ByHand(answers.with_answer(question, alternative)))
         for outcome in self.follow(question, answers):
-            if outcome.ends_in == "by hand":
+            if isinstance(outcome, _ByHand):
                 by_hand.append(outcome)
-            elif outcome.ends_in != "refusal":
-                has_working_answer = True
+            elif not isinstance(outcome, _Refusal):  # one that was not tried may work, too
+                has_possible_answer = True
                 yield outcome
-        if has_working_answer:
+        if has_possible_answer:
             return
         if by_hand:
             yield by_hand[0]
         else:
-            yield _Outcome(answers, "refusal", refusal=question)
+            yield _Refusal(answers, question)
 
 
-def _outcome_of_plan(answers: _JoinedAnswers, plan: FolderPlan) -> _Outcome:
+def _outcome_of_plan(answers: _JoinedAnswers, plan: FolderPlan) -> _Build:
     """Returns the outcome of answers with which a build goes through."""
     ids = [image_id for ids_of_split in plan.splits.values() for image_id in ids_of_split]
-    return _Outcome(
+    return _Build(
         answers,
-        "build",
         count=_count_in_words(answers, plan),
         used_images=_list_images(plan, ids),
         images=_list_images(plan, plan.tree.images),
@@ -287,16 +335,16 @@ def _digest_of_plan(plan: FolderPlan) -> str:
 
 
 def _builds_same_as_any(outcome: _Outcome, others: Sequence[_Outcome]) -> bool:
-    """Says whether an outcome builds the same as another one; not if nobody knows what it builds.
+    """Says whether an outcome builds the same as another one; False if it builds nothing.
 
     Example: the options `masks=SegmentationClass` and `mask_name={id}.png` of the same files.
     """
-    if not outcome.digest:
+    if not isinstance(outcome, _Build):
         return False
-    return outcome.digest in [other.digest for other in others]
+    return outcome.digest in [other.digest for other in others if isinstance(other, _Build)]
 
 
-def _reasons_to_show(refused: Sequence[_Outcome]) -> list[str]:
+def _reasons_to_show(refused: Sequence[_Refusal]) -> list[str]:
     """Returns why alternatives cannot be taken, where the reason is in the files.
 
     A user who means one of these has to know what is wrong with its files. Of alternatives with the
@@ -304,45 +352,51 @@ def _reasons_to_show(refused: Sequence[_Outcome]) -> list[str]:
     """
     line_by_reason: dict[str, str] = {}
     for outcome in refused:
-        error = outcome.refusal
-        if error is not None and not isinstance(error, QuestionError | ConfigError):
-            line_by_reason.setdefault(_describe_error(error), _explain_refusal(outcome))
+        is_about_files = not isinstance(outcome.error, QuestionError | ConfigError)
+        if is_about_files:
+            line_by_reason.setdefault(_describe_error(outcome.error), _explain_refusal(outcome))
     return list(line_by_reason.values())
 
 
 def _with_words(outcome: _Outcome, possible: Sequence[_Outcome]) -> Alternative:
     """Returns the line of an outcome: what its options give.
 
-    | words of its own | all counts are the same | the line says |
-    | --- | --- | --- |
-    | yes | yes | its words |
-    | yes | no | its words; the count |
-    | no | either | the count |
+    | words of its own | builds | all other lines build as many | the line says |
+    | --- | --- | --- | --- |
+    | yes | yes | yes | its words |
+    | yes | yes | no | its words; the count |
+    | no | yes | either | the count |
+    | either | no | | its words |
 
     If the plan or another line has images that this line does not use, it says how many.
     """
     answers = outcome.answers
     words = [alternative.words for alternative in answers.alternatives if alternative.words]
-    counts_differ = any(other.count != outcome.count for other in possible)
-    if outcome.count and (counts_differ or not words):
-        words.append(outcome.count)
-    left_out_count = _count_images_left_out(outcome, possible)
-    if left_out_count:
-        words.append(f"{counted(left_out_count, 'image')} left out")
-    last = answers.alternatives[-1]
-    if outcome.ends_in == "question":
+    if isinstance(outcome, _Build):
+        if not words or not _all_build_as_many(outcome, possible):
+            words.append(outcome.count)
+        left_out_count = _count_images_left_out(outcome, possible)
+        if left_out_count:
+            words.append(f"{counted(left_out_count, 'image')} left out")
+    if isinstance(outcome, _AsksAgain):
         words.append("asks again")
-    options = {} if outcome.ends_in == "by hand" else answers.options
+    # A line with options shows no advice, so one about work by hand has none of earlier answers.
+    options = {} if isinstance(outcome, _ByHand) else answers.options
+    last = answers.alternatives[-1]
     return Alternative("; ".join(words), options, last.advice)
 
 
-def _count_images_left_out(outcome: _Outcome, possible: Sequence[_Outcome]) -> int:
+def _all_build_as_many(outcome: _Build, possible: Sequence[_Outcome]) -> bool:
+    """Says whether all lines build as many images as one, in each split."""
+    return all(isinstance(other, _Build) and other.count == outcome.count for other in possible)
+
+
+def _count_images_left_out(outcome: _Build, possible: Sequence[_Outcome]) -> int:
     """Returns how many images a line does not use that its plan has found or another line uses."""
-    if outcome.ends_in != "build":
-        return 0
     images = set(outcome.images)
     for other in possible:
-        images |= other.used_images
+        if isinstance(other, _Build):
+            images |= other.used_images
     return len(images - outcome.used_images)
 
 
@@ -364,17 +418,15 @@ def _join_tasks(question: QuestionError, possible: Sequence[_Outcome]) -> str:
     return ", and to ".join(task_by_kind.values())
 
 
-def _explain_refusal(outcome: _Outcome) -> str:
+def _explain_refusal(outcome: _Refusal) -> str:
     """Returns why an alternative cannot be taken: `not possible: masks a: a/1.png: no image`."""
     texts = outcome.answers.first.option_texts
     options = ", ".join(f"{name} {text}" for name, text in texts.items())
-    return f"not possible: {options}: {_describe_error(outcome.refusal)}"
+    return f"not possible: {options}: {_describe_error(outcome.error)}"
 
 
-def _describe_error(error: VocSegError | None) -> str:
+def _describe_error(error: VocSegError) -> str:
     """Returns the first line of what stops a build."""
-    if error is None:
-        return ""
     if isinstance(error, QuestionError):
         return "no answer to the next question works"
     if isinstance(error, SplitError):
@@ -383,13 +435,13 @@ def _describe_error(error: VocSegError | None) -> str:
 
 
 def _one_way_error(
-    question: QuestionError, outcome: _Outcome, refused: Sequence[_Outcome]
+    question: QuestionError, outcome: _Outcome, refused: Sequence[_Refusal]
 ) -> VocSegError:
     """Returns the error about a question of which one alternative works."""
     found = f"one way to {_join_tasks(question, [outcome])}, which you have to confirm:"
     line = _with_words(outcome, [outcome]).line
     remedy = "if it is right, add the options of the line to your command"
-    if outcome.ends_in == "by hand":
+    if isinstance(outcome, _ByHand):
         remedy = "if it is right, follow the line"
     if question.by_hand:
         remedy = f"{remedy}; or {question.by_hand}"
@@ -398,7 +450,7 @@ def _one_way_error(
     return _error_of_question(question, lines, remedy)
 
 
-def _no_way_error(question: QuestionError, refused: Sequence[_Outcome]) -> VocSegError:
+def _no_way_error(question: QuestionError, refused: Sequence[_Refusal]) -> VocSegError:
     """Returns the error about a question of which no alternative works."""
     remedy = question.by_hand or "rename or remove the files that do not belong to the data"
     lines = [*question.facts]
@@ -409,7 +461,7 @@ def _no_way_error(question: QuestionError, refused: Sequence[_Outcome]) -> VocSe
 
 
 def _untried_ways_error(
-    question: QuestionError, refused: Sequence[_Outcome], untried_count: int
+    question: QuestionError, refused: Sequence[_Refusal], untried_count: int
 ) -> VocSegError:
     """Returns the error about a question of which none of the planned alternatives works."""
     found = (
@@ -436,13 +488,13 @@ def _error_of_question(
     )
 
 
-def _common_error(refused: Sequence[_Outcome]) -> VocSegError | None:
+def _common_error(refused: Sequence[_Refusal]) -> VocSegError | None:
     """Returns the error that all alternatives have, if they have the same and it is no question.
 
     It stops a build whichever alternative is chosen.
     """
-    errors = {str(outcome.refusal): outcome.refusal for outcome in refused if outcome.refusal}
-    if len(errors) != 1:
+    texts = {str(outcome.error) for outcome in refused}
+    if len(texts) != 1:
         return None
-    (error,) = errors.values()
+    error = refused[-1].error
     return None if isinstance(error, QuestionError) else error

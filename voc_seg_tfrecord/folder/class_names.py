@@ -17,7 +17,11 @@ from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class
 from voc_seg_tfrecord.folder.classes.folder_table import FolderTable
 from voc_seg_tfrecord.folder.classes.names import names_under_rows, rows_of_file
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
-from voc_seg_tfrecord.folder.meaning.default_names import DefaultNames, choose_default_names
+from voc_seg_tfrecord.folder.meaning.default_names import (
+    DefaultNames,
+    DoubtedNames,
+    choose_default_names,
+)
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_numbering
 from voc_seg_tfrecord.folder.meaning.proposals import (
     advise_smoothed,
@@ -91,7 +95,7 @@ def find_classes(
         if are_whole(rows):
             return _classes_of_rows(rows, background, choice.notes)
         default = choose_default_names(tree, config, rows, background, default_names)
-        if default.names:
+        if isinstance(default, DefaultNames):
             return _classes_of_default_names(default, rows, background, choice.notes)
         raise _ask_for_names(evidence, config, rows, choice.notes, default)
     advice = advise_table(tree.given, tree.layout, config, named=False)
@@ -201,18 +205,19 @@ def _ask_for_names(
     config: VocSegConfig,
     rows: Rows,
     notes: Sequence[str],
-    default: DefaultNames,
+    doubted: DoubtedNames | None,
 ) -> QuestionError:
     """Returns the question what the classes are that nothing names, with what the masks hold."""
     tree = evidence.tree
     ids_of_pairs = [image_id for image_id in tree.masks if image_id in tree.images]
     survey = tree.labels.survey(ids_of_pairs or tree.masks, all_colors=True)
     facts = [_describe_use(survey)]
-    if default.doubt:
-        facts.append(default.doubt)
+    if doubted is not None:
+        facts.append(doubted.reason)
     facts += [note.rstrip(".") for note in notes]
+    likeliest = () if doubted is None else doubted.proposals
     alternatives: list[Alternative] = []
-    for alternative in _list_alternatives(tree, survey, default.proposals):
+    for alternative in _list_alternatives(tree, survey, likeliest):
         if not _contradicts(alternative, rows):
             alternatives.append(_add_rows_to(alternative, rows))
     return QuestionError(

@@ -1,4 +1,4 @@
-"""Asks the user where a step cannot choose, and keeps what stops a build."""
+"""Asks the user if a step cannot choose between readings, and collects what stops a build."""
 
 from collections.abc import Callable, Mapping, Sequence
 import csv
@@ -18,18 +18,21 @@ MAX_ALTERNATIVES = 8
 MAX_TRIED_ALTERNATIVES = 3 * MAX_ALTERNATIVES
 """Alternatives of one question that are planned at most, in search of those that work."""
 
-_Taken = TypeVar("_Taken")
+_StepResult = TypeVar("_StepResult")
 
 
 @dataclasses.dataclass(frozen=True)
 class Alternative:
-    """One of several readings between which the user has to choose.
+    """One of several readings between which the user has to choose: a line of a question.
+
+    Either options choose it, or the user has to do something by hand.
 
     Attributes:
-      words: what tells it from the others; empty if its options do. `alternatives` adds what a
-        plan has counted.
-      options: the options that choose it, by name, as `builder_from_tree` takes them.
-      advice: what to do by hand, for a reading that no option chooses.
+      words: how it differs from the others; empty if its options show that. Before a user reads
+        them, the module `alternatives` appends how many images a build would have.
+      options: the options that choose it, by name, as `builder_from_tree` takes them; empty if no
+        options do.
+      advice: what to do by hand; used only if there are no options.
     """
 
     words: str
@@ -46,28 +49,38 @@ class Alternative:
     @property
     def option_texts(self) -> dict[str, str]:
         """The options as the command line takes them, not quoted."""
-        texts = {name: _as_text(value) for name, value in self.options.items()}
-        if "classes" in texts:
-            texts["classes"] = format_pairs(self.options["classes"].items())
+        texts: dict[str, str] = {}
+        for name, value in self.options.items():
+            if name == "classes":
+                texts[name] = format_pairs(value.items())
+            else:
+                texts[name] = _as_text(value)
         return texts
 
     @property
     def line(self) -> str:
-        """The line of a question."""
+        """The line as a question shows it: `WORDS: COMMAND`, or the command alone."""
         return f"{self.words}: {self.command}" if self.words else self.command
 
 
 def _as_text(value: Any) -> str:
-    """Returns the value of an option as the command line takes it."""
+    """Returns the value of an option as the command line takes it.
+
+    | value | text |
+    | --- | --- |
+    | a text or number | the same |
+    | a mapping | `train=0.8,validation=0.2` |
+    | a sequence | `background,crack` |
+    """
     if isinstance(value, str | int):
         return str(value)
+    parts: list[str] = []
     if isinstance(value, Mapping):
-        parts = [
-            f"{name}={part:g}" if isinstance(part, float) else f"{name}={part}"
-            for name, part in value.items()
-        ]
+        for name, part in value.items():
+            part_text = f"{part:g}" if isinstance(part, float) else str(part)
+            parts.append(f"{name}={part_text}")
     else:
-        parts = [str(part) for part in value]
+        parts += [str(part) for part in value]
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(parts)  # quotes a part that has a comma
     return text.getvalue()
@@ -79,14 +92,14 @@ class QuestionError(LayoutError):
     Args:
       where: the folder or file that can be read in several ways.
       alternatives: the ways, of which the first `MAX_ALTERNATIVES` are shown.
-      task: what can be done in several ways: `read images and masks`.
-      expected: what would leave one way.
+      task: what can be done in several ways, after "3 ways to": `read images and masks`.
+      expected: what the folder would hold if there were one way.
       kind: the sort of question in a few words.
       facts: what the folder holds, before the ways.
-      by_hand: what else to do, where no option says what is meant.
-      refused: lines about readings that cannot be taken; they are not counted as ways.
-      untried_count: how many more ways there are that nobody has planned, so that they are not
-        shown.
+      by_hand: what to do by hand if no line is right; empty if nothing.
+      refused: lines about readings that do not work. They are shown, but not counted as ways.
+      untried_count: how many more ways there are. They were not planned, so they are counted and
+        not shown.
     """
 
     def __init__(
@@ -112,10 +125,10 @@ class QuestionError(LayoutError):
         if total > len(shown):
             lines.append(f"and {total - len(shown)} more")
         lines += refused
-        has_options = any(alternative.options for alternative in self.alternatives)
-        remedy = "follow one of the lines"
-        if has_options:
+        if any(alternative.options for alternative in self.alternatives):
             remedy = "add the options of one line to your command"
+        else:
+            remedy = "follow one of the lines"
         if by_hand:
             remedy += f"; or {by_hand}"
         super().__init__(
@@ -132,34 +145,35 @@ class QuestionError(LayoutError):
 
 
 class Problems:
-    """What stops a build, in the order in which the steps find it.
+    """Runs the steps of a plan, and collects what stops a build.
 
     Args:
-      reads_on: whether the next step goes on with less; otherwise the first problem is raised.
+      reads_on: whether errors are collected, so that one run finds those of all steps; otherwise
+        the first one is raised.
 
     Attributes:
       reads_on: the same.
-      found: the errors, each once.
+      found: the collected errors in the order of the steps, each once.
     """
 
     def __init__(self, *, reads_on: bool = False):
         self.reads_on = reads_on
         self.found: list[VocSegError] = []
 
-    def try_step(self, step: Callable[..., _Taken], *args: object) -> _Taken | None:
-        """Takes a step, and returns what it gives.
+    def try_step(self, step: Callable[..., _StepResult], *args: object) -> _StepResult | None:
+        """Runs a step.
 
         Returns:
-          None if the step cannot choose and the plan reads on; then `found` has the reason.
+          What the step returns; None if it raises an error that is collected.
 
         Raises:
-          ConfigError: if the config is wrong before anything else is.
-          VocSegError: if the step cannot choose and the plan does not read on.
+          ConfigError: if this is the first error, whether errors are collected or not.
+          VocSegError: if the step raises it and errors are not collected.
         """
         try:
             return step(*args)
         except VocSegError as error:
-            # A wrong config is a wrong call. Behind another problem it may come from that one.
+            # A wrong config can be corrected at once. After another error, that one may cause it.
             is_first_about_config = isinstance(error, ConfigError) and not self.found
             if not self.reads_on or is_first_about_config:
                 raise

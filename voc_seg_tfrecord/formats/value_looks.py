@@ -19,27 +19,32 @@ MIN_SHARE_OF_COUNTED_MASKS = 0.9
 """In this share of masks of objects, the numbers are 1, 2, 3 and so on without a gap."""
 
 MIN_DIFFERENT_COUNTS = 4
-"""How many objects a mask has varies more than how many classes."""
+"""With this many different values, a count or highest number varies more than classes would."""
 
 MIN_SHARE_OF_SEEN_NUMBERS = 0.8
-"""Objects that lie on others hide a few of these."""
+"""This share of 1 to the highest number is in the mask; objects in front hide the others."""
 
 MIN_OBJECT_NUMBERS = 3
 """Masks with fewer numbers show too little."""
 
 MIN_CROPPED_NUMBERS = 16
+"""Crops of masks of objects have gaps in their numbers, but all crops have many different ones."""
+
 MIN_CROPPED_OBJECTS = 4
-"""Parts of masks of objects have gaps: then the numbers and the objects in a mask are many."""
+"""The median count of objects in a crop."""
 
 MIN_LEVELS = 8
-"""From how many values on neighbors tell degrees from classes."""
+"""Only with this many values do neighbors tell degrees from classes."""
 
 MAX_SHARE_OF_RANDOM_STEP = 0.4
 """Degrees of neighbors differ by less than this share of what degrees at random would."""
 
 MIN_SOFT_LEVELS = 4
+"""Masks with fewer values show no soft edges."""
+
 MIN_SHARE_OF_SLOPE = 0.8
-"""At soft edges, this share of the pixels between two values lies between its neighbors."""
+"""At soft edges, the values rise or fall at this share of the pixels that are neither 0 nor the
+highest value."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,12 +52,13 @@ class _MaskLook:
     """What one mask shows.
 
     Attributes:
-      values: those in use but 0 and void, ascending.
-      single_regions: how many of these are one region, with holes or without.
+      values: those in use except 0 and void, ascending.
+      single_regions: how many of these values form a single region, with holes or without.
       steps: how many pairs of neighbors differ by each number, int64 `[256]`, void aside.
       at_edges: how many pixels of each value are in such a pair, int64 `[256]`.
-      between: pixels whose value is neither 0 nor the highest of the mask.
-      slope: those of them with a lower neighbor on one side and a higher one on the other.
+      between: how many pixels have a value that is neither 0 nor the highest of the mask.
+      slope: how many of these pixels have a lower neighbor on one side and a higher one on the
+        opposite side.
     """
 
     values: tuple[int, ...]
@@ -79,12 +85,15 @@ def describe_look(masks: Sequence[np.ndarray]) -> str:
 def look_like_object_numbers(masks: Iterable[np.ndarray]) -> bool:
     """Says whether the values of each mask number its objects.
 
-    | regions of most values | the values of a mask | how many there are |
-    | --- | --- | --- |
-    | any, no degrees | 1, 2, 3 and so on without a gap | varies much: classes would be nested |
-    | one | 1, 2, 3 and so on without a gap | varies |
-    | one | a few are hidden by others | varies, and so does the highest |
-    | one | any, as in crops | many, and varies unless neighbors differ much |
+    They do in each of these cases, which are tried in this order:
+
+    | regions of most values | the values of a mask | how many a mask has | neighbors differ |
+    | --- | --- | --- | --- |
+    | any | 1, 2, 3 and so on without a gap | varies much | much |
+    | one | 1, 2, 3 and so on without a gap | varies | |
+    | one | most of 1 to the highest, which varies much | | |
+    | one | many, with gaps, as in crops | many, and varies | |
+    | one | many, with gaps, as in crops | many | much |
 
     Args:
       masks: integers `[H, W]` each, from 0 to 255; 255 is void.
@@ -94,24 +103,26 @@ def look_like_object_numbers(masks: Iterable[np.ndarray]) -> bool:
     number_count = len({value for look in looks for value in look.values})
     if number_count < MIN_OBJECT_NUMBERS:
         return False
-    counted = [look for look in looks if look.values == (*range(1, len(look.values) + 1),)]
-    are_counted = len(counted) >= MIN_SHARE_OF_COUNTED_MASKS * len(looks)
-    varies_much = len(set(counts)) >= MIN_DIFFERENT_COUNTS
-    if are_counted and varies_much and not _steps_are_small(looks):
+    masks_without_gaps = sum(look.values == (*range(1, len(look.values) + 1),) for look in looks)
+    have_no_gaps = masks_without_gaps >= MIN_SHARE_OF_COUNTED_MASKS * len(looks)
+    counts_vary = len(set(counts)) > 1
+    counts_vary_much = len(set(counts)) >= MIN_DIFFERENT_COUNTS
+    if have_no_gaps and counts_vary_much and not _steps_are_small(looks):
         return True
     single_regions = sum(look.single_regions for look in looks)
     if single_regions < MIN_SHARE_OF_SINGLE_REGIONS * sum(counts):
         return False
-    if are_counted and len(set(counts)) > 1:
+    if have_no_gaps and counts_vary:
         return True
     highest = [look.values[-1] for look in looks]
     are_few_hidden = sum(counts) >= MIN_SHARE_OF_SEEN_NUMBERS * sum(highest)
-    if are_few_hidden and len(set(highest)) >= MIN_DIFFERENT_COUNTS:
+    highest_vary_much = len(set(highest)) >= MIN_DIFFERENT_COUNTS
+    if are_few_hidden and highest_vary_much:
         return True
     has_many_objects = statistics.median(counts) >= MIN_CROPPED_OBJECTS
     if number_count < MIN_CROPPED_NUMBERS or not has_many_objects:
         return False
-    return len(set(counts)) > 1 or not _steps_are_small(looks)
+    return counts_vary or not _steps_are_small(looks)
 
 
 def look_like_degrees(masks: Iterable[np.ndarray]) -> bool:
@@ -132,7 +143,10 @@ def look_like_degrees(masks: Iterable[np.ndarray]) -> bool:
 
 
 def _steps_are_small(looks: Sequence[_MaskLook]) -> bool:
-    """Says whether neighbors differ by less than values would that lie beside others at random."""
+    """Says whether neighbors differ by less than they would if values were shuffled.
+
+    At random, a pair of values is as frequent as the product of their frequencies at edges.
+    """
     steps = np.sum([look.steps for look in looks], axis=0)
     at_edges = np.sum([look.at_edges for look in looks], axis=0)
     if not steps.any():
@@ -148,7 +162,7 @@ def _steps_are_small(looks: Sequence[_MaskLook]) -> bool:
 
 
 def _look_at_all(masks: Iterable[np.ndarray]) -> list[_MaskLook]:
-    """Returns what each mask shows, but for those of background and void alone."""
+    """Returns what each mask shows, without the masks that have only background and void."""
     looks = [_look_at(mask) for mask in masks]
     return [look for look in looks if look.values]
 
@@ -172,17 +186,24 @@ def _look_at(mask: np.ndarray) -> _MaskLook:
 
 
 def _count_regions_less_holes(mask: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Returns of each value how many regions it has, less its holes, int64 `[256]`.
+    """Returns how many regions each value has, less its holes, int64 `[256]`.
 
-    Pixels that touch at a corner are one region. It is Euler's number: pixels, less pairs of
-    neighbors, plus squares of four; and less squares in which two pixels touch at the corner alone.
+    Pixels that touch at a corner are one region. The result is the Euler number of the pixels of a
+    value, counted locally: pixels - pairs of neighbors in a row or column + squares of 2 x 2 pixels
+    - squares in which two pixels of the value touch at the corner alone.
+
+    Args:
+      mask: the values 0 to 255, `[H, W]`.
+      counts: how many pixels each value has, int64 `[256]`.
     """
     count = functools.partial(np.bincount, minlength=VOID + 1)
+    regions = counts.astype(np.int64)
+    left, right = mask[:, :-1], mask[:, 1:]
+    regions -= count(right[right == left])
+    upper, lower = mask[:-1], mask[1:]
+    regions -= count(lower[lower == upper])
     top_left, top_right = mask[:-1, :-1], mask[:-1, 1:]
     low_left, low_right = mask[1:, :-1], mask[1:, 1:]
-    regions = counts.astype(np.int64)
-    regions -= count(mask[:, 1:][mask[:, 1:] == mask[:, :-1]])
-    regions -= count(mask[1:][mask[1:] == mask[:-1]])
     down = top_left == low_right
     up = top_right == low_left
     across = top_left == top_right
@@ -212,6 +233,7 @@ def _count_steps(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _is_on_slope(mask: np.ndarray) -> np.ndarray:
     """Returns which pixels have a lower and a higher neighbor in one line, bool `[H, W]`."""
     on_slope = np.zeros(mask.shape, bool)
+    # `on_slope.T` is a view, so the second pass adds the columns to the same array.
     for view, result in ((mask, on_slope), (mask.T, on_slope.T)):
         before, middle, after = view[:, :-2], view[:, 1:-1], view[:, 2:]
         rises = (before < middle) & (middle < after)

@@ -1,6 +1,10 @@
-"""Asks about the first images and masks of a plan what a build would refuse in all of them."""
+"""Checks a few files of a plan for what a build would refuse in all of them, and asks about it.
+
+These are the first images, for their bands, and masks spread over the plan, for their sizes.
+"""
 
 from collections.abc import Iterator
+import dataclasses
 import itertools
 
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
@@ -21,19 +25,21 @@ _DEEP_ENDINGS = (".png", ".tif", ".tiff")
 
 
 def check_first_files(plan: FolderPlan) -> None:
-    """Checks that the first images lose no bands or bits, and a few masks have their sizes.
+    """Checks that the first images lose no bands or bits, and a few masks have their images' sizes.
 
     Any other fault of a file is left to the build, which reports those of all files.
 
     Raises:
-      QuestionError: if an image would lose bands or bits, or most masks have another size.
+      QuestionError: if an image would lose bands or bits, or if more than half of the masks seem to
+        be scaled.
+      LostBandsError: if an image would lose bands or bits, and no option keeps them.
     """
     _check_bands(plan)
     _check_sizes(plan)
 
 
 def _check_bands(plan: FolderPlan) -> None:
-    """Raises the question which bands to keep, if an image would lose some."""
+    """Raises the question which bands to keep, if an image would lose bands or bits."""
     if plan.config.bands is not None:
         return
     deep_images = (path for path in _list_images(plan) if path.lower().endswith(_DEEP_ENDINGS))
@@ -41,7 +47,8 @@ def _check_bands(plan: FolderPlan) -> None:
         try:
             image_files.open_image(File.read(path), decoding="none")
         except LostBandsError as error:
-            if not error.ways:
+            is_answered_by_option = bool(error.ways)
+            if not is_answered_by_option:
                 raise
             raise _ask_for_bands(error) from None
         except VocSegError:
@@ -49,7 +56,7 @@ def _check_bands(plan: FolderPlan) -> None:
 
 
 def _list_images(plan: FolderPlan) -> Iterator[str]:
-    """Yields the paths of the images of all splits that exist."""
+    """Yields the paths of the images of all splits, without listed images that do not exist."""
     for image_id in itertools.chain(*plan.splits.values()):
         if image_id in plan.tree.images:
             yield str(plan.tree.image_file(image_id))
@@ -67,8 +74,31 @@ def _ask_for_bands(error: LostBandsError) -> QuestionError:
     )
 
 
+@dataclasses.dataclass(frozen=True)
+class _ScaledMask:
+    """A mask of another size than its image, with its proportions.
+
+    Attributes:
+      where: the mask.
+      size: height and width of the mask, in pixels.
+      image_size: those of its image.
+    """
+
+    where: str
+    size: tuple[int, int]
+    image_size: tuple[int, int]
+
+    def describe(self) -> str:
+        """Returns both sizes in words, the width first."""
+        height, width = self.size
+        image_height, image_width = self.image_size
+        return (
+            f"mask of {width} x {height} pixels, beside an image of {image_width} x {image_height}"
+        )
+
+
 def _check_sizes(plan: FolderPlan) -> None:
-    """Raises the question whether masks are scaled, if most show their images at another size."""
+    """Raises the question whether to scale masks, if most have their images' proportions alone."""
     tree = plan.tree
     if plan.config.resize_masks is not None or tree.labels.origin:
         return
@@ -78,8 +108,7 @@ def _check_sizes(plan: FolderPlan) -> None:
         if image_id in tree.images and image_id in tree.masks
     ]
     checked_ids = few(ids, MAX_CHECKED_FILES)
-    scaled_masks: list[str] = []
-    sizes = ""
+    scaled_masks: list[_ScaledMask] = []
     for image_id in checked_ids:
         try:
             mask = tree.labels.file(image_id)
@@ -88,27 +117,21 @@ def _check_sizes(plan: FolderPlan) -> None:
         except VocSegError:
             continue
         if mask_size != size and is_scaled(mask_size, size):
-            scaled_masks.append(mask.where)
-            sizes = _describe_sizes(mask_size, size)
-    if 2 * len(scaled_masks) <= len(checked_ids):
+            scaled_masks.append(_ScaledMask(mask.where, mask_size, size))
+    are_most_scaled = 2 * len(scaled_masks) > len(checked_ids)
+    if not are_most_scaled:
         return
+    example = scaled_masks[-1]
     raise QuestionError(
-        scaled_masks[-1],
+        example.where,
         [
             Alternative(
                 "if the masks show all of their images at another size", {"resize_masks": "nearest"}
             )
         ],
-        facts=[sizes],
+        facts=[example.describe()],
         task="read masks of another size than their images",
         expected="masks of the size of their images",
         kind=OTHER_SIZE,
         by_hand=ADVICE_ON_OTHER_SIZE,
-    )
-
-
-def _describe_sizes(mask_size: tuple[int, int], size: tuple[int, int]) -> str:
-    """Returns the sizes of a mask and its image, which are height and width, in words."""
-    return (
-        f"mask of {mask_size[1]} x {mask_size[0]} pixels, beside an image of {size[1]} x {size[0]}"
     )

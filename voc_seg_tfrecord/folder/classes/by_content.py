@@ -1,7 +1,7 @@
 """Class files of any name: texts that say what the masks use, such as `class_dict_seg.csv`.
 
-They count if no file of a known name names the classes. What only may be a class file is a doubt;
-see `meaning.default_names`.
+They are read only if no file of a known name, such as `labelmap.txt`, names the classes. A file
+that fits the masks less surely is not read, and `meaning.default_names` then asks for names.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -26,8 +26,8 @@ from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 from voc_seg_tfrecord.tools.registry import class_file_named
 
-MAX_TEXTS_OF_A_KIND = 8
-"""In a folder with more files of an ending, there is one for each image."""
+MAX_TEXTS_OF_AN_ENDING = 8
+"""If a folder has more files of one ending, they are taken for one per image."""
 
 MAX_TEXTS = 200
 """How many files may name the classes at most; those of the upper folders come first."""
@@ -38,8 +38,19 @@ _LIST = ClassFileFormat(name="", parse=parse_list, expected="lines such as crack
 _JSON = ClassFileFormat(name="", parse=parse_json, expected="objects with names and colors")
 _FORMAT_BY_ENDING = {".csv": _LIST, ".tsv": _LIST, ".txt": _LIST, ".json": _JSON}
 _ENDINGS_OF_TEXTS = (*_FORMAT_BY_ENDING, ".yaml", ".yml", ".names", ".xml")
-_ENDINGS_OF_OTHERS = (".py", ".ipynb", ".sh", ".pt", ".pth", ".h5", ".onnx", ".ckpt", ".zip", ".gz")
-_NAMES_OF_OTHERS = re.compile(
+_ENDINGS_OF_CODE_AND_ARCHIVES = (
+    ".py",
+    ".ipynb",
+    ".sh",
+    ".pt",
+    ".pth",
+    ".h5",
+    ".onnx",
+    ".ckpt",
+    ".zip",
+    ".gz",
+)
+_STEMS_OF_README_AND_LICENSE = re.compile(
     "(readme|licen[cs]e|requirements|changelog|citation|authors|attribution|copyright|notice"
     "|contributing|version)([^a-z].*)?"
 )
@@ -49,18 +60,18 @@ _WORDS_OF_CLASS_FILES = re.compile(
     "class|label|legend|categor|colou?rs?($|[-_. ])|colou?rmap|palette|names|ontology|taxonomy"
     "|codes"
 )
-_OTHER_NUMBERS = re.compile("train_?id", re.IGNORECASE)
+_SECOND_NUMBERS = re.compile("train_?id", re.IGNORECASE)
 """The title of a column that numbers the classes once more."""
 
 
 @dataclasses.dataclass(frozen=True)
 class SingleFile:
-    """A file that is no picture, and of which a folder has not one for each image.
+    """A file that may name the classes: a folder has few of its ending, and it is no picture.
 
     Attributes:
       path: its path below the given folder.
-      text: its first `MAX_TEXT_BYTES` characters; empty if it is no text.
-      is_text: whether its ending is that of a text.
+      text: its first `MAX_TEXT_BYTES` bytes; empty unless `is_text`.
+      is_text: whether its ending is that of a text, and it can be read.
       is_called_class_file: whether its name says classes, labels, colors or the like.
     """
 
@@ -69,6 +80,11 @@ class SingleFile:
     is_text: bool
     is_called_class_file: bool
 
+    @property
+    def name(self) -> str:
+        """Its name with its ending."""
+        return posixpath.basename(self.path)
+
     @functools.cached_property
     def lines(self) -> list[str]:
         """The lines that are not empty, without blanks around them."""
@@ -76,30 +92,34 @@ class SingleFile:
 
 
 def find_by_content(tree: VocTree) -> list[ClassFile]:
-    """Returns the class files of any name that say what all masks use.
+    """Returns the class files of any name that fit the masks, and those of the same names.
 
-    Two that contradict each other are both returned: then the user is asked. So are files of the
-    same name in other folders, whatever they say: each export may have its own.
+    Files of the same name in other folders are returned even if they do not fit: each export may
+    have its own. The caller asks the user if the returned files contradict each other.
     """
     if tree.labels.origin:
         return []
-    parsed = [(file, _parse(tree, file)) for file in list_single_files(tree)]
-    read = [(file, class_file) for file, class_file in parsed if class_file is not None]
-    if not read:
+    class_files: list[tuple[SingleFile, ClassFile]] = []
+    for file in list_single_files(tree):
+        class_file = _parse(tree, file)
+        if class_file is not None:
+            class_files.append((file, class_file))
+    if not class_files:
         return []
     survey = tree.labels.survey(tree.labels.names, all_colors=True)
-    names: set[str] = set()
-    for file, class_file in read:
-        if _says_what_masks_use(file, class_file, survey):
-            names.add(posixpath.basename(file.path))
-    return [one for file, one in read if posixpath.basename(file.path) in names]
+    fitting_names: set[str] = set()
+    for file, class_file in class_files:
+        if _fits_masks(file, class_file, survey):
+            fitting_names.add(file.name)
+    return [class_file for file, class_file in class_files if file.name in fitting_names]
 
 
 def _parse(tree: VocTree, file: SingleFile) -> ClassFile | None:
-    """Returns what a file says if its classes have values or colors; None if they have none."""
-    name = posixpath.basename(file.path)
-    file_format = class_file_named(name) or _FORMAT_BY_ENDING.get(ending_of(name))
-    if file_format is None or file_format.needs_its_folder or not file.text or name == TABLE:
+    """Returns a file as a class file; None if it is none whose classes have values or colors."""
+    file_format = class_file_named(file.name) or _FORMAT_BY_ENDING.get(ending_of(file.name))
+    if file_format is None or file_format.needs_its_folder or not file.text:
+        return None
+    if file.name == TABLE:  # the user's table of classes is read elsewhere
         return None
     source = posixpath.relpath(file.path, tree.root_below_given or ".")
     file_format = dataclasses.replace(file_format, name=source, is_common=True)
@@ -110,16 +130,18 @@ def _parse(tree: VocTree, file: SingleFile) -> ClassFile | None:
     return None if class_file.has_names_alone else class_file
 
 
-def _says_what_masks_use(file: SingleFile, class_file: ClassFile, survey: Survey) -> bool:
+def _fits_masks(file: SingleFile, class_file: ClassFile, survey: Survey) -> bool:
     """Says whether a file has all colors in use, or all values and the name of a class file.
 
-    At least half of its classes must occur, so that it is no file of other labels.
+    At least half of its colors or values must be in use, so that a file of other data with more
+    classes does not fit.
     """
     colors = {entry.color for entry in class_file.entries}
     used_colors = {pixel.color for pixel in survey.pixels if not _is_void(pixel)}
-    if class_file.has_colors and used_colors <= colors and 2 * len(used_colors) >= len(colors):
+    are_half_used = 2 * len(used_colors) >= len(colors)
+    if class_file.has_colors and used_colors <= colors and are_half_used:
         return True
-    if not file.is_called_class_file or _OTHER_NUMBERS.search(file.text):
+    if not file.is_called_class_file or _SECOND_NUMBERS.search(file.text):
         return False
     values = {entry.value for entry in class_file.entries}
     used_values = {pixel.value for pixel in survey.pixels} - {VOID}
@@ -136,25 +158,25 @@ def list_single_files(tree: VocTree) -> list[SingleFile]:
         return []
     paths: list[str] = []
     for folder, names in tree.listing.files_by_folder.items():
-        paths += [posixpath.join(folder, name) for name in _list_few_of_a_kind(names)]
+        paths += [posixpath.join(folder, name) for name in _list_possible_names(names)]
     paths.sort(key=lambda path: path.count("/"))
     stems = _stems_of_pictures(tree)
     files = [_read_single_file(tree, path) for path in paths[:MAX_TEXTS]]
     return [file for file in files if not _is_about_images(file, stems)]
 
 
-def _list_few_of_a_kind(names: Sequence[str]) -> Iterator[str]:
-    """Yields the files of a folder that are no pictures or code, and not one for each image."""
+def _list_possible_names(names: Sequence[str]) -> Iterator[str]:
+    """Yields the names of a folder, without pictures, code, README, and files of each image."""
     by_ending: dict[str, list[str]] = {}
     for name in names:
         ending = ending_of(name)
-        if ending not in IMAGE_OR_MASK_ENDINGS and ending not in _ENDINGS_OF_OTHERS:
+        if ending not in IMAGE_OR_MASK_ENDINGS and ending not in _ENDINGS_OF_CODE_AND_ARCHIVES:
             by_ending.setdefault(ending, []).append(name)
     for names_of_ending in by_ending.values():
-        if len(names_of_ending) > MAX_TEXTS_OF_A_KIND:
+        if len(names_of_ending) > MAX_TEXTS_OF_AN_ENDING:
             continue
         for name in names_of_ending:
-            if not _NAMES_OF_OTHERS.fullmatch(stem_of(name).lower()):
+            if not _STEMS_OF_README_AND_LICENSE.fullmatch(stem_of(name).lower()):
                 yield name
 
 
@@ -181,10 +203,23 @@ def _read_single_file(tree: VocTree, path: str) -> SingleFile:
 
 
 def _is_about_images(file: SingleFile, stems: Container[str]) -> bool:
-    """Says whether a file belongs to an image by its name, or lists images or splits."""
-    stem = stem_of(posixpath.basename(file.path))
+    """Says whether a file is about images, not classes.
+
+    | file | example |
+    | --- | --- |
+    | is named after a split | `train.txt` |
+    | is named after an image | `0001_points.txt` beside `0001.jpg` |
+    | lists images | a JSON with the string `images/0001.jpg` |
+
+    Args:
+      file: the file.
+      stems: the names of all pictures without their endings.
+    """
+    stem = stem_of(file.name)
+    if only_split_in(stem):
+        return True
     beginnings = [stem[: match.start()] for match in re.finditer("[-_.]", stem)]
-    if only_split_in(stem) or any(beginning in stems for beginning in (stem, *beginnings)):
+    if any(beginning in stems for beginning in (stem, *beginnings)):
         return True
     if ending_of(file.path) == ".json":
         return _names_images_in_json(file.text, stems)
@@ -201,9 +236,9 @@ def _names_images_in_json(text: str, stems: Container[str]) -> bool:
 
 
 def _names_images(file: SingleFile, stems: Container[str]) -> bool:
-    """Says whether half of the lines of a text name images, as a list or a table does.
+    """Says whether at least half of the lines of a text name images, as a list or a table does.
 
-    A number may be an id, but in a class file it is a value.
+    A number counts as the name of an image, unless the file has the name of a class file.
     """
     count = 0
     for line in file.lines:

@@ -1,6 +1,7 @@
 """Gives the classes of a folder default names, where their values leave only the names open.
 
-It is the last step: each doubt about the masks comes before it.
+It is the last step in finding the classes: there is no class file, and no rows name the values. The
+names are given only if nothing suggests that the values are something else than classes.
 """
 
 from collections.abc import Sequence
@@ -46,30 +47,39 @@ _WORDS_OF_OTHER_PICTURES = frozenset(
     confidence confidences debug
     """.split()  # noqa: SIM905
 )
-"""Words of pictures that are labels only if an option says so."""
+"""Words in paths of pictures that are labels only if an option names these paths."""
 
 
 @dataclasses.dataclass(frozen=True)
 class DefaultNames:
-    """Default names of classes, or why there are none.
+    """Default names of classes.
 
     Attributes:
-      names: see `default_names.name_values`; none if the user has to be asked.
+      names: see `core.default_names.name_values`.
       note: what was assumed, and how to give names.
-      doubt: why the user is asked although the values number classes; empty if they do not.
-      proposals: the likeliest answer then; none if it is to name each value.
     """
 
-    names: tuple[str, ...] = ()
-    note: str = ""
-    doubt: str = ""
+    names: tuple[str, ...]
+    note: str
+
+
+@dataclasses.dataclass(frozen=True)
+class DoubtedNames:
+    """Why the user is asked for names although the values of the masks number classes.
+
+    Attributes:
+      reason: why the values may not be classes, in words.
+      proposals: the likeliest answer; none if it is to name each value.
+    """
+
+    reason: str
     proposals: tuple[Alternative, ...] = ()
 
 
 def choose_default_names(
     tree: VocTree, config: VocSegConfig, rows: Rows, background: str, known_names: Sequence[str]
-) -> DefaultNames:
-    """Gives the classes of a folder without class file default names, if nothing speaks against it.
+) -> DefaultNames | DoubtedNames | None:
+    """Returns default names for a folder without a class file, if no evidence is against them.
 
     Args:
       tree: the folder.
@@ -77,36 +87,46 @@ def choose_default_names(
       rows: the user's rows.
       background: the name of the class that is background, if the user gave it.
       known_names: default names of an earlier build, whose values count as used.
+
+    Returns:
+      The names; or why they are in doubt; None if the values alone do not number classes.
     """
     labels = tree.labels
     survey = labels.survey(labels.names, all_colors=True)
-    has_other_rows = any(name != VOID_CLASS or not isinstance(key, int) for key, name in rows)
-    if labels.origin or has_other_rows or _has_colors_alone(survey):
-        return DefaultNames()
+    if labels.origin or not _make_only_values_void(rows) or _has_colors_without_values(survey):
+        return None
     values = set(survey.values)
-    if len(values - {VOID}) < 2 and values != {0, VOID}:
-        return DefaultNames()
-    names = name_values(values | set(range(len(known_names))))
+    is_255_second_class = values == {0, VOID}
+    # The values of an earlier build do not count here: one value in use numbers nothing.
+    if len(values - {VOID}) < 2 and not is_255_second_class:
+        return None
+    known_values = set(range(len(known_names)))
+    names = name_values(values | known_values)
     if not names:
-        return DefaultNames()
-    in_question = (
+        return None
+    doubted = (
         _doubt_folder(tree, config)
         or _doubt_files(tree, len(names))
         or _doubt_meaning(survey, ClassTable(names, rows, background))
         or _doubt_look(labels, names)
     )
-    if in_question:
-        return in_question
+    if doubted is not None:
+        return doubted
     return DefaultNames(names, _write_note(names, survey, background))
 
 
-def _has_colors_alone(survey: Survey) -> bool:
+def _make_only_values_void(rows: Rows) -> bool:
+    """Says whether all rows make a value void. Rows of names or colors leave no default names."""
+    return all(name == VOID_CLASS and isinstance(key, int) for key, name in rows)
+
+
+def _has_colors_without_values(survey: Survey) -> bool:
     """Says whether a mask has colors in place of values."""
     return any(pixel.value is None for pixel in survey.pixels)
 
 
-def _doubt_folder(tree: VocTree, config: VocSegConfig) -> DefaultNames | None:
-    """Returns that the masks are called as something else, unless the user named them."""
+def _doubt_folder(tree: VocTree, config: VocSegConfig) -> DoubtedNames | None:
+    """Returns a doubt if a path of masks has a word of other pictures, and no option names it."""
     options = config.layout or {}
     if "masks" in options or "mask_name" in options:
         return None
@@ -117,27 +137,28 @@ def _doubt_folder(tree: VocTree, config: VocSegConfig) -> DefaultNames | None:
                 doubt = f"their name, {path}, says {word}, so they may be no labels"
                 folder = posixpath.join(tree.root_below_given, part.masks)
                 proposal = Alternative("if they are the labels", {"masks": folder})
-                return DefaultNames(doubt=doubt, proposals=(proposal,))
+                return DoubtedNames(doubt, (proposal,))
     return None
 
 
-def _doubt_files(tree: VocTree, class_count: int) -> DefaultNames | None:
-    """Returns the first file that may name the classes and is not read as a class file."""
+def _doubt_files(tree: VocTree, class_count: int) -> DoubtedNames | None:
+    """Returns a doubt if a file may name the classes and is not read as a class file."""
     if tree.listing is None:
         return None
     if has_class_file(tree.given.parent):
-        return DefaultNames(doubt="the class file in the folder above may be that of other data")
+        return DoubtedNames("the class file in the folder above may be that of other data")
     for file in list_single_files(tree):
         if _may_be_class_file(file, class_count):
             doubt = f"{file.path} may name them, and is not read as a class file"
-            return DefaultNames(doubt=doubt)
+            return DoubtedNames(doubt)
     return None
 
 
 def _may_be_class_file(file: SingleFile, class_count: int) -> bool:
     """Says whether a file may name classes: by its own name, or by as many short lines."""
     if not file.lines:
-        return file.is_called_class_file and not file.is_text
+        cannot_be_read = not file.is_text
+        return file.is_called_class_file and cannot_be_read
     if file.is_called_class_file or _KEY_OF_CLASSES.search(file.text):
         return True
     word_counts = [len(re.findall(r"[^\W\d]+", line)) for line in file.lines]
@@ -145,22 +166,22 @@ def _may_be_class_file(file: SingleFile, class_count: int) -> bool:
     return are_names and abs(len(file.lines) - class_count) <= 1
 
 
-def _doubt_meaning(survey: Survey, table: ClassTable) -> DefaultNames | None:
-    """Returns what the masks show against reading their values as these classes."""
+def _doubt_meaning(survey: Survey, table: ClassTable) -> DoubtedNames | None:
+    """Returns a doubt if the masks' colors contradict their values as these classes."""
     try:
         meaning = choose_meaning(survey, [ClassNaming(table)], "")
     except VocSegError as error:
-        return DefaultNames(doubt=error.found)
+        return DoubtedNames(error.found)
     if meaning.candidate.by != "value" or not meaning.candidate.reads(survey.pixels):
-        return DefaultNames(doubt="values and colors contradict")
+        return DoubtedNames("values and colors contradict")
     is_255_open = set(survey.values) == {0, VOID} and VOID not in table.class_by_value
     if is_255_open and not meaning.candidate.reads_255_as_class:
-        return DefaultNames(doubt="255 has VOC's color of void, and no class is left beside 0")
+        return DoubtedNames("255 has VOC's color of void, and no class is left beside 0")
     return None
 
 
-def _doubt_look(labels: Labels, names: Sequence[str]) -> DefaultNames | None:
-    """Returns that the values look like object numbers or degrees; see `value_looks`."""
+def _doubt_look(labels: Labels, names: Sequence[str]) -> DoubtedNames | None:
+    """Returns a doubt if the values look like object numbers or degrees; see `value_looks`."""
     if len(names) <= len(BINARY_NAMES):
         return None
     masks: list[np.ndarray] = []
@@ -169,15 +190,16 @@ def _doubt_look(labels: Labels, names: Sequence[str]) -> DefaultNames | None:
             values = read_samples(labels.file(mask_id)).values
         except VocSegError:  # the build names it
             continue
-        masks.append(values if values.ndim == 2 else values[..., 0])
+        has_channels = values.ndim == 3
+        masks.append(values[..., 0] if has_channels else values)
     doubt = describe_look(masks)
     if not doubt:
         return None
     if not look_like_object_numbers(masks):
-        return DefaultNames(doubt=doubt)
+        return DoubtedNames(doubt)
     rows = {0: BINARY_NAMES[0], STAR: "NAME"}
     proposal = Alternative("if they are objects of one class", {"classes": rows})
-    return DefaultNames(doubt=doubt, proposals=(proposal,))
+    return DoubtedNames(doubt, (proposal,))
 
 
 def _write_note(names: Sequence[str], survey: Survey, background: str) -> str:
@@ -190,7 +212,8 @@ def _write_note(names: Sequence[str], survey: Survey, background: str) -> str:
             f"{command(background=names[0])}."
         )
     for proposal in propose_other_background(survey):
-        sentences.append(f"I{proposal.words[1:]}, say {proposal.command}.")
+        condition = proposal.words[:1].upper() + proposal.words[1:]
+        sentences.append(f"{condition}, say {proposal.command}.")
     return " ".join(sentences)
 
 

@@ -24,7 +24,11 @@ from voc_seg_tfrecord.folder.splits.find_candidates import find_candidates
 from voc_seg_tfrecord.folder.splits.folder_checks import check_all_train, check_not_mixed
 from voc_seg_tfrecord.folder.splits.join_candidates import divide_further, join_if_compatible
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText
-from voc_seg_tfrecord.folder.splits.listed_folds import check_folds, find_folds, without_splits
+from voc_seg_tfrecord.folder.splits.listed_folds import (
+    check_fold_chosen,
+    find_fold_lists,
+    ignore_as_splits,
+)
 from voc_seg_tfrecord.folder.splits.rules import LISTS_IN_VOC_FOLDER, LISTS_OVER_FOLDERS, RULES
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank
 from voc_seg_tfrecord.folder.splits.unread_files import UnreadFiles, find_unread_files
@@ -62,12 +66,12 @@ def choose_splits(
         folder of the lists, and no text there says splits.
       LayoutError: if images lie in a folder of test and another split.
     """
-    folds = [] if user_gave_lists or user_gave_folds else find_folds(evidence)
-    evidence = without_splits(evidence, folds)
+    folds = [] if user_gave_lists or user_gave_folds else find_fold_lists(evidence)
+    evidence = ignore_as_splits(evidence, folds)
     found = find_candidates(evidence, user_gave_lists=user_gave_lists)
     notes = [*evidence.notes, *found.notes]
     notes += _check_unclear_texts(evidence, found.candidates, user_gave_lists=user_gave_lists)
-    check_folds(evidence, folds, found.candidates)
+    check_fold_chosen(evidence, folds, found.candidates)
     candidates = [*found.candidates, *divide_further(found.candidates)]
     if not candidates and user_gave_lists:
         raise _no_split_in_lists_error(evidence, notes)

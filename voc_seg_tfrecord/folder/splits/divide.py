@@ -21,7 +21,7 @@ from voc_seg_tfrecord.folder.splits.choose import ChosenSplits, choose_splits
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.given import candidate_as_given
 from voc_seg_tfrecord.folder.splits.listed_groups import check_groups_are_named
-from voc_seg_tfrecord.folder.splits.repeated_images import check_same_labels
+from voc_seg_tfrecord.folder.splits.repeated_images import check_repeated_labels
 
 _MAX_SHOWN_IDS = 3
 _MAX_SHOWN_PAIRS_OF_LISTS = 6
@@ -84,7 +84,7 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
     tree = evidence.tree
     check_groups_are_named(config, list_names_group=evidence.list_names_group)
     repeated = evidence.repeated_images
-    notes_on_repeated = problems.try_step(check_same_labels, tree, repeated, config) or []
+    notes_on_repeated = problems.try_step(check_repeated_labels, tree, repeated, config) or []
     if config.ratios:
         images = tree.images
         problems.try_step(check_groups, images, tree.image_file, config, tree.root, config.ratios)

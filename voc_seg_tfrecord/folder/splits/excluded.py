@@ -14,7 +14,7 @@ _MAX_PROPOSED_IDS = 20
 """How many ids a command to paste may exclude; more belong into a file."""
 
 _MAX_PROPOSED_SHARE = 1 / 3
-"""If a larger share of the images stops a build, something else is wrong than single files."""
+"""If a larger share of the images stops a build, single files are not the cause."""
 
 _OPTION = "--exclude"
 
@@ -46,17 +46,20 @@ def leave_out_excluded(splits: Splits, excluded: Sequence[str]) -> Splits:
         ids_by_split[split] = remaining_ids
     record_ids = [splits.evidence.tree.paths.record_id(image_id) for image_id in excluded_ids]
     verb = "is" if len(record_ids) == 1 else "are"
-    note = f"{counted(len(record_ids), 'image')} {verb} left out by {_OPTION}: "
+    images = counted(len(record_ids), "image")
+    note = f"{images} {verb} left out by {_OPTION}: {several(record_ids)}."
     return dataclasses.replace(
         splits,
         ids=ids_by_split,
-        notes=[*splits.notes, f"{note}{several(record_ids)}."],
+        notes=[*splits.notes, note],
         excluded=excluded_ids,
     )
 
 
 def _find_ids(splits: Splits, names: Iterable[str]) -> dict[str, None]:
-    """Returns the ids of the images that names mean, each once, in their order.
+    """Returns the ids of the images that names mean, in the order of the names.
+
+    The ids are the keys of a dict, as a set has no order.
 
     Raises:
       ListError: if a name is of no image or of several, or if an image is in no split.
@@ -124,7 +127,7 @@ def advise_exclude(ids: Iterable[str], examined: int, excluded: Sequence[str]) -
     Args:
       ids: the ids of the images.
       examined: how many images were read.
-      excluded: what the user excluded before. Ids that are given again replace it.
+      excluded: what the user excluded before. The advice repeats it, as the option replaces it.
     """
     ids = [*dict.fromkeys(ids)]
     if not ids or len(ids) > examined * _MAX_PROPOSED_SHARE:
@@ -136,6 +139,7 @@ def advise_exclude(ids: Iterable[str], examined: int, excluded: Sequence[str]) -
         )
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(all_ids)  # quotes an id that has a comma
-    in_config = json.dumps({"exclude": all_ids}, ensure_ascii=False)[1:-1]
+    in_braces = json.dumps({"exclude": all_ids}, ensure_ascii=False)
+    in_config = in_braces[1:-1]
     option = command(exclude=text.getvalue())
     return f"leave these images out with {option} (in a config: {in_config})"

@@ -1,8 +1,8 @@
 """Lists of folds, such as `fold_0.txt` to `fold_4.txt`: the user says which one validates.
 
-They are asked about wherever they lie, and as keys of one text too. Nothing is asked if other lists
-or folders divide the images into train and validation, or if a column of splits has the same folds,
-as that of `splits.csv` of `export --layout voc` does.
+The lists may lie in any folder, or be keys of one text. The user is not asked if other lists or
+folders divide the images into train and validation, nor if a column of splits has the same folds,
+as `splits.csv` of `export --layout voc` does.
 """
 
 import collections
@@ -16,49 +16,64 @@ from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList
 
 
-def find_folds(evidence: SplitEvidence) -> list[list[SplitList]]:
-    """Returns the lists of each division into folds: side by side, and without overlap.
+def find_fold_lists(evidence: SplitEvidence) -> list[list[SplitList]]:
+    """Returns the lists of each division into folds, sorted by the numbers of the folds.
 
-    Those among results are none, and those of which a column says that each is a split.
+    Its lists are in one folder or text and share no image. Lists among results do not count, nor
+    does a division whose folds are all splits of a column.
     """
     lists_by_scope: dict[str, list[SplitList]] = collections.defaultdict(list)
-    stated_splits = set()
+    splits_of_columns = set()
     for split_list in evidence.lists:
         if split_list.rank == ListRank.RESULTS:
             continue
-        if split_list.key and split_list.split:
-            stated_splits.add(frozenset(split_list.ids))
+        is_split_of_column = bool(split_list.key and split_list.split)
+        if is_split_of_column:
+            splits_of_columns.add(frozenset(split_list.ids))
         elif fold_in(split_list.innermost_name) and split_list.image_count:
             lists_by_scope[split_list.scope].append(split_list)
     divisions = []
     for lists in lists_by_scope.values():
         ids = [image_id for split_list in lists for image_id in {*split_list.ids}]
-        are_stated = stated_splits.issuperset(frozenset(one.ids) for one in lists)
-        if len(lists) > 1 and len({*ids}) == len(ids) and not are_stated:
+        share_images = len({*ids}) < len(ids)
+        are_in_column = all(frozenset(one.ids) in splits_of_columns for one in lists)
+        if len(lists) > 1 and not share_images and not are_in_column:
             lists.sort(key=lambda one: int(fold_in(one.innermost_name)))
             divisions.append(lists)
     return divisions
 
 
-def without_splits(evidence: SplitEvidence, folds: Sequence[Sequence[SplitList]]) -> SplitEvidence:
+def ignore_as_splits(
+    evidence: SplitEvidence, folds: Sequence[Sequence[SplitList]]
+) -> SplitEvidence:
     """Returns the evidence in which lists of folds make no splits."""
-    names = {split_list.name for lists in folds for split_list in lists}
-    lists = [
-        dataclasses.replace(one, split="") if one.name in names else one for one in evidence.lists
-    ]
+    names_of_folds = {
+        fold_list.name for lists_of_division in folds for fold_list in lists_of_division
+    }
+    lists: list[SplitList] = []
+    for split_list in evidence.lists:
+        if split_list.name in names_of_folds:
+            lists.append(dataclasses.replace(split_list, split=""))
+        else:
+            lists.append(split_list)
     return dataclasses.replace(evidence, lists=lists)
 
 
-def check_folds(
+def check_fold_chosen(
     evidence: SplitEvidence,
     folds: Sequence[Sequence[SplitList]],
     candidates: Sequence[SplitCandidate],
 ) -> None:
-    """Checks that no lists of folds are left for which nobody said which one validates.
+    """Checks that a candidate says which images validate, if there are lists of folds.
+
+    Args:
+      evidence: the folder, and its lists.
+      folds: the lists of each division; see `find_fold_lists`.
+      candidates: the possible splits without the lists of folds.
 
     Raises:
-      QuestionError: if some are, with a line for each fold that validates, and one for all folds as
-        splits.
+      QuestionError: if none does, with a line for each fold that may validate, and one for all
+        folds as splits.
     """
     if any(candidate.ids.keys() >= {"train", "validation"} for candidate in candidates):
         return
@@ -78,20 +93,23 @@ def check_folds(
 def _alternatives(
     evidence: SplitEvidence, lists: Sequence[SplitList], candidates: Sequence[SplitCandidate]
 ) -> list[Alternative]:
-    """Returns the lines of the question; other splits of other images, such as test, stay."""
+    """Returns the lines of the question about one division into folds.
+
+    Each line keeps the splits of candidates that share no image with the folds, such as test.
+    """
     options = [evidence.option_for(split_list) for split_list in lists]
     ids = {image_id for split_list in lists for image_id in split_list.ids}
-    others: dict[str, str] = {}
+    other_splits: dict[str, str] = {}
     for candidate in candidates:
         for source in candidate.sources:
             if ids.isdisjoint(source.ids):
-                others.setdefault(source.split, source.option)
+                other_splits.setdefault(source.split, source.option)
     choices = []
     for option in options:
         train = "+".join(other for other in options if other != option)
-        choices.append({**others, "train": train, "validation": option})
+        choices.append({**other_splits, "train": train, "validation": option})
     names = [f"fold_{fold_in(split_list.innermost_name)}" for split_list in lists]
-    all_folds = {**others, **dict(zip(names, options, strict=True))}
+    all_folds = {**other_splits, **dict(zip(names, options, strict=True))}
     # People take the first fold, or all: both come first, however many folds there are.
     choices.insert(1, all_folds)
     return [Alternative("", {"splits": choice}) for choice in choices]

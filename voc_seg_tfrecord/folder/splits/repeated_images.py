@@ -4,7 +4,7 @@ Two people may have labeled one photo, in `anna/1.jpg` and `ben/1.jpg`. The file
 their bytes, whatever they are called.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 import dataclasses
 import hashlib
 import posixpath
@@ -26,6 +26,9 @@ from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 _FIRST_BYTES = 1 << 16
 """Bytes of images of one length that are compared first, because whole ones take long to read."""
 
+_KeyOfFile = Callable[[epath.Path], Hashable | None]
+"""Returns a value that the copies of a file share; None if a file is not compared."""
+
 
 @dataclasses.dataclass(frozen=True)
 class RepeatedImage:
@@ -41,7 +44,8 @@ class RepeatedImage:
 def find_repeated_images(tree: VocTree) -> list[RepeatedImage]:
     """Finds the labeled images that lie in several folders, sorted by their first id.
 
-    Images of one color, such as blank tiles, are none of them, nor are those of several splits.
+    Left out are images of one color, such as blank tiles, and images with one copy in each of
+    several folders that are named after different splits.
     """
     ids = tree.labeled_ids
     has_folder_of_each_image = "/" in tree.layout.image_name
@@ -53,7 +57,8 @@ def find_repeated_images(tree: VocTree) -> list[RepeatedImage]:
     repeated: list[RepeatedImage] = []
     for group in groups:
         thumbnail = read_thumbnail(tree.image_file(group[0]))
-        if thumbnail is None or thumbnail.any():
+        has_one_color = thumbnail is not None and not thumbnail.any()
+        if not has_one_color:
             repeated.append(RepeatedImage(sorted(group)))
     return sorted(repeated, key=lambda image: image.ids[0])
 
@@ -62,8 +67,13 @@ def _folder_of(tree: VocTree, image_id: str) -> str:
     return posixpath.dirname(tree.images[image_id])
 
 
-def _divide_groups(tree: VocTree, groups: Iterable[Sequence[str]], key: Any) -> list[list[str]]:
-    """Divides groups of ids by what a function tells of their files; those of one folder go."""
+def _divide_groups(
+    tree: VocTree, groups: Iterable[Sequence[str]], key: _KeyOfFile
+) -> list[list[str]]:
+    """Divides groups of ids by the keys of their image files.
+
+    Images without a key are left out, and groups that do not lie in several folders.
+    """
     divided: list[list[str]] = []
     for group in groups:
         ids_by_key: dict[Hashable, list[str]] = {}
@@ -75,9 +85,10 @@ def _divide_groups(tree: VocTree, groups: Iterable[Sequence[str]], key: Any) -> 
 
 
 def _are_of_several_folders(tree: VocTree, ids: Iterable[str]) -> bool:
-    """Says whether ids lie in several folders that are not called as different splits."""
+    """Says whether ids lie in several folders of one split, or in several of no split."""
     folders = {_folder_of(tree, image_id) for image_id in ids}
-    return len(folders) > len({split_of(folder) for folder in folders})
+    splits = {split_of(folder) for folder in folders}
+    return len(folders) > len(splits)
 
 
 def _length_of(path: epath.Path) -> int | None:
@@ -102,16 +113,22 @@ def _digest(path: epath.Path, byte_count: int) -> bytes | None:
         return None
 
 
-def check_same_labels(
+def check_repeated_labels(
     tree: VocTree, repeated: Iterable[RepeatedImage], config: VocSegConfig
 ) -> list[str]:
     """Checks that images which lie in several folders have the same labels in each.
 
+    | labels | the user named several folders | result |
+    | --- | --- | --- |
+    | the same | either | a note |
+    | other ones in some folder | yes | a note on the images with these |
+    | other ones in some folder | no | a question |
+
     Returns:
-      A note, if they have the same, or if the user named these folders one by one.
+      The note; none if no image lies in several folders.
 
     Raises:
-      QuestionError: if they have others.
+      QuestionError: see the table.
     """
     differing: list[RepeatedImage] = []
     repeated = [*repeated]
@@ -124,11 +141,12 @@ def check_same_labels(
         return []
     first, second, *_ = (tree.paths.image(image_id) for image_id in described[0].ids)
     images = counted(len(described), "image")
-    if not differing or "," in (config.layout or {}).get("images", ""):
-        kind = "other labels" if differing else "the same labels"
+    user_named_folders = "," in (config.layout or {}).get("images", "")
+    if not differing or user_named_folders:
+        labels_in_words = "other labels" if differing else "the same labels"
         return [
-            f"Several folders have {images} with {kind}, such as {first} and {second}. Each file "
-            "is an example."
+            f"Several folders have {images} with {labels_in_words}, such as {first} and {second}. "
+            "Each file is an example."
         ]
     raise QuestionError(
         tree.given,
@@ -139,8 +157,11 @@ def check_same_labels(
     )
 
 
-def _read_label(tree: VocTree, image_id: str) -> Any:
-    """Returns what an id's mask is made from: shapes without their positions, or bytes."""
+def _read_label(tree: VocTree, image_id: str) -> list[Any]:
+    """Returns a value that is equal for equal labels: shapes, or digests of the mask's files.
+
+    The position of a shape in its file does not count.
+    """
     labels = tree.labels
     if isinstance(labels, DrawnLabels):
         return [shape._replace(position="") for shape in labels.shapes[image_id].shapes]
@@ -148,15 +169,16 @@ def _read_label(tree: VocTree, image_id: str) -> Any:
 
 
 def _list_alternatives(tree: VocTree, ids: Sequence[str]) -> list[Alternative]:
-    """Returns the alternatives: the images of each folder alone, and those of all if options can.
+    """Returns the alternatives: the images of each folder alone, and of all if options can say so.
 
-    A folder is that below which all folders of an image differ: `anna` of `anna/photos/1.jpg`.
+    A folder is the first one in which the paths of the ids differ: `anna` and `ben` for
+    `anna/photos/1.jpg` and `ben/photos/1.jpg`.
     """
     folders = [posixpath.dirname(tree.paths.image(image_id)) for image_id in ids]
     depth = len(folder_names(common_folder(folders))) + 1
     tops = dict.fromkeys("/".join(folder_names(folder)[:depth]) for folder in folders)
     patterns = {"image_name": tree.layout.image_name, "mask_name": tree.layout.mask_name}
-    if tree.labels.tool:
+    if tree.labels.tool:  # files of labeling tools name their images
         patterns = {}
     alternatives: list[Alternative] = []
     for top in tops:
