@@ -141,7 +141,7 @@ def test_a_long_line_takes_no_more_time_than_its_length(unit):
 
 
 @given(st.one_of(st.binary(max_size=200), st.text(max_size=200).map(str.encode)))
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_any_text_gives_ids_inside_the_tree_or_an_error(data):
     with contextlib.suppress(VocSegError):
         ids = parse(data, {"a", "b"})

@@ -150,6 +150,7 @@ def test_void_is_not_counted_and_a_crop_of_void_alone_is_avoided():
     assert sum((crop == 255).all() for crop in crops(example(mask, [1, 2]))) > 20
 
 
+@pytest.mark.slow
 def test_an_image_of_one_class_ends_after_ten_places():
     found = crops(example(np.zeros((64, 64), np.uint8), []), cat_max_ratio=0.75)
     assert len(found) == len(SEEDS)

@@ -47,6 +47,8 @@ def check_no_split_left_out(tree: VocTree, used: Collection[str], unused: Accoun
     folds = _find_left_out(folders, unused, fold_in)
     if folds:
         raise _several_folds_error(tree, folds)
+    if tree.labels.origin:  # the file that has the shapes says whose they are
+        return
     for left_out in _find_left_out(folders, unused, _split_in):
         reason = _reason_to_ask(tree, used_images, unused, left_out)
         if reason:
