@@ -55,7 +55,10 @@ def pytest_collection_modifyitems(items) -> None:
 
 
 MAX_CPU_SECONDS = 1
-"""What a test that is not slow may take where `VOC_SEG_TIME_TESTS` is set, as `.ci/run` does."""
+"""What a test that is not slow may take."""
+
+TOLERANCE = 2
+"""A test fails above so many times that, as machines are noisy; see `pytest_pyfunc_call`."""
 
 QUIET_LOOP_SECONDS = 0.06
 """The CPU time of `loop_seconds` on a quiet machine; a busy one may take several times as much."""
@@ -91,7 +94,7 @@ def run_again(test) -> float | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem):
-    """Fails a test that takes long and is not marked as slow.
+    """Fails a test that takes long and is not slow, where `VOC_SEG_TIME_TESTS` is set.
 
     A test that imports a library pays for all tests of its process that come after it, so it is
     not judged.
@@ -107,7 +110,7 @@ def pytest_pyfunc_call(pyfuncitem):
     if seconds_again is not None:
         seconds = seconds_again
     seconds /= max(1, loop_seconds() / QUIET_LOOP_SECONDS)
-    if seconds > MAX_CPU_SECONDS:
+    if seconds > TOLERANCE * MAX_CPU_SECONDS:
         pytest.fail(
             f"{pyfuncitem.nodeid} takes {seconds:.1f} s of CPU time, more than {MAX_CPU_SECONDS}: "
             "do less of the same in it, share a dataset, or mark it as slow"

@@ -180,7 +180,7 @@ def test_batches_crop_flip_and_scale_all_bands_together(built):
     assert (scaled["image"].shape, scaled["image"].dtype) == ((20, 20, count), np.dtype(dtype))
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @with_repeated_kinds_slow
 def test_pages_and_tables_are_made_and_other_layouts_refused(built, tmp_path, capsys):
     root, builder, count, dtype, _ = built
