@@ -26,7 +26,7 @@ from voc_seg_tfrecord.core.names import BLACK, VOC_NUMBERS, VOID, VOID_COLOR
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.formats.mask_samples import read_samples
-from voc_seg_tfrecord.formats.value_looks import MAX_LOOKED_AT, describe_look
+from voc_seg_tfrecord.formats.value_looks import MAX_LOOKED_AT, find_look
 from voc_seg_tfrecord.sources.records import luminances
 from voc_seg_tfrecord.sources.records.file_splits import divide_by_file
 from voc_seg_tfrecord.sources.records.scan import RecordItem, Scan, make_items, scan_records
@@ -133,7 +133,9 @@ def _find_default_names(scan: Scan) -> tuple[str, ...]:
     names = () if scan.layout.label else name_values(values)
     doubt = ""
     if len(names) > len(BINARY_NAMES):
-        doubt = describe_look(_read_some_masks(scan))
+        look = find_look(_read_some_masks(scan))
+        if look is not None:
+            doubt = look.value
     black_entries = [index for index, color in scan.colors if color == BLACK]
     if len({index for index, _ in scan.colors}) < len(scan.colors) or any(black_entries):
         doubt = "values and colors of their palettes contradict"

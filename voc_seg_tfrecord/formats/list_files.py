@@ -106,7 +106,9 @@ class ListReader:
         names = self.vocabulary.image_names
         if not are_bare or not all(cell in names for cell in cells):
             return False
-        return 1 < len({names[cell] for cell in cells}) == len(cells)
+        ids = {names[cell] for cell in cells}
+        has_several_ids = len(ids) > 1
+        return has_several_ids and len(ids) == len(cells)
 
     def _read_lines(self, file: File, text: str) -> list[ListedImages]:
         """Returns the list that lines are, or the table of columns with blanks between them."""

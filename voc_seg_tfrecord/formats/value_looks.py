@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 import dataclasses
+import enum
 import functools
 import statistics
 
@@ -69,20 +70,28 @@ class _MaskLook:
     slope: int
 
 
-def describe_look(masks: Sequence[np.ndarray]) -> str:
-    """Returns why the values of masks may be no classes, in words; empty if nothing shows it.
+class ValueLook(enum.StrEnum):
+    """What values look like that may be no classes, in words."""
+
+    OBJECT_NUMBERS = "they look like object numbers: how many there are varies by mask"
+    DEGREES = "they look like depths or soft edges: neighbors differ little"
+
+
+def find_look(masks: Iterable[np.ndarray]) -> ValueLook | None:
+    """Returns what the values of masks look like; None if nothing shows that they are no classes.
 
     Args:
       masks: integers `[H, W]` each, from 0 to 255; 255 is void.
     """
-    if look_like_object_numbers(masks):
-        return "they look like object numbers: how many there are varies by mask"
-    if look_like_degrees(masks):
-        return "they look like depths or soft edges: neighbors differ little"
-    return ""
+    looks = _look_at_all(masks)
+    if _look_like_object_numbers(looks):
+        return ValueLook.OBJECT_NUMBERS
+    if _look_like_degrees(looks):
+        return ValueLook.DEGREES
+    return None
 
 
-def look_like_object_numbers(masks: Iterable[np.ndarray]) -> bool:
+def _look_like_object_numbers(looks: Sequence[_MaskLook]) -> bool:
     """Says whether the values of each mask number its objects.
 
     They do in each of these cases, which are tried in this order:
@@ -94,11 +103,7 @@ def look_like_object_numbers(masks: Iterable[np.ndarray]) -> bool:
     | one | most of 1 to the highest, which varies much | | |
     | one | many, with gaps, as in crops | many, and varies | |
     | one | many, with gaps, as in crops | many | much |
-
-    Args:
-      masks: integers `[H, W]` each, from 0 to 255; 255 is void.
     """
-    looks = _look_at_all(masks)
     counts = [len(look.values) for look in looks]
     number_count = len({value for look in looks for value in look.values})
     if number_count < MIN_OBJECT_NUMBERS:
@@ -125,13 +130,8 @@ def look_like_object_numbers(masks: Iterable[np.ndarray]) -> bool:
     return counts_vary or not _steps_are_small(looks)
 
 
-def look_like_degrees(masks: Iterable[np.ndarray]) -> bool:
-    """Says whether neighbors differ little, or values between others are soft edges.
-
-    Args:
-      masks: integers `[H, W]` each, from 0 to 255; 255 is void.
-    """
-    looks = _look_at_all(masks)
+def _look_like_degrees(looks: Sequence[_MaskLook]) -> bool:
+    """Says whether neighbors differ little, or values between others are soft edges."""
     level_count = len({value for look in looks for value in look.values}) + 1
     if level_count >= MIN_LEVELS and _steps_are_small(looks):
         return True

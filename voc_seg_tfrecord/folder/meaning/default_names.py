@@ -31,8 +31,8 @@ from voc_seg_tfrecord.formats.mask_samples import read_samples
 from voc_seg_tfrecord.formats.mask_survey import Survey
 from voc_seg_tfrecord.formats.value_looks import (
     MAX_LOOKED_AT,
-    describe_look,
-    look_like_object_numbers,
+    ValueLook,
+    find_look,
 )
 
 _KEY_OF_CLASSES = re.compile(r'["\']?(classes|class_names|names|labels|categories)["\']?\s*:')
@@ -192,14 +192,14 @@ def _doubt_look(labels: Labels, names: Sequence[str]) -> DoubtedNames | None:
             continue
         has_channels = values.ndim == 3
         masks.append(values[..., 0] if has_channels else values)
-    doubt = describe_look(masks)
-    if not doubt:
+    look = find_look(masks)
+    if look is None:
         return None
-    if not look_like_object_numbers(masks):
-        return DoubtedNames(doubt)
+    if look is not ValueLook.OBJECT_NUMBERS:
+        return DoubtedNames(look.value)
     rows = {0: BINARY_NAMES[0], STAR: "NAME"}
     proposal = Alternative("if they are objects of one class", {"classes": rows})
-    return DoubtedNames(doubt, (proposal,))
+    return DoubtedNames(look.value, (proposal,))
 
 
 def _write_note(names: Sequence[str], survey: Survey, background: str) -> str:
