@@ -15,7 +15,6 @@ from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import find_split_word, replace_name
 from voc_seg_tfrecord.folder.files.given_layout import MAX_LISTED_FOLDERS, GivenLayout
-from voc_seg_tfrecord.folder.files.held_out_masks import folders_of_masks
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
     FolderPair,
@@ -219,7 +218,8 @@ def ask_whether_held_out(
       oddly_named: those of it whose masks are named otherwise than the masks of train.
     """
     others = [pairing for pairing in choice.chosen if pairing not in oddly_named]
-    folders = join_names(folders_of_masks(oddly_named), "and")
+    folder_of_each = dict.fromkeys(pairing.masks.folder for pairing in oddly_named)
+    folders = join_names([*folder_of_each], "and")
     return QuestionError(
         given.listing.root,
         [

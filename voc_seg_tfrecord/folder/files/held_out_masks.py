@@ -4,7 +4,7 @@ Parts of one set lie alike. Beside `train/images` with `train/masks`, and `test/
 `test/unet` may hold what a model predicts for the test images.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from voc_seg_tfrecord.core.role_words import MASK_WORDS
 from voc_seg_tfrecord.core.split_names import words
@@ -48,8 +48,3 @@ def _without_split_words(path: str) -> str:
     while shorter_path != path:
         path, shorter_path = shorter_path, without_split_word(shorter_path)
     return path
-
-
-def folders_of_masks(pairings: Sequence[Pairing]) -> list[str]:
-    """Returns the folders of the masks of pairings, each once."""
-    return list(dict.fromkeys(pairing.masks.folder for pairing in pairings))

@@ -88,7 +88,7 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
     if config.ratios:
         images = tree.images
         problems.try_step(check_groups, images, tree.image_file, config, tree.root, config.ratios)
-        divided = divide_by_ratio(images, config, evidence.linked_ids)
+        divided = divide_by_ratio(images, config, repeated)
         splits = Splits(evidence, divided.ids, divided.sources, [*divided.notes])
     elif config.splits is None:
         user_gave_lists = "lists" in (config.layout or {})

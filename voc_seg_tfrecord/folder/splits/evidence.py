@@ -10,7 +10,7 @@ from voc_seg_tfrecord.folder.splits.folders import SplitFolders
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText
 from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup
-from voc_seg_tfrecord.folder.splits.repeated_images import RepeatedImage, find_repeated_images
+from voc_seg_tfrecord.folder.splits.repeated_images import find_repeated_images
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -71,14 +71,9 @@ class SplitEvidence:
         )
 
     @functools.cached_property
-    def repeated_images(self) -> Sequence[RepeatedImage]:
-        """The labeled images that lie in several folders."""
+    def repeated_images(self) -> Sequence[Sequence[str]]:
+        """The ids of each labeled image that lies in several folders: they belong in one split."""
         return find_repeated_images(self.tree)
-
-    @property
-    def linked_ids(self) -> Sequence[Sequence[str]]:
-        """The ids of each image that lies in several folders, which belong into one split."""
-        return [image.ids for image in self.repeated_images]
 
     @functools.cached_property
     def split_folders(self) -> SplitFolders:

@@ -85,7 +85,7 @@ def _divide_ids(division: Splits, pool: _Pool, config: VocSegConfig, rule: MaskR
     ids = division.ids[pool.split]
     left_out = division.left_out.get(pool.split, [])
     tree = division.evidence.tree
-    linked_ids = division.evidence.linked_ids
+    linked_ids = division.evidence.repeated_images
     if config.split_by == "stratified":
         return divide_stratified(tree.labels, config, rule, pool.ratios, ids, left_out, linked_ids)
     divided = divide_by_hash(ids, config, pool.ratios, linked_ids)

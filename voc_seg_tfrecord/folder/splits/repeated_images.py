@@ -5,7 +5,6 @@ their bytes, whatever they are called.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-import dataclasses
 import hashlib
 import posixpath
 from typing import Any
@@ -30,19 +29,8 @@ _KeyOfFile = Callable[[epath.Path], Hashable | None]
 """Returns a value that the copies of a file share; None if a file is not compared."""
 
 
-@dataclasses.dataclass(frozen=True)
-class RepeatedImage:
-    """An image that lies in several folders.
-
-    Attributes:
-      ids: its ids, sorted.
-    """
-
-    ids: Sequence[str]
-
-
-def find_repeated_images(tree: VocTree) -> list[RepeatedImage]:
-    """Finds the labeled images that lie in several folders, sorted by their first id.
+def find_repeated_images(tree: VocTree) -> list[list[str]]:
+    """Returns the sorted ids of each labeled image that lies in several folders.
 
     Left out are images of one color, such as blank tiles, and images with one copy in each of
     several folders that are named after different splits.
@@ -54,13 +42,13 @@ def find_repeated_images(tree: VocTree) -> list[RepeatedImage]:
     groups: list[list[str]] = [[*ids]]
     for key in (_length_of, _digest_of_beginning, _digest_of_file):
         groups = _divide_groups(tree, groups, key)
-    repeated: list[RepeatedImage] = []
+    repeated: list[list[str]] = []
     for group in groups:
         thumbnail = read_thumbnail(tree.image_file(group[0]))
         has_one_color = thumbnail is not None and not thumbnail.any()
         if not has_one_color:
-            repeated.append(RepeatedImage(sorted(group)))
-    return sorted(repeated, key=lambda image: image.ids[0])
+            repeated.append(sorted(group))
+    return sorted(repeated)
 
 
 def _folder_of(tree: VocTree, image_id: str) -> str:
@@ -114,7 +102,7 @@ def _digest(path: epath.Path, byte_count: int) -> bytes | None:
 
 
 def check_repeated_labels(
-    tree: VocTree, repeated: Iterable[RepeatedImage], config: VocSegConfig
+    tree: VocTree, repeated: Sequence[Sequence[str]], config: VocSegConfig
 ) -> list[str]:
     """Checks that images which lie in several folders have the same labels in each.
 
@@ -124,22 +112,26 @@ def check_repeated_labels(
     | other ones in some folder | yes | a note on the images with these |
     | other ones in some folder | no | a question |
 
+    Args:
+      tree: the set.
+      repeated: the ids of each image that lies in several folders.
+      config: what the user said.
+
     Returns:
       The note; none if no image lies in several folders.
 
     Raises:
       QuestionError: see the table.
     """
-    differing: list[RepeatedImage] = []
-    repeated = [*repeated]
-    for image in repeated:
-        labels = [_read_label(tree, image_id) for image_id in image.ids]
+    differing: list[Sequence[str]] = []
+    for ids in repeated:
+        labels = [_read_label(tree, image_id) for image_id in ids]
         if any(label != labels[0] for label in labels):
-            differing.append(image)
+            differing.append(ids)
     described = differing or repeated
     if not described:
         return []
-    first, second, *_ = (tree.paths.image(image_id) for image_id in described[0].ids)
+    first, second, *_ = (tree.paths.image(image_id) for image_id in described[0])
     images = counted(len(described), "image")
     user_named_folders = "," in (config.layout or {}).get("images", "")
     if not differing or user_named_folders:
@@ -150,7 +142,7 @@ def check_repeated_labels(
         ]
     raise QuestionError(
         tree.given,
-        _list_alternatives(tree, differing[0].ids),
+        _list_alternatives(tree, differing[0]),
         task=f"read {images} with other labels in another folder, such as {first} and {second}",
         expected="the labels of one person for each image",
         kind="images in several folders",
