@@ -1,3 +1,6 @@
+import pytest
+
+from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.folder.decide import Reason, Rule, decide
 
 
@@ -35,14 +38,38 @@ def test_nothing_is_taken_from_nothing():
     assert decision.alternatives == ()
 
 
-def test_what_the_user_gives_wins_against_every_rule():
-    decision = decide(["a", "bb"], [LENGTH], set(), is_given=lambda candidate: candidate == "a")
-    assert decision.taken == "a"
-    assert decision.lost == {"bb": Reason("", "a")}
-
-
 def test_a_rule_by_which_all_candidates_would_lose_decides_nothing():
     always = Rule("always", lambda _candidate, _other, _evidence: True)
     decision = decide(["a", "bb"], [always, LENGTH], None)
     assert decision.taken == "bb"
     assert decision.lost == {"a": Reason("length", "bb", "is short")}
+
+
+HAS_A_DOUBT = Rule("doubt", asks=lambda taken, doubts: doubts.get(taken))
+HAS_A_NOTE = Rule("words", notes=lambda taken, _doubts: [f"{taken} is taken"])
+
+
+def test_the_candidate_that_is_left_is_asked_about_by_the_first_rule_that_doubts():
+    doubt = LayoutError("bb", found="x", expected="y", remedy="z")
+    decision = decide(["a", "bb"], [HAS_A_DOUBT, LENGTH, HAS_A_NOTE], {"a": None, "bb": doubt})
+    assert decision.taken == "bb"
+    assert decision.question is doubt
+    assert decision.notes == ()
+
+
+def test_the_candidate_that_is_taken_has_the_notes_of_all_rules():
+    decision = decide(["a", "bb"], [HAS_A_DOUBT, LENGTH, HAS_A_NOTE], {})
+    assert decision.question is None
+    assert decision.notes == ("bb is taken",)
+
+
+def test_several_candidates_are_not_asked_about_one_by_one():
+    decision = decide(["cc", "bb"], [HAS_A_DOUBT, LENGTH, HAS_A_NOTE], None)
+    assert decision.question is None
+    assert decision.notes == ()
+
+
+@pytest.mark.parametrize("verdicts", [{}, {"loses": shorter, "asks": lambda _taken, _: None}])
+def test_a_rule_has_one_verdict(verdicts):
+    with pytest.raises(ValueError, match="rule 'length'"):
+        Rule("length", **verdicts)

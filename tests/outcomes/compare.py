@@ -1,4 +1,4 @@
-"""compare.py BEFORE AFTER [--list KIND]: what a later commit reads otherwise, as a table.
+"""compare.py BEFORE AFTER [--list KIND] [--sample]: what a later commit reads otherwise, as a table.
 
 BEFORE and AFTER are files of `freeze.py`. Exit status 1 if a folder that was read is read
 otherwise, or one is read and wrong, crashes or takes too long that did not before.
@@ -151,9 +151,12 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("before", type=pathlib.Path)
     parser.add_argument("after", type=pathlib.Path)
+    parser.add_argument("--sample", action="store_true", help="AFTER has some of the folders")
     parser.add_argument("--list", metavar="KIND", help="print the folders of a kind, or of all")
     args = parser.parse_args(words)
     before, after = read_outcomes(args.before), read_outcomes(args.after)
+    if args.sample:
+        before = {key: outcome for key, outcome in before.items() if key in after}
     kind_by_key = compare_all(before, after)
     sides = (before, after)
     by_kind = [Counter(row["kind"] for row in side.values()) for side in sides]

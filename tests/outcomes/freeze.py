@@ -54,9 +54,10 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("corpus", choices=CORPORA)
     parser.add_argument("--folder", type=pathlib.Path, help="the folders of the corpus")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="FILE.jsonl.gz")
+    parser.add_argument("--every", type=int, default=1, help="take each Nth folder, for a sample")
     parser.add_argument("--workers", type=int, default=2)
     args = parser.parse_args(words)
-    cases = list_cases(args.corpus, args.folder and args.folder.absolute())
+    cases = list_cases(args.corpus, args.folder and args.folder.absolute())[:: args.every]
     start = time.monotonic()
     context = multiprocessing.get_context("spawn")
     with context.Pool(args.workers, _silence) as pool:

@@ -1,13 +1,15 @@
 """Chooses one of several candidates by a table of rules, and keeps by which each other one lost.
 
 Each step of planning a folder decides in this way: it lists the candidates, for example each pair
-of folders that may be images and masks, and a table of rules says which candidate loses to which
-other one.
+of folders that may be images and masks. One table of rules says which candidate loses to which
+other one, when the user is asked about the one that is left, and what the notes say of it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 from typing import Generic, TypeVar
+
+from voc_seg_tfrecord.core.errors import VocSegError
 
 Candidate = TypeVar("Candidate")
 Evidence = TypeVar("Evidence")
@@ -15,18 +17,29 @@ Evidence = TypeVar("Evidence")
 
 @dataclasses.dataclass(frozen=True)
 class Rule(Generic[Candidate, Evidence]):
-    """One reason for which a candidate loses to another one.
+    """One row of the table of a step, with one of three verdicts.
 
     Attributes:
       name: what the rule looks at, for the page of rules: "sizes agree".
-      loses: called as `loses(candidate, other, evidence)`. Says whether `other` makes `candidate`
-        lose.
-      note: what a user should know of the candidate that lost; empty if its loss is plain.
+      loses: the verdict that a candidate loses to another one. Called as
+        `loses(candidate, other, evidence)`. Says whether `other` makes `candidate` lose.
+      asks: the verdict that the user is asked although one candidate is left. Called as
+        `asks(taken, evidence)`. Returns the error that asks; None if the rule does not hold.
+      notes: the verdict that the candidate is taken, and the user should know something. Called as
+        `notes(taken, evidence)`. Returns sentences.
+      note: what a user should know of a candidate that lost; empty if its loss is plain.
     """
 
     name: str
-    loses: Callable[[Candidate, Candidate, Evidence], bool]
+    loses: Callable[[Candidate, Candidate, Evidence], bool] | None = None
+    asks: Callable[[Candidate, Evidence], VocSegError | None] | None = None
+    notes: Callable[[Candidate, Evidence], Sequence[str]] | None = None
     note: str = ""
+
+    def __post_init__(self) -> None:
+        verdicts = [self.loses, self.asks, self.notes]
+        if verdicts.count(None) != 2:
+            raise ValueError(f"rule {self.name!r} has not one verdict of loses, asks and notes")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +47,7 @@ class Reason(Generic[Candidate]):
     """Why a candidate lost.
 
     Attributes:
-      rule: the name of the rule; empty if the user chose another candidate.
+      rule: the name of the rule.
       winner: the candidate to which it lost. This one may have lost to a third one later.
       note: the note of the rule.
     """
@@ -53,49 +66,52 @@ class Decision(Generic[Candidate]):
       alternatives: the candidates between which the user has to choose, in the order in which they
         were listed; empty if one is taken.
       lost: why each other candidate lost.
+      question: the error that asks the user about the one candidate that is left; None if no rule
+        asks about it. The step raises it.
+      notes: what the user should know of the candidate that is taken.
     """
 
     taken: Candidate | None
     alternatives: Sequence[Candidate]
     lost: Mapping[Candidate, Reason[Candidate]]
+    question: VocSegError | None = None
+    notes: Sequence[str] = ()
 
 
 def decide(
     candidates: Sequence[Candidate],
     rules: Sequence[Rule[Candidate, Evidence]],
     evidence: Evidence,
-    is_given: Callable[[Candidate], bool] | None = None,
 ) -> Decision[Candidate]:
     """Takes the candidate that no rule beats.
 
-    The rules are applied in their order. A candidate that has lost by one rule makes no other one
-    lose by a later rule; within one rule all candidates that are left are compared. A rule by
-    which all of them would lose contradicts itself, and decides nothing.
+    The rules by which a candidate loses are applied in their order. A candidate that has lost by
+    one rule makes no other one lose by a later rule; within one rule all candidates that are left
+    are compared. A rule by which all of them would lose contradicts itself, and decides nothing.
+
+    If one candidate is left, the rules that ask look at it, up to the first that asks. If none
+    asks, those that note look at it.
 
     Args:
       candidates: the candidates, each different from the others and hashable.
       rules: the rules, the most certain one first.
-      evidence: what the rules look at beside the two candidates.
-      is_given: whether the user's options give a candidate. If they give any, all others lose.
+      evidence: what the rules look at beside the candidates.
     """
     lost: dict[Candidate, Reason[Candidate]] = {}
     remaining = list(candidates)
-    if is_given is not None:
-        given = [candidate for candidate in remaining if is_given(candidate)]
-        if given:
-            for candidate in remaining:
-                if candidate not in given:
-                    lost[candidate] = Reason("", given[0])
-            remaining = given
     for rule in rules:
         losing = _losers(remaining, rule, evidence)
         if len(losing) == len(remaining):
             continue
         lost |= losing
         remaining = [candidate for candidate in remaining if candidate not in losing]
-    if len(remaining) == 1:
-        return Decision(remaining[0], (), lost)
-    return Decision(None, tuple(remaining), lost)
+    if len(remaining) != 1:
+        return Decision(None, tuple(remaining), lost)
+    taken = remaining[0]
+    question = _first_question(taken, rules, evidence)
+    if question is not None:
+        return Decision(taken, (), lost, question)
+    return Decision(taken, (), lost, notes=_list_notes(taken, rules, evidence))
 
 
 def _losers(
@@ -103,6 +119,8 @@ def _losers(
 ) -> dict[Candidate, Reason[Candidate]]:
     """Returns the candidates that lose by one rule, each with the first one that beats it."""
     losers: dict[Candidate, Reason[Candidate]] = {}
+    if rule.loses is None:
+        return losers
     for candidate in candidates:
         for other in candidates:
             if other == candidate:
@@ -111,3 +129,27 @@ def _losers(
                 losers[candidate] = Reason(rule.name, other, rule.note)
                 break
     return losers
+
+
+def _first_question(
+    taken: Candidate, rules: Sequence[Rule[Candidate, Evidence]], evidence: Evidence
+) -> VocSegError | None:
+    """Returns the error of the first rule that asks about a candidate."""
+    for rule in rules:
+        if rule.asks is None:
+            continue
+        question = rule.asks(taken, evidence)
+        if question is not None:
+            return question
+    return None
+
+
+def _list_notes(
+    taken: Candidate, rules: Sequence[Rule[Candidate, Evidence]], evidence: Evidence
+) -> tuple[str, ...]:
+    """Returns what rules note of a candidate."""
+    notes: list[str] = []
+    for rule in rules:
+        if rule.notes is not None:
+            notes += rule.notes(taken, evidence)
+    return tuple(notes)

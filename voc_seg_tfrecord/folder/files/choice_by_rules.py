@@ -204,9 +204,12 @@ def _limit_rule(
     rule: FileRule, may_lose_to: Callable[[PairingCandidate, PairingCandidate], bool]
 ) -> FileRule:
     """Returns a rule by which a candidate loses only to those with which it is compared."""
+    loses_to_any = rule.loses
+    if loses_to_any is None:
+        return rule
 
     def loses(candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence) -> bool:
-        return may_lose_to(candidate, other) and rule.loses(candidate, other, evidence)
+        return may_lose_to(candidate, other) and loses_to_any(candidate, other, evidence)
 
     return dataclasses.replace(rule, loses=loses)
 
