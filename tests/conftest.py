@@ -42,16 +42,34 @@ def pytest_xdist_make_scheduler(config, log):
     return WorkStealingScheduling(config, log)
 
 
+MIN_TESTS_OF_SUITE = 2000
+"""A run of so many tests is one of the suite; one of fewer is of what somebody works on."""
+
+MAX_FAST_CASES = 8
+"""A test with more cases is slow in two of three of them, if the suite is run."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items) -> None:
-    """Makes all cases of a test with the marker `slow_but_first` slow, except the first one."""
-    started = set()
+    """Makes cases slow of tests that have many.
+
+    Of a test with the marker `slow_but_first`, these are all but the first; of one with more than
+    `MAX_FAST_CASES`, two of three if the suite is run, so that each room has all of its tests where
+    somebody works on it.
+    """
+    cases_by_test = {}
     for item in items:
-        if item.get_closest_marker("slow_but_first"):
-            test = item.nodeid.partition("[")[0]
-            if test in started:
-                item.add_marker("slow")
-            started.add(test)
+        cases_by_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    is_suite = len(items) >= MIN_TESTS_OF_SUITE
+    for cases in cases_by_test.values():
+        fast_cases = cases
+        if cases[0].get_closest_marker("slow_but_first"):
+            fast_cases = cases[:1]
+        elif is_suite and len(cases) > MAX_FAST_CASES:
+            fast_cases = cases[::3]
+        for case in cases:
+            if case not in fast_cases:
+                case.add_marker("slow")
 
 
 MAX_CPU_SECONDS = 1
