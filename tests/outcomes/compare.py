@@ -1,4 +1,4 @@
-"""compare.py BEFORE AFTER [--list KIND] [--sample]: what a later commit reads otherwise, as a table.
+"""compare.py BEFORE AFTER [--list KIND] [--sample]: what a later commit reads otherwise.
 
 BEFORE and AFTER are files of `freeze.py`. Exit status 1 if a folder that was read is read
 otherwise, or one is read and wrong, crashes or takes too long that did not before.
