@@ -9,7 +9,6 @@ from support.encoding import decoded, encoded
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOID, voc_palette
-from voc_seg_tfrecord.core.class_csv import has_unknown_class, parse_csv
 from voc_seg_tfrecord.core.class_rows import check_rows, format_pairs, parse_pairs
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import ConfigError
@@ -17,6 +16,7 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.formats.bands import as_file
 from voc_seg_tfrecord.formats.index_masks import read_mask
+from voc_seg_tfrecord.tools.class_texts import has_unknown_class, parse_table
 
 NAMES = ("sky", "car", "bus", "background", "tree")
 
@@ -93,23 +93,23 @@ FILE = """value,color,class,pixels
 
 
 def test_a_file_has_rows_of_values_and_colors_and_columns_for_people():
-    assert dict(parse_csv(FILE, "classes.csv")) == {
+    assert dict(parse_table(FILE, "classes.csv")) == {
         0: "background",
         7: "crop",
         "#000007": "crop",
         "#ff0000": "weed",
         "#010203": "weed",
     }
-    by_name = parse_csv("name,class\ncar,vehicle\n*,void\n", "c")
+    by_name = parse_table("name,class\ncar,vehicle\n*,void\n", "c")
     assert by_name == (("car", "vehicle"), ("*", "void"))
-    assert parse_csv("value,class\r0,a\r", "c") == ((0, "a"),)
-    assert parse_csv('"value", "class"\n0, "a"\n', "c") == ((0, "a"),)
+    assert parse_table("value,class\r0,a\r", "c") == ((0, "a"),)
+    assert parse_table('"value", "class"\n0, "a"\n', "c") == ((0, "a"),)
     for column, key in (("value", "7"), ("color", "#808000")):
-        rows = dict(parse_csv(f"{column},class\n{key},car\n*,void\n", "c"))
+        rows = dict(parse_table(f"{column},class\n{key},car\n*,void\n", "c"))
         assert [*rows.values()] == ["car", "void"]
         assert "*" in rows
     with pytest.raises(ConfigError, match=r"the value 'seven' in line 2"):
-        parse_csv("value,class\nseven,a\n", "c")
+        parse_table("value,class\nseven,a\n", "c")
     assert not has_unknown_class(FILE)
     assert has_unknown_class(FILE.replace("crop", "?"))
     assert has_unknown_class(FILE.replace("crop", ""))
@@ -136,7 +136,7 @@ def test_a_file_has_rows_of_values_and_colors_and_columns_for_people():
 )
 def test_a_file_that_is_no_table_is_refused_with_its_line(text, words):
     with pytest.raises(ConfigError, match=f"(?s)classes.csv: .*{words}"):
-        parse_csv(text, "classes.csv")
+        parse_table(text, "classes.csv")
 
 
 @pytest.mark.parametrize(

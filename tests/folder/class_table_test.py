@@ -13,8 +13,8 @@ from voc_seg_tfrecord import VOC_CLASSES, voc_palette
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core.class_csv import parse_csv
 from voc_seg_tfrecord.reading.dataset import open_built
+from voc_seg_tfrecord.tools.class_texts import parse_table
 
 TRUTH = drawing.truth("a")
 
@@ -101,7 +101,7 @@ def test_the_table_has_the_class_where_it_is_known(tmp_path, written):
     ]
     plan = plan_to_build(tmp_path / "t", name="x")
     text = (tmp_path / "classes 1.csv").read_text()
-    again = plan_to_build(tmp_path / "t", name="x", classes=parse_csv(text, ""))
+    again = plan_to_build(tmp_path / "t", name="x", classes=parse_table(text, ""))
     assert {**plan.mask_rule.all_colors} == {**again.mask_rule.all_colors}
 
 

@@ -11,7 +11,6 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.core.class_entries import ClassEntry
-from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_rows import parse_pairs
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError
@@ -23,6 +22,7 @@ from voc_seg_tfrecord.folder.meaning.proposals import propose_meanings
 from voc_seg_tfrecord.folder.meaning.questions import UNDECIDED
 from voc_seg_tfrecord.folder.meaning.rules import RULES
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, survey
+from voc_seg_tfrecord.tools.class_file import ClassFile
 
 RED_ONE = ClassFile(
     "labelmap.txt", (ClassEntry(0, "bg", (0, 0, 0)), ClassEntry(1, "a", (255, 0, 0)))

@@ -9,7 +9,6 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.core.class_entries import ClassEntry
-from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.file import File
@@ -18,6 +17,7 @@ from voc_seg_tfrecord.folder.meaning.choose import choose_meaning
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.formats.index_masks import read_mask
 from voc_seg_tfrecord.formats.mask_survey import survey
+from voc_seg_tfrecord.tools.class_file import ClassFile
 
 VOC = voc_palette().astype(int)
 ZEROS = np.zeros((256, 3), int)

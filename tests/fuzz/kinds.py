@@ -24,7 +24,7 @@ from support.encoding import decode_mask, stored_image
 from support.paths import DUMMY_DATA
 from support.png_writer import chunk, write_png
 
-from voc_seg_tfrecord.core import class_files, id_lists
+from voc_seg_tfrecord.core import id_lists
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.example import ExampleSpec
 from voc_seg_tfrecord.core.file import File
@@ -40,6 +40,7 @@ from voc_seg_tfrecord.formats import (
 )
 from voc_seg_tfrecord.sources.records.scan import make_items, scan_records
 from voc_seg_tfrecord.tools import registry
+from voc_seg_tfrecord.tools.class_file import read_class_files
 from voc_seg_tfrecord.writing.examples import make_example
 
 CLASSES = tuple(f"class{n}" for n in range(21))
@@ -343,7 +344,7 @@ def class_file(rng: random.Random) -> str:
     name = rng.choice(sorted(CLASS_FILES))
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, name).write_bytes(damaged(rng, CLASS_FILES[name]))
-        found = class_files.read_class_files(epath.Path(folder), registry.CLASS_FILES).files
+        found = read_class_files(epath.Path(folder), registry.CLASS_FILES).files
         names = [e.name for e in found[0].entries] if found else ("none",)
     clean = all(n.strip() == n != "" and n.isprintable() for n in names)
     return "equal" if clean and len(set(names)) == len(names) else f"WRONG {names!r}"

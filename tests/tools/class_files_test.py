@@ -6,9 +6,9 @@ import json
 from etils import epath
 import pytest
 
-from voc_seg_tfrecord.core import class_files
-from voc_seg_tfrecord.core.class_parsers import UNREADABLE
 from voc_seg_tfrecord.core.errors import LayoutError
+from voc_seg_tfrecord.tools import class_file
+from voc_seg_tfrecord.tools.class_texts import UNREADABLE
 from voc_seg_tfrecord.tools.registry import CLASS_FILES
 
 
@@ -19,7 +19,7 @@ def _meta(names, colors="[]"):
 
 def read(tmp_path, name, text):
     (tmp_path / name).write_text(text)
-    (found,) = class_files.read_class_files(epath.Path(tmp_path), CLASS_FILES).files
+    (found,) = class_file.read_class_files(epath.Path(tmp_path), CLASS_FILES).files
     return found
 
 
@@ -32,7 +32,7 @@ def test_names_of_colors_txt_may_have_blanks(tmp_path):
 def test_a_link_to_a_class_file_that_is_not_there_is_refused(tmp_path):
     (tmp_path / "labelmap.txt").symlink_to("gone")
     with pytest.raises(LayoutError) as error:
-        class_files.read_class_files(epath.Path(tmp_path), CLASS_FILES)
+        class_file.read_class_files(epath.Path(tmp_path), CLASS_FILES)
     assert error.value.found.startswith("this file cannot be read")
     assert "not readable as a class file" not in str(error.value)
     assert "correct the file" not in error.value.remedy
@@ -305,7 +305,7 @@ def test_a_file_of_a_common_name_that_holds_something_else_is_no_class_file(
     tmp_path, name, text, words
 ):
     (tmp_path / name).write_text(text)
-    result = class_files.read_class_files(epath.Path(tmp_path), CLASS_FILES, {"a", "b"})
+    result = class_file.read_class_files(epath.Path(tmp_path), CLASS_FILES, {"a", "b"})
     (error,) = result.misnamed
     assert not result.files
     assert words in str(error)

@@ -9,7 +9,6 @@ from etils import epath
 from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.core.bands import RGB, Dtype
 from voc_seg_tfrecord.core.chosen_ids import is_file_of_ids, read_ids_option
-from voc_seg_tfrecord.core.class_csv import parse_csv
 from voc_seg_tfrecord.core.class_rows import Rows, parse_pairs
 from voc_seg_tfrecord.core.config_fields import MissingImage, MissingMask, SplitBy
 from voc_seg_tfrecord.core.decisions import PageDecision, parse_decisions
@@ -17,6 +16,7 @@ from voc_seg_tfrecord.core.errors import ConfigError, ListError
 from voc_seg_tfrecord.core.example import Exif
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.scaling import Resizing
+from voc_seg_tfrecord.tools.class_texts import parse_table
 
 _SHARED: dict[str, dict[str, Any]] = {
     "data_dir": {"help": "the folder of all datasets, as in TFDS (~/tensorflow_datasets)"},
@@ -476,7 +476,7 @@ def _parse_classes(text: str) -> Rows:
     path = epath.Path(text).expanduser()
     if not path.is_file():
         raise ConfigError(f"--classes {text}", found="no such file", expected="a table of classes")
-    return parse_csv(dataset_files.read_small(path).decode("utf-8-sig", "replace"), path)
+    return parse_table(dataset_files.read_small(path).decode("utf-8-sig", "replace"), path)
 
 
 def _parse_split(text: str) -> str | float:

@@ -2,16 +2,15 @@
 
 A row is a key and a class. A key is a value (-2147483648 to 65535), a color (`#804080`), the name
 of a class of the masks, or `*`; a class is a name or `void`. `class_table` puts rows over the names
-that were found, or that the user gave. `class_csv` reads rows from a file.
+that were found, or that the user gave. `tools.class_texts` reads rows from a file.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 import numbers
 import re
 from typing import Any
 
 from voc_seg_tfrecord.core.class_entries import is_void_name
-from voc_seg_tfrecord.core.class_parsers import read_rgb
 from voc_seg_tfrecord.core.errors import ConfigError, several
 from voc_seg_tfrecord.core.names import VOID, Color, unprintable
 
@@ -68,6 +67,20 @@ def color_of(key: Key) -> Color | None:
 def color_key(color: Sequence[int]) -> str:
     """Returns the key of a color."""
     return "#{:02x}{:02x}{:02x}".format(*color)
+
+
+def read_rgb(parts: Collection[Any]) -> Color:
+    """Returns a color of its three parts, which may be texts.
+
+    Raises:
+      ValueError: if these are not three whole numbers of 0 to 255.
+    """
+    red, green, blue = (int(part) for part in parts)
+    if [red, green, blue] != [float(part) for part in parts]:
+        raise ValueError(f"color {', '.join(map(str, parts))} is not in whole numbers")
+    if not all(0 <= part <= 255 for part in (red, green, blue)):
+        raise ValueError(f"color {red}, {green}, {blue} is not 0 to 255")
+    return red, green, blue
 
 
 def is_name(key: Key) -> bool:

@@ -6,7 +6,6 @@ import dataclasses
 import posixpath
 from typing import Any
 
-from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Key, Rows, are_whole, color_key
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
@@ -34,6 +33,7 @@ from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.mask_survey import Survey
+from voc_seg_tfrecord.tools.class_file import ClassFile
 
 NO_CLASS_NAMES = "no class names"
 """The kind of the error about a folder without class names."""

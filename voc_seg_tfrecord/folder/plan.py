@@ -14,8 +14,6 @@ from typing import Any
 
 from etils import epath
 
-from voc_seg_tfrecord.core.class_csv import TABLE
-from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_rows import Rows, add_found_rows, check_rows
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
@@ -47,6 +45,8 @@ from voc_seg_tfrecord.folder.stated_pairs import StatedPairs
 from voc_seg_tfrecord.folder.tree.items import Items
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.band_count import count_bands
+from voc_seg_tfrecord.tools.class_file import ClassFile
+from voc_seg_tfrecord.tools.class_texts import TABLE
 
 NAMES_OF_VALUES = tuple(f"class {value}" for value in range(VOID))
 """A name for each value of a mask, while nobody has said what the classes are."""

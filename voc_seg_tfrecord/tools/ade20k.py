@@ -8,12 +8,8 @@ import csv
 import re
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry
-from voc_seg_tfrecord.core.class_parsers import (
-    ClassFileFormat,
-    read_name,
-    read_value,
-    split_lines,
-)
+from voc_seg_tfrecord.tools.class_file import ClassFileFormat
+from voc_seg_tfrecord.tools.class_texts import read_name, read_value, split_lines
 from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
 
 _SYNONYM_SIGNS = re.compile(r"[;,]")

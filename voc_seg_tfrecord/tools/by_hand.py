@@ -1,9 +1,7 @@
 """Folders of any names, and the class files that people write."""
 
-from voc_seg_tfrecord.core.class_csv import TABLE
-from voc_seg_tfrecord.core.class_json import parse_json
-from voc_seg_tfrecord.core.class_lists import parse_list
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, NumberingOfNames
+from voc_seg_tfrecord.tools.class_file import ClassFileFormat, NumberingOfNames
+from voc_seg_tfrecord.tools.class_texts import TABLE, parse_json, parse_list
 from voc_seg_tfrecord.tools.tool import FolderRow, Tool
 
 _LINES = "lines such as crack, or 1,crack, or crack,128,0,0"

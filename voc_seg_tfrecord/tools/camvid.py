@@ -1,7 +1,7 @@
 """CamVid: the sets of Cambridge's videos, as SegNet's and the original files lay them out."""
 
-from voc_seg_tfrecord.core.class_lists import parse_list
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat
+from voc_seg_tfrecord.tools.class_file import ClassFileFormat
+from voc_seg_tfrecord.tools.class_texts import parse_list
 from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
 
 CLASS_NAMES = (

@@ -19,15 +19,12 @@ from typing import Any
 import xml.etree.ElementTree as ET
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry
-from voc_seg_tfrecord.core.class_parsers import (
-    ClassFileFormat,
-    is_comment,
-    read_rgb,
-    split_lines,
-)
+from voc_seg_tfrecord.core.class_rows import read_rgb
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import MAX_SIDE, File
 from voc_seg_tfrecord.core.names import VOID, voc_palette
+from voc_seg_tfrecord.tools.class_file import ClassFileFormat
+from voc_seg_tfrecord.tools.class_texts import is_comment, split_lines
 from voc_seg_tfrecord.tools.shapes import (
     Annotation,
     ListedClass,

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, load_json, read_name, read_rgb
+from voc_seg_tfrecord.core.class_rows import read_rgb
+from voc_seg_tfrecord.tools.class_file import ClassFileFormat
+from voc_seg_tfrecord.tools.class_texts import load_json, read_name
 from voc_seg_tfrecord.tools.cvat import LABELMAP
 from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
 

@@ -1,6 +1,7 @@
 """labelme2voc: the converter of labelme that writes masks in the layout of Pascal VOC."""
 
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, NumberingOfNames, parse_names
+from voc_seg_tfrecord.tools.class_file import ClassFileFormat, NumberingOfNames
+from voc_seg_tfrecord.tools.class_texts import parse_names
 from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
 
 LABELME2VOC = Tool(

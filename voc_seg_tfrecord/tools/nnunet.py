@@ -3,8 +3,8 @@
 import re
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry
-from voc_seg_tfrecord.core.class_json import read_member
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, load_json
+from voc_seg_tfrecord.tools.class_file import ClassFileFormat
+from voc_seg_tfrecord.tools.class_texts import load_json, read_member
 from voc_seg_tfrecord.tools.tool import (
     ChannelFiles,
     Explanation,

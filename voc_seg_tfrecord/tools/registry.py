@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat
 from voc_seg_tfrecord.core.names import VOC_CLASSES
 from voc_seg_tfrecord.tools.ade20k import ADE20K
 from voc_seg_tfrecord.tools.by_hand import BY_HAND
 from voc_seg_tfrecord.tools.camvid import CAMVID
 from voc_seg_tfrecord.tools.cityscapes import CITYSCAPES
+from voc_seg_tfrecord.tools.class_file import ClassFileFormat
 from voc_seg_tfrecord.tools.coco import COCO
 from voc_seg_tfrecord.tools.cvat import CVAT
 from voc_seg_tfrecord.tools.datumaro import DATUMARO

@@ -3,8 +3,8 @@
 import re
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry
-from voc_seg_tfrecord.core.class_lists import parse_list
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat
+from voc_seg_tfrecord.tools.class_file import ClassFileFormat
+from voc_seg_tfrecord.tools.class_texts import parse_list
 from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
 
 

@@ -17,11 +17,11 @@ import posixpath
 from etils import epath
 
 from voc_seg_tfrecord.core.class_entries import IGNORED, ClassEntry, is_void_name
-from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.errors import LayoutError, MaskError, counted, did_you_mean, several
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID, background_index
 from voc_seg_tfrecord.core.spelling import describe_same_name, show_name, visible_form
+from voc_seg_tfrecord.tools.class_file import ClassFile
 from voc_seg_tfrecord.tools.shapes import UNUSABLE, Sheet, as_written
 from voc_seg_tfrecord.tools.tool import ClassList, Tool
 

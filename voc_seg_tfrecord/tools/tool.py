@@ -8,9 +8,10 @@ from typing import Literal
 
 from etils import epath
 
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, lines_of_names
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.tools.class_file import ClassFileFormat
+from voc_seg_tfrecord.tools.class_texts import lines_of_names
 from voc_seg_tfrecord.tools.shapes import Sheet
 
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import yaml
 
-from voc_seg_tfrecord.core.class_lists import parse_list
-from voc_seg_tfrecord.core.class_parsers import split_lines
 from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats.yaml_checks import check_yaml
+from voc_seg_tfrecord.tools.class_texts import parse_list, split_lines
 from voc_seg_tfrecord.tools.shapes import UNUSABLE, ListedClass, as_written
 from voc_seg_tfrecord.tools.tool import FolderFiles
 

@@ -11,11 +11,6 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.core import storage
-from voc_seg_tfrecord.core.class_csv import TABLE
-from voc_seg_tfrecord.core.class_files import ClassFile, read_class_file
-from voc_seg_tfrecord.core.class_json import parse_json
-from voc_seg_tfrecord.core.class_lists import parse_list
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
@@ -24,6 +19,8 @@ from voc_seg_tfrecord.core.split_names import only_split_in
 from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
+from voc_seg_tfrecord.tools.class_file import ClassFile, ClassFileFormat, read_class_file
+from voc_seg_tfrecord.tools.class_texts import TABLE, parse_json, parse_list
 from voc_seg_tfrecord.tools.registry import class_file_named
 
 MAX_TEXTS_OF_AN_ENDING = 8

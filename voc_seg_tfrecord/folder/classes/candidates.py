@@ -12,7 +12,6 @@ from typing import cast
 from etils import epath
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void_name
-from voc_seg_tfrecord.core.class_files import ClassFile, read_class_files
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.names import VOID, describe_color
 from voc_seg_tfrecord.core.shell import command
@@ -22,6 +21,7 @@ from voc_seg_tfrecord.folder.splits.folders import SplitFolders, first_folder
 from voc_seg_tfrecord.folder.tree.listing import Listing, subfolders
 from voc_seg_tfrecord.folder.tree.paths import path_below_given
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.tools.class_file import ClassFile, read_class_files
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, CLASS_FILES
 
 _LOWER_CASE_NAMES = frozenset(name.lower() for name in CLASS_FILE_NAMES)

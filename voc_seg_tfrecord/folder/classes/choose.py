@@ -5,7 +5,6 @@ import dataclasses
 
 from etils import epath
 
-from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, several
 from voc_seg_tfrecord.core.names import background_index
@@ -27,6 +26,7 @@ from voc_seg_tfrecord.folder.classes.rules import (
 from voc_seg_tfrecord.folder.decide import Decision, decide
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.tools.class_file import ClassFile
 from voc_seg_tfrecord.tools.registry import CLASS_FILES
 
 CONTRADICT = "class files that contradict"

@@ -2,11 +2,11 @@
 
 import dataclasses
 
-from voc_seg_tfrecord.core.class_csv import TABLE, has_unknown_class, parse_csv
-from voc_seg_tfrecord.core.class_files import read_table
 from voc_seg_tfrecord.core.class_rows import Rows
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.tools.class_file import read_table
+from voc_seg_tfrecord.tools.class_texts import TABLE, has_unknown_class, parse_table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,4 +44,4 @@ def read_folder_table(tree: VocTree) -> FolderTable:
         return FolderTable()
     if has_unknown_class(text):
         return FolderTable(is_complete=False)
-    return FolderTable(parse_csv(text, tree.root / TABLE))
+    return FolderTable(parse_table(text, tree.root / TABLE))

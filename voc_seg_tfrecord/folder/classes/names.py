@@ -10,7 +10,6 @@ from voc_seg_tfrecord.core.class_entries import (
     is_void_name,
     may_be_void,
 )
-from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Key, Rows, color_key, format_pairs, is_name
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
@@ -18,6 +17,7 @@ from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import VOID, Color
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.spelling import group_by_case
+from voc_seg_tfrecord.tools.class_file import ClassFile
 
 
 def class_of_entry(entry: ClassEntry, table: ClassTable) -> str | int:

@@ -16,10 +16,9 @@ import dataclasses
 import posixpath
 
 from voc_seg_tfrecord.core.class_entries import IGNORED, ClassEntry
-from voc_seg_tfrecord.core.class_files import ClassFile
-from voc_seg_tfrecord.core.class_parsers import NumberingOfNames
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.names import VOID, background_index, plain
+from voc_seg_tfrecord.tools.class_file import ClassFile, NumberingOfNames
 from voc_seg_tfrecord.tools.registry import class_file_named
 
 _BLACK = (0, 0, 0)

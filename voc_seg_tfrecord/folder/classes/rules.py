@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void
-from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.names import describe_color
 from voc_seg_tfrecord.folder.classes.candidates import ClassFileCandidate
 from voc_seg_tfrecord.folder.decide import Rule
+from voc_seg_tfrecord.tools.class_file import ClassFile
 
 
 @dataclasses.dataclass(frozen=True)

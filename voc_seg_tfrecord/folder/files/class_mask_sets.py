@@ -8,7 +8,6 @@ Masks in a folder for each class are paired with the images as any masks are, cl
 from collections.abc import Mapping, Sequence
 import dataclasses
 
-from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_masks import ClassMasks
 from voc_seg_tfrecord.folder.files.class_folders import FindTree, find_by_folders
 from voc_seg_tfrecord.folder.files.class_mask_checks import check_classes
@@ -18,6 +17,7 @@ from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.tree.merged_labels import ClassFiles, MergedLabels
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.tools.class_file import ClassFile
 from voc_seg_tfrecord.tools.shape_classes import number_names
 
 SOURCE_OF_CLASSES = "the names of the masks' classes"

@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 import dataclasses
 from typing import Any
 
-from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_rows import Rows, are_whole, table_error
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
@@ -21,6 +20,7 @@ from voc_seg_tfrecord.folder.meaning.soft_advice import propose_threshold
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels
+from voc_seg_tfrecord.tools.class_file import ClassFile
 
 
 def choose_meaning_of_labels(

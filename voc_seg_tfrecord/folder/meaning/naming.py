@@ -4,10 +4,10 @@ from collections.abc import Sequence
 import dataclasses
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void, may_be_background
-from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.names import VOC_CLASSES, plain
 from voc_seg_tfrecord.folder.classes.names import class_of_entry
+from voc_seg_tfrecord.tools.class_file import ClassFile
 
 ClassName = str | int
 """The name of a class of the masks; or 255, which is void and has no name."""

@@ -1,24 +1,65 @@
 """The files in which labeling tools say which value or color means which class."""
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 import dataclasses
+import enum
 import pathlib
 import re
 
 from etils import epath
 
-from voc_seg_tfrecord.core.class_csv import TABLE, is_table
 from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void, is_void_name
-from voc_seg_tfrecord.core.class_parsers import UNREADABLE, ClassFileFormat
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.names import VOID, Color, describe_color, unprintable
 from voc_seg_tfrecord.core.python_errors import plain_reason
 from voc_seg_tfrecord.core.spelling import describe_same_name, find_same_name
+from voc_seg_tfrecord.tools.class_texts import TABLE, UNREADABLE, is_table
 
 _MAX_BYTES = 1 << 20  # 255 names are far below
 _REMEDY = "correct the file, or give the names with --class_names"
+
+
+def _no_background(text: str) -> str:
+    del text
+    return ""
+
+
+class NumberingOfNames(enum.Enum):
+    """How the names of a file without values are numbered; see `folder.classes.numbering`."""
+
+    UNKNOWN = "the first name is value 0, or value 1 after a background that is not listed"
+    MOSTLY_SKIPS_IGNORED = "as UNKNOWN, and `__ignore__` in the first line mostly does not count"
+    LABELME = "the first name is value 0, and `__ignore__` in the first line does not count"
+    OMITS_BACKGROUND = "background is value 0 or black, and not among the names"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClassFileFormat:
+    """A class file of a tool, or one by hand.
+
+    Attributes:
+      name: the file's name.
+      parse: returns the classes in the file's text. It raises one of `UNREADABLE` if the text is
+        something else.
+      expected: what the file should hold, for errors.
+      is_common: whether other programs write files of this name too, such as lists of images with
+        their labels. One that cannot be read is not an error if another file has the names.
+      needs_its_folder: whether the file counts only in the folder of its images, because most files
+        of this name say something else. Above the images it is not read, and one that cannot be
+        read is not an error.
+      background_of: returns the name of the class that the text calls background; mostly empty.
+      numbering: how its names are numbered if it has no values.
+    """
+
+    name: str
+    parse: Callable[[str], list[ClassEntry]]
+    expected: str
+    is_common: bool = False
+    needs_its_folder: bool = False
+    background_of: Callable[[str], str] = _no_background
+    numbering: NumberingOfNames = NumberingOfNames.UNKNOWN
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,8 +140,7 @@ def read_class_files(
         is_there = path.exists() or pathlib.Path(path).is_symlink()
         if not is_there:
             continue
-        holds_table = file_format.name == TABLE and bool(read_table(folder, read))
-        if holds_table:  # it is read elsewhere; see `read_table`
+        if file_format.name == TABLE and read_table(folder, read):  # it is read elsewhere
             continue
         try:
             files.append(read_class_file(path, file_format, image_ids, read))
@@ -131,29 +171,26 @@ def read_class_file(
     Raises:
       LayoutError: if it cannot be read, or a file of a common name lists images.
     """
+
+    def error_of(found: str) -> LayoutError:
+        return LayoutError(path, found=found, expected=file_format.expected, remedy=_REMEDY)
+
     if path.exists() and path.stat().length > _MAX_BYTES:
-        found = f"{path.stat().length} bytes, which is too large for class names"
-        raise _not_a_class_file(path, file_format, found)
+        raise error_of(f"{path.stat().length} bytes, which is too large for class names")
     data = read(path).data  # outside of `try`: its error says better what to do
     try:
         text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise _unreadable(path, file_format, error) from None
-    images = _describe_images(text, image_ids) if file_format.is_common else ""
-    if images:
-        raise _not_a_class_file(path, file_format, images)
-    try:
-        entries = file_format.parse(text)
+        images = _describe_images(text, image_ids) if file_format.is_common else ""
+        entries = [] if images else file_format.parse(text)
     except UNREADABLE as error:
-        raise _unreadable(path, file_format, error) from None
-    fault = _find_fault(entries)
+        reason = plain_reason(error)[:200]
+        raise error_of(f"not readable as a class file: {reason}") from None
+    if images:
+        raise error_of(images)
+    _check_no_class_beyond_void(path, entries)
+    fault = next(_find_faults(entries), "")
     if fault:
-        raise LayoutError(
-            path,
-            found=fault.found,
-            expected=fault.expected or file_format.expected,
-            remedy=fault.remedy,
-        )
+        raise error_of(fault)
     return ClassFile(file_format.name, tuple(entries), file_format.background_of(text))
 
 
@@ -173,99 +210,59 @@ def _describe_images(text: str, image_ids: Container[str]) -> str:
     return f"ids of images, such as {first_words[0][:80]!r}" if lines else ""
 
 
-def _unreadable(path: epath.Path, file_format: ClassFileFormat, error: Exception) -> LayoutError:
-    reason = plain_reason(error)[:200]
-    return _not_a_class_file(path, file_format, f"not readable as a class file: {reason}")
+def _check_no_class_beyond_void(path: epath.Path, entries: Sequence[ClassEntry]) -> None:
+    """Checks that no class of a long file has the value of void, or one above it.
 
-
-def _not_a_class_file(path: epath.Path, file_format: ClassFileFormat, found: str) -> LayoutError:
-    return LayoutError(
-        path,
-        found=found,
-        expected=file_format.expected,
-        remedy=_REMEDY,
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class _EntryFault:
-    """What is wrong with the entries of a class file.
-
-    Attributes:
-      found: what is there.
-      expected: what should be there; empty means what the format of the file says.
-      remedy: what the user can do.
+    Raises:
+      LayoutError: if one has.
     """
-
-    found: str
-    expected: str = ""
-    remedy: str = _REMEDY
-
-
-def _find_fault(entries: Sequence[ClassEntry]) -> _EntryFault | None:
-    """Returns what is wrong with the entries of a file; None if they are fine."""
-    if not entries:
-        return _EntryFault("no names")
-    fault = _find_class_beyond_void(entries)
-    if fault:
-        return fault
-    for entry in entries:
-        text = _find_fault_of_entry(entry)
-        if text:
-            return _EntryFault(text)
-    text = _find_shared_value_or_color(entries)
-    if text:
-        return _EntryFault(text)
-    names = [entry.name for entry in entries]
-    same = find_same_name(names)
-    if same:
-        return _EntryFault(describe_same_name(names[same.first], names[same.second]))
-    return None
-
-
-def _find_class_beyond_void(entries: Sequence[ClassEntry]) -> _EntryFault | None:
-    """Returns the fault that a class of a long file has the value of void, or one above it."""
     if len(entries) <= VOID:
-        return None
+        return
     for entry in entries:
         if entry.value >= VOID and not is_void_name(entry.name):
-            return _EntryFault(
-                f"{len(entries)} names; {entry.name[:80]!r} would have the value {entry.value}",
-                f"at most {VOID} classes, 0 to {VOID - 1}, as the value {VOID} is void",
-                "remove classes that no mask has, or put a void class last and call it void",
+            raise LayoutError(
+                path,
+                found=f"{len(entries)} names; {entry.name[:80]!r} would have the value "
+                f"{entry.value}",
+                expected=f"at most {VOID} classes, 0 to {VOID - 1}, as the value {VOID} is void",
+                remedy="remove classes that no mask has, or put a void class last and call it void",
             )
-    return None
 
 
-def _find_fault_of_entry(entry: ClassEntry) -> str:
-    """Returns what is wrong with one class; empty if nothing is."""
-    name, value = entry.name, entry.value
-    if not name:
-        return f"a class without a name, at value {value}"
-    if name == "?":  # in a labelmap.txt that an error showed
-        return "the class name ?, which is to be replaced"
-    if unprintable(name):
-        return f"the class name {name[:80]!r}, which has a control character"
-    if not -1 <= value <= VOID:
-        return f"the value {value} for class {name[:80]!r}; masks have values of 0 to {VOID}"
-    return ""
+def _find_faults(entries: Sequence[ClassEntry]) -> Iterator[str]:
+    """Yields what is wrong with the entries of a file; nothing if they are fine.
 
-
-def _find_shared_value_or_color(entries: Sequence[ClassEntry]) -> str:
-    """Returns two classes that share a value or a color, in words; empty if none do.
-
-    Their pixels would be one class.
+    Two classes that share a value, a color or a name would be one class in masks.
     """
+    if not entries:
+        yield "no names"
+    for entry in entries:
+        yield from _find_faults_of_entry(entry)
     name_of_value: dict[int, str] = {}
     name_of_color: dict[Color, str] = {}
     for entry in entries:
         if entry.value not in (-1, VOID):
             other = name_of_value.setdefault(entry.value, entry.name)
             if other != entry.name:
-                return f"the value {entry.value} for {other[:80]!r} and for {entry.name[:80]!r}"
+                yield f"the value {entry.value} for {other[:80]!r} and for {entry.name[:80]!r}"
         if entry.color:
             other = name_of_color.setdefault(entry.color, entry.name)
             if other != entry.name:
                 color = describe_color(entry.color)
-                return f"the color {color} for {other[:80]!r} and for {entry.name[:80]!r}"
-    return ""
+                yield f"the color {color} for {other[:80]!r} and for {entry.name[:80]!r}"
+    names = [entry.name for entry in entries]
+    same = find_same_name(names)
+    if same:
+        yield describe_same_name(names[same.first], names[same.second])
+
+
+def _find_faults_of_entry(entry: ClassEntry) -> Iterator[str]:
+    name, value = entry.name, entry.value
+    if not name:
+        yield f"a class without a name, at value {value}"
+    if name == "?":  # in a labelmap.txt that an error showed
+        yield "the class name ?, which is to be replaced"
+    if unprintable(name):
+        yield f"the class name {name[:80]!r}, which has a control character"
+    if not -1 <= value <= VOID:
+        yield f"the value {value} for class {name[:80]!r}; masks have values of 0 to {VOID}"
