@@ -356,12 +356,12 @@ def test_a_folder_is_listed_and_its_texts_read_once_for_a_build(tmp_path, monkey
     counted(Listing, "of")
     counted(SplitEvidence, "find")
     counted(choose, "find_class_files")
-    counted(folder_table, "parse_csv")
+    counted(folder_table, "parse_table")
     counted(VocSegConfig, "__post_init__")
     words = ["build", str(root), "--name", "mine", "--data_dir", str(tmp_path / "data")]
     assert cli.main([*words, "--dry_run"]) == 0
     capsys.readouterr()
-    assert {*calls} == {"of", "find", "find_class_files", "parse_csv", "__post_init__"}
+    assert {*calls} == {"of", "find", "find_class_files", "parse_table", "__post_init__"}
     assert {*calls.values()} == {1}
 
 
