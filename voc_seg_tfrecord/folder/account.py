@@ -15,8 +15,7 @@ from voc_seg_tfrecord.folder.path_index import without_any_ending
 from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.pairs import channel_paths
-from voc_seg_tfrecord.folder.tree.paths import join_paths, path_below_given
-from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree, join_paths, path_below_given
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
 _MAX_LINES = 12

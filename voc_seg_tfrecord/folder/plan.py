@@ -42,8 +42,7 @@ from voc_seg_tfrecord.folder.shifted_numbers import check_no_shifted_numbers
 from voc_seg_tfrecord.folder.splits.divide import Splits
 from voc_seg_tfrecord.folder.splits.pools import divide_pool
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs
-from voc_seg_tfrecord.folder.tree.items import Items
-from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.folder.tree.voc_tree import Items, VocTree
 from voc_seg_tfrecord.formats.band_count import count_bands
 from voc_seg_tfrecord.tools.class_file import ClassFile
 from voc_seg_tfrecord.tools.class_texts import TABLE

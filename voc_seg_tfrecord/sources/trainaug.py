@@ -18,10 +18,9 @@ from voc_seg_tfrecord.core.layout import VOC, find_release
 from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.releases import Release
-from voc_seg_tfrecord.folder.tree.completeness import MissingParts
 from voc_seg_tfrecord.folder.tree.names import Names, index_files
 from voc_seg_tfrecord.folder.tree.pairs import PartFiles
-from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.folder.tree.voc_tree import MissingParts, VocTree
 from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.sources import sbd
 from voc_seg_tfrecord.sources.devkit import ReleaseList, lists_in, open_archive

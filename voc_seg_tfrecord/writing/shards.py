@@ -33,7 +33,7 @@ from voc_seg_tfrecord.core.errors import SplitError, VocSegError
 from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.threads import ALL_CORES, USED_CORES, ordered_map
-from voc_seg_tfrecord.folder.tree.items import Pairs
+from voc_seg_tfrecord.folder.tree.voc_tree import Pairs
 from voc_seg_tfrecord.formats import frames
 from voc_seg_tfrecord.writing.engines import Engine
 from voc_seg_tfrecord.writing.order import (

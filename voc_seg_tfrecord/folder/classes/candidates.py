@@ -19,8 +19,7 @@ from voc_seg_tfrecord.folder.classes.by_content import find_by_content
 from voc_seg_tfrecord.folder.classes.numbering import list_numberings
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders, first_folder
 from voc_seg_tfrecord.folder.tree.listing import Listing, subfolders
-from voc_seg_tfrecord.folder.tree.paths import path_below_given
-from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree, path_below_given
 from voc_seg_tfrecord.tools.class_file import ClassFile, read_class_files
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, CLASS_FILES
 

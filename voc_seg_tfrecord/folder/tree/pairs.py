@@ -1,4 +1,6 @@
-"""One id's files in a tree, which are read together, and where the files of each part lie."""
+"""One id's files in a tree, which are read together, where the files of each part lie, and what may
+be wrong with them.
+"""
 
 from collections.abc import Mapping, Sequence
 import dataclasses
@@ -6,13 +8,15 @@ import functools
 import os
 import posixpath
 from typing import Any, Self
+import unicodedata
 
 from etils import epath
 
 from voc_seg_tfrecord.core import storage
-from voc_seg_tfrecord.core.errors import AnnotationError, ImageError, MaskError
+from voc_seg_tfrecord.core.errors import AnnotationError, ImageError, LayoutError, MaskError
 from voc_seg_tfrecord.core.example import RawExample, SurveyedMask
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.spelling import as_nfc
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.formats import bands
 
@@ -108,6 +112,37 @@ def channel_paths(image: epath.PathLike, count: int) -> list[epath.PathLike]:
 
 
 @dataclasses.dataclass(frozen=True)
+class WordsOfPart:
+    """How errors name a part of examples.
+
+    Attributes:
+      noun: the part, such as `mask`; an `s` makes it several.
+      article: its article.
+      without: how to build without the part, for one that not all examples need.
+    """
+
+    noun: str
+    article: str = "a"
+    without: str = ""
+
+
+WORDS_BY_PART = {
+    "image": WordsOfPart("image", "an"),
+    "mask": WordsOfPart("mask"),
+    "instances": WordsOfPart(
+        "instance mask",
+        "an",
+        'leave instance masks out: no --instance_masks, or "instance_mask": false in the config',
+    ),
+    "ignored": WordsOfPart("ignore mask", "an", "leave all ignore masks out: no --ignore_masks"),
+    "annotation": WordsOfPart(
+        "XML file", "an", 'leave boxes out: no --objects, or "objects": false in the config'
+    ),
+}
+"""The words of each part, by its name in `Pair`."""
+
+
+@dataclasses.dataclass(frozen=True)
 class PartFiles:
     """The files of one part of examples, such as their masks.
 
@@ -139,3 +174,58 @@ class PartFiles:
     def _folder_with_slash(self) -> str:
         """The folder as text: making a path object for each file takes longer than reading it."""
         return posixpath.join(os.fspath(self.folder), "")
+
+    def find_fault(self, part: str, image_id: str) -> LayoutError | None:
+        """Returns the error that an id has no file of a needed part, or several files of any.
+
+        Args:
+          part: the part, such as `mask`.
+          image_id: the id.
+        """
+        words = WORDS_BY_PART[part]
+        expected = f"{words.article} {words.noun} for each id"
+        if image_id not in self.names:
+            if not self.needed:
+                return None
+            similar_id = self.names.find_similar_id(image_id)
+            if similar_id:
+                found = f"no such file, but {_difference(image_id, similar_id)}"
+                remedy = "write the ids exactly as the files are named, or rename the files"
+            else:
+                found = "no such file"
+                remedy = "put the file there, or remove the id from the list"
+                if words.without:
+                    remedy += f", or {words.without}"
+            kind = f"missing {words.noun}"
+            return LayoutError(
+                self.folder / image_id, found=found, expected=expected, remedy=remedy, kind=kind
+            )
+        names = self.ambiguous_names(image_id)
+        if not names:
+            return None
+        return LayoutError(
+            self.folder / names[0],
+            found=f"{len(names)} files for one id: {' and '.join(names)}",
+            expected=f"{expected}, and no second one",
+            remedy="keep one of the files, and rename or remove the others",
+            kind="several files for one id",
+        )
+
+
+def _difference(image_id: str, similar_id: str) -> str:
+    """Describes how two ids differ that look alike."""
+    if as_nfc(image_id) != as_nfc(similar_id):
+        return f"{similar_id!r} is there, which differs in upper and lower case"
+    return (
+        "one whose name looks the same is there. The id has the Unicode form "
+        f"{_name_unicode_form(image_id)}, and the name of the file has "
+        f"{_name_unicode_form(similar_id)}"
+    )
+
+
+def _name_unicode_form(text: str) -> str:
+    """Returns `NFC` or `NFD`; `mixed` for a text that is in neither form."""
+    for form in ("NFC", "NFD"):
+        if unicodedata.is_normalized(form, text):
+            return form
+    return "mixed"

@@ -1,54 +1,42 @@
 """A tree in the Pascal VOC layout: which files each id has, and which ids its lists have.
 
-What it holds beside them lies in its own modules: `items` makes the pairs of a split, `texts` reads
-lists and class files, and `paths` names files in messages.
+A split may have millions of pairs, so each pair is made when it is asked for.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import os
+import posixpath
+from typing import Any, overload
 
 from etils import epath
 
-from voc_seg_tfrecord.core.errors import LayoutError, ListError, did_you_mean
+from voc_seg_tfrecord.core import id_lists
+from voc_seg_tfrecord.core.errors import LayoutError, ListError, SplitError, counted, did_you_mean
 from voc_seg_tfrecord.core.example import ALL_FILES, IMAGE_AND_MASK, NeededFiles
-from voc_seg_tfrecord.core.id_lists import IdsOfImages, parse_ids
-from voc_seg_tfrecord.core.layout import (
-    IMAGES,
-    LISTS,
-    MASK_ENDINGS,
-    MASKS,
-    VOC,
-    Layout,
-)
-from voc_seg_tfrecord.folder.tree.completeness import (
-    MissingParts,
-    find_missing,
-    several_missing_error,
-)
-from voc_seg_tfrecord.folder.tree.items import Items, Pairs
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.layout import IMAGES, LISTS, MASK_ENDINGS, MASKS, VOC, Layout
 from voc_seg_tfrecord.folder.tree.labels import Labels
-from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.listing import Listing, files_below
 from voc_seg_tfrecord.folder.tree.names import Names, index_files
-from voc_seg_tfrecord.folder.tree.pairs import Pair, PartFiles
-from voc_seg_tfrecord.folder.tree.paths import TreePaths
+from voc_seg_tfrecord.folder.tree.pairs import WORDS_BY_PART, Pair, PartFiles
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
-from voc_seg_tfrecord.folder.tree.texts import TreeTexts
+
+_LIST_ENDING = ".txt"
 
 
-class _IdsWithImage(Container[str]):
-    """The ids of a tree's images, which are listed when the first one is looked up.
+@dataclasses.dataclass(frozen=True)
+class MissingParts:
+    """The folders and lists that a tree lacks.
 
-    Args:
-      tree: the tree.
+    Attributes:
+      names: what each of them is, such as `the folder Annotations of XML files`.
+      advice: how to build without those that are not needed; begins with a comma if there is any.
     """
 
-    def __init__(self, tree: "VocTree"):
-        self._tree = tree
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._tree.images
+    names: Sequence[str]
+    advice: str
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -97,23 +85,24 @@ class VocTree:
         return "" if path == "." else path
 
     @functools.cached_property
-    def paths(self) -> TreePaths:
+    def paths(self) -> "TreePaths":
         """What images and masks are called in messages and in the dataset."""
         return TreePaths(self)
 
     @functools.cached_property
+    def texts(self) -> "TreeTexts":
+        """The lists and class files."""
+        return TreeTexts(self.root / self.layout.lists, self.listing)
+
+    @functools.cached_property
     def set_files(self) -> SetFiles:
         """The images and masks: those that were given, or those in the folders of the layout."""
-        if self.given_files is not None:
-            return self.given_files
-        return SetFiles(self.root, self.layout, self.listing)
+        return self.given_files or SetFiles(self.root, self.layout, self.listing)
 
     @functools.cached_property
     def labels(self) -> Labels:
         """Where the masks come from: the labels that were given, or the masks of `set_files`."""
-        if self.given_labels is not None:
-            return self.given_labels
-        return Labels(self.root / self.layout.masks, self.set_files.masks)
+        return self.given_labels or Labels(self.root / self.layout.masks, self.set_files.masks)
 
     @property
     def images(self) -> Names:
@@ -147,7 +136,8 @@ class VocTree:
         """
         if self.labels.tool:
             return self.masks
-        return self.set_files.with_mask_folder(folder).masks
+        layout = dataclasses.replace(self.layout, masks=folder)
+        return dataclasses.replace(self.set_files, layout=layout).masks
 
     def image_file(self, image_id: str) -> epath.Path:
         """Returns the full path of an id's image."""
@@ -211,7 +201,7 @@ class VocTree:
         del ids
         return [self.root / self.layout.images]
 
-    def items(self, parts: NeededFiles = IMAGE_AND_MASK) -> Items:
+    def items(self, parts: NeededFiles = IMAGE_AND_MASK) -> "Items":
         """Returns the pair of each id.
 
         Args:
@@ -219,7 +209,7 @@ class VocTree:
         """
         return Items(self, parts)
 
-    def pairs(self, split: str, ids: Sequence[str], parts: NeededFiles = IMAGE_AND_MASK) -> Pairs:
+    def pairs(self, split: str, ids: Sequence[str], parts: NeededFiles = IMAGE_AND_MASK) -> "Pairs":
         """Returns the pairs of a split; see `Items.of_split`."""
         return self.items(parts).of_split(split, ids)
 
@@ -229,25 +219,12 @@ class VocTree:
         A release may override it.
         """
         files_by_part = self.files_by_part(image_id, parts)
-        paths = {part: files.path(image_id) for part, files in files_by_part.items()}
-        image = paths["image"]
-        assert image is not None
-        pair = Pair(
-            id=image_id,
-            filename=files_by_part["image"].names[image_id],
-            image=image,
-            mask=paths.get("mask"),
-            instances=paths.get("instances"),
-            annotation=paths.get("annotation"),
-            channels=self.channels,
-            ignored=paths.get("ignored"),
-        )
+        paths: dict[str, Any] = {
+            part: files.path(image_id) for part, files in files_by_part.items()
+        }
+        filename = files_by_part["image"].names[image_id]
+        pair = Pair(image_id, filename, **paths, channels=self.channels)
         return self.labels.complete_pair(pair, parts)
-
-    @functools.cached_property
-    def texts(self) -> TreeTexts:
-        """The lists and class files."""
-        return TreeTexts(self.root / self.layout.lists, self.listing)
 
     def list_path(self, name: str) -> epath.Path:
         """Returns the path of the list `name`, whether it exists or not.
@@ -267,23 +244,20 @@ class VocTree:
         """
         path = self.list_path(name)
         if not path.exists():
-            raise self._no_such_list(name)
+            found = "no such list"
+            names = self.texts.list_names()
+            if names:
+                files = ", ".join(f"{other}{_LIST_ENDING}" for other in names)
+                found += f", but {files}{did_you_mean(name, names)}"
+            raise LayoutError(
+                path,
+                found=found,
+                expected="a text file of image ids, one per line",
+                remedy=f"give the folder that holds {IMAGES}, {MASKS} and {LISTS}",
+            )
         # A list of plain ids is read before any folder has been listed.
         data = self.texts.read(path, ListError).data
-        return parse_ids(data, path, IdsOfImages(_IdsWithImage(self)))
-
-    def _no_such_list(self, name: str) -> LayoutError:
-        names = self.texts.list_names()
-        found = "no such list"
-        if names:
-            files = ", ".join(f"{other}.txt" for other in names)
-            found += f", but {files}{did_you_mean(name, names)}"
-        return LayoutError(
-            self.list_path(name),
-            found=found,
-            expected="a text file of image ids, one per line",
-            remedy=f"give the folder that holds {IMAGES}, {MASKS} and {LISTS}",
-        )
+        return id_lists.parse_ids(data, path, id_lists.IdsOfImages(_IdsWithImage(self)))
 
     def check_complete(self, parts: NeededFiles, list_names: Sequence[str] = ()) -> None:
         """Raises an error if more than one folder or list is missing.
@@ -299,7 +273,13 @@ class VocTree:
         """
         missing = self.find_missing(parts, list_names)
         if len(missing.names) > 1:
-            raise several_missing_error(self.root, missing)
+            raise LayoutError(
+                self.root,
+                found=f"{counted(len(missing.names), 'missing part')} of a VOC tree: "
+                f"{', '.join(missing.names)}",
+                expected="all of them",
+                remedy=f"add them{missing.advice}",
+            )
 
     def find_missing(self, parts: NeededFiles, list_names: Sequence[str] = ()) -> MissingParts:
         """Returns the folders and lists that are missing; see `check_complete`.
@@ -307,5 +287,250 @@ class VocTree:
         A release may override it. It is not about one id, so it does not call `files_by_part`,
         which may depend on the id in a release.
         """
-        lists = [self.list_path(name) for name in list_names]
-        return find_missing(self.root, self._locate_parts(parts), lists)
+        names: list[str] = []
+        advice = ""
+        for list_name in list_names:
+            path = self.list_path(list_name)
+            if not path.exists():
+                names.append(f"the list {self._name_below_root(path)}")
+        for part, files in self._locate_parts(parts).items():
+            if files.needed and not files.names and not files.folder.exists():
+                words = WORDS_BY_PART[part]
+                folder = self._name_below_root(files.folder)
+                names.append(f"the folder {folder} of {words.noun}s")
+                if words.without:
+                    advice += f", or {words.without}"
+        return MissingParts(names, advice)
+
+    def _name_below_root(self, path: epath.Path) -> str:
+        is_below = path.is_relative_to(self.root)
+        return os.fspath(path.relative_to(self.root) if is_below else path)
+
+
+class _IdsWithImage(Container[str]):
+    """The ids of a tree's images, which are listed when the first one is looked up.
+
+    Args:
+      tree: the tree.
+    """
+
+    def __init__(self, tree: VocTree):
+        self._tree = tree
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tree.images
+
+
+class TreePaths:
+    """The paths of images and masks below the folder that the user gave, and ids of records.
+
+    Args:
+      tree: has the names of the files. Masks are not listed before a path of one is asked for.
+    """
+
+    def __init__(self, tree: VocTree):
+        self._tree = tree
+
+    def image(self, image_id: str) -> str:
+        """Returns the path of an id's image below the given folder: `VOC2012/JPEGImages/a.jpg`."""
+        return join_paths(self._image_folder, self._tree.images[image_id])
+
+    def mask(self, image_id: str) -> str:
+        """Returns the path of an id's mask, or of its shapes, below the given folder."""
+        return join_paths(self._mask_folder, self._tree.masks[image_id])
+
+    def record_id(self, image_id: str) -> str:
+        """Returns the id that the dataset has for an id: the image's name without its ending.
+
+        | image | id in the tree | id in the dataset |
+        | --- | --- | --- |
+        | `a.jpg` | `a` | `a` |
+        | `a_photo.jpg`, by the pattern `{id}_photo.jpg` | `a` | `a_photo` |
+        | `train/images/a.jpg`, with masks in `train/masks` | `train/a` | `train/images/a` |
+        """
+        name = self._tree.images.get(image_id)
+        if name is None:
+            return image_id
+        return id_lists.id_of_file(posixpath.normpath(name))
+
+    @functools.cached_property
+    def _image_folder(self) -> str:
+        return path_below_given(self._tree, self._tree.layout.images)
+
+    @functools.cached_property
+    def _mask_folder(self) -> str:
+        return path_below_given(self._tree, self._tree.layout.masks)
+
+
+def path_below_given(tree: VocTree, path: str) -> str:
+    """Returns the path below the given folder of what lies below the root of a tree."""
+    return posixpath.normpath(posixpath.join(tree.root_below_given, path))
+
+
+def join_paths(folder: str, name: str) -> str:
+    """Returns the path of a file by its name below a folder, in its shortest form.
+
+    Only a name with `./` or `../` has a shorter form. Such names are rare, and the form takes more
+    time to find than all else here, so it is found for them alone.
+    """
+    if "./" in name:
+        return posixpath.normpath(posixpath.join(folder, name))
+    if folder == ".":
+        return name
+    return f"{folder}/{name}"
+
+
+class TreeTexts:
+    """The text files of a tree: id lists, class files and tables. Each is read once.
+
+    Args:
+      lists: the folder of id lists.
+      listing: the files that were listed already, or None.
+    """
+
+    def __init__(self, lists: epath.Path, listing: Listing | None = None):
+        self._lists = lists
+        self._listing = listing
+        self._file_by_path: dict[epath.Path, File] = {}
+
+    def read(
+        self, path: epath.Path, error: type[LayoutError] | type[ListError] = LayoutError
+    ) -> File:
+        """Returns a text file; a second call with the same path returns the same object.
+
+        Raises:
+          VocSegError: of the class `error`, if the file cannot be read.
+        """
+        if path not in self._file_by_path:
+            self._file_by_path[path] = File.read(path, error)
+        return self._file_by_path[path]
+
+    def list_path(self, name: str) -> epath.Path:
+        """Returns the path of the id list `name`, whether it exists or not."""
+        return self._lists / self._file_by_list.get(name, f"{name}{_LIST_ENDING}")
+
+    def list_names(self) -> list[str]:
+        """Returns the names of the id lists in their folder."""
+        return list(self._file_by_list)
+
+    @functools.cached_property
+    def _file_by_list(self) -> dict[str, str]:
+        """The names of the files of lists, by their names without `.txt`.
+
+        If `train.txt` and `train.TXT` both exist, `train.txt` wins: it comes later in sorted order,
+        so it replaces the other one.
+        """
+        files = sorted(files_below(self._lists, self._listing, deep=False))
+        lists = [file for file in files if file.lower().endswith(_LIST_ENDING)]
+        return {file[: -len(_LIST_ENDING)]: file for file in lists}
+
+
+class Items(Mapping[str, Pair]):
+    """The pair of each id of a tree.
+
+    An id is in it if it has an image, and a mask if that is needed.
+
+    | to get | checks |
+    | --- | --- |
+    | `items[image_id]`, `find` | all files that are needed, also XML files |
+    | `of_split` | the same for all ids of a split, and names what is missing together |
+    | `make` | nothing: the caller knows that the files are there |
+
+    Args:
+      tree: makes the pairs.
+      parts: what is needed beside the image.
+    """
+
+    def __init__(self, tree: VocTree, parts: NeededFiles):
+        self._tree = tree
+        self._parts = parts
+
+    def __getitem__(self, image_id: str) -> Pair:
+        if image_id not in self:
+            raise KeyError(image_id)
+        return self.find(image_id)
+
+    def __contains__(self, image_id: object) -> bool:
+        if image_id not in self._tree.images:
+            return False
+        needs_mask = self._parts.masks and not self._parts.background
+        return not needs_mask or image_id in self._tree.masks
+
+    def __iter__(self) -> Iterator[str]:
+        return (image_id for image_id in self._tree.images if image_id in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def find(self, image_id: str) -> Pair:
+        """Finds the files of one id; no file is opened.
+
+        Raises:
+          LayoutError: if a file is missing, or there are several.
+        """
+        fault = self._find_fault(image_id)
+        if fault is not None:
+            raise fault
+        return self.make(image_id)
+
+    def make(self, image_id: str) -> Pair:
+        """Returns the pair of an id whose needed files are known to be there."""
+        return self._tree.make_pair(image_id, self._parts)
+
+    def of_split(self, split: str, ids: Sequence[str]) -> "Pairs":
+        """Finds the files of the ids of a split; no file is opened.
+
+        Returns:
+          One pair per id, in the order of `ids`.
+
+        Raises:
+          LayoutError: naming all folders that are missing, if several are.
+          SplitError: naming the first files that are missing, and how many are.
+        """
+        fault_by_id: dict[str, LayoutError] = {}
+        for image_id in ids:
+            fault = self._find_fault(image_id)
+            if fault is not None:
+                fault_by_id[image_id] = fault
+        if fault_by_id:
+            self._tree.check_complete(self._parts)
+            raise SplitError(split, [*fault_by_id.values()], len(ids), ids=[*fault_by_id])
+        return Pairs(self, ids)
+
+    def _find_fault(self, image_id: str) -> LayoutError | None:
+        """Returns the error that the files of an id have: one is missing, or there are several."""
+        for part, files in self._tree.files_by_part(image_id, self._parts).items():
+            fault = files.find_fault(part, image_id)
+            if fault is not None:
+                return fault
+        return None
+
+
+class Pairs(Sequence[Pair]):
+    """The pairs of ids whose files are all there, in their order.
+
+    Args:
+      items: makes the pair of each id.
+      ids: the ids.
+
+    Attributes:
+      ids: the ids, which are the keys of examples.
+    """
+
+    def __init__(self, items: Items, ids: Sequence[str]):
+        self.ids = ids
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Pair: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "Pairs": ...
+
+    def __getitem__(self, index: int | slice) -> "Pair | Pairs":
+        if isinstance(index, slice):
+            return Pairs(self._items, self.ids[index])
+        return self._items.make(self.ids[index])
