@@ -11,7 +11,6 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import Layout
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.pairs import Pair, PartFiles
-from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 ALL = NeededFiles(instances=True, annotations=True)
@@ -116,17 +115,6 @@ def test_a_tree_with_another_pattern_of_names_lists_its_masks_again(root):
     other = dataclasses.replace(tree, layout=Layout(mask_name="gt_{id}.png"))
     assert [*other.masks] == ["2007_000001"]
     assert other.pairs("train", ["2007_000001"])[0].mask.endswith("gt_2007_000001.png")
-
-
-def test_a_word_that_an_image_and_its_mask_share_leaves_neither_out_beside_other_files(tmp_path):
-    photos = (f"photos/{name}" for name in ("hall_old.jpg", "hall_old.json", "sky_old.jpg"))
-    for name in (*photos, "masks/hall_old.png"):
-        drawing.put(tmp_path, name, "")
-    root = epath.Path(tmp_path)
-    layout = Layout("photos", "masks")
-    tree = VocTree(root, layout, given_files=SetFiles(root, layout, excluded_names=["{id}_old"]))
-    assert dict(tree.images) == {"hall_old": "hall_old.jpg"}
-    assert dict(tree.masks) == {"hall_old": "hall_old.png"}
 
 
 def test_the_size_of_an_image_of_several_channels_is_that_of_all_its_files(tmp_path):

@@ -55,7 +55,7 @@ def _find_images(
     for pattern in patterns:
         for names in pattern.find_files(all_pictures).values():
             masks.update(names)
-    files = dataclasses.replace(files, masks_among_images=frozenset(masks))
+    files = dataclasses.replace(files, left_out=frozenset(masks))
     return VocTree(listing.root, layout, listing, given_files=files)
 
 

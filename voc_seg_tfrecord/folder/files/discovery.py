@@ -15,6 +15,7 @@ from voc_seg_tfrecord.core.layout import (
     MASK_ENDINGS,
     SOFT_MASK_ENDINGS,
     Layout,
+    Naming,
 )
 from voc_seg_tfrecord.core.role_words import IMAGE_WORDS
 from voc_seg_tfrecord.core.split_names import words
@@ -39,7 +40,7 @@ from voc_seg_tfrecord.folder.files.file_questions import (
     is_answered,
 )
 from voc_seg_tfrecord.folder.files.file_sets import FileSet, RoleEndings
-from voc_seg_tfrecord.folder.files.folder_names import role_of_path, split_of
+from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path, split_of
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedFolder
 from voc_seg_tfrecord.folder.files.held_out_masks import find_oddly_named
 from voc_seg_tfrecord.folder.files.image_channels import (
@@ -50,7 +51,6 @@ from voc_seg_tfrecord.folder.files.image_channels import (
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
     have_texts_of_sets,
-    patterns_of_others,
     relative,
 )
 from voc_seg_tfrecord.folder.files.mask_contents import (
@@ -460,18 +460,40 @@ def _tree_of_pairings(
       choice: what is chosen of them.
       arranged: the layout of these.
     """
+    left_out: set[str] = set()
+    for folder in choice.copied_folders:
+        folder_in_set = relative(folder, arranged.root)
+        for name in given.listing.files_by_folder[folder]:
+            left_out.add(posixpath.normpath(posixpath.join(folder_in_set, name)))
     files = SetFiles(
         given.listing.root / arranged.root,
         arranged.layout,
         given.listing,
-        excluded_names=patterns_of_others(pairings, choice.chosen),
-        copies=[relative(folder, arranged.root) for folder in choice.copied_folders],
+        left_out=left_out,
+        other_kinds=_list_other_kinds(pairings, choice.chosen),
         image_endings=given.endings.images,
         mask_endings=given.endings.masks,
     )
     return VocTree(
         files.root, arranged.layout, given.listing, given_files=files, notes=choice.notes
     )
+
+
+def _list_other_kinds(pairings: Sequence[Pairing], chosen: Sequence[Pairing]) -> list[Naming]:
+    """Returns how files beside the chosen images and masks are named that are neither.
+
+    Example: `{id}_overlay` beside `{id}` and `{id}_mask`. What the user's own pattern names is no
+    other kind of files.
+    """
+    chosen_kinds = {files.kind for p in chosen for files in (p.images, p.masks)}
+    chosen_folders = {folder for folder, _ in chosen_kinds}
+    affixes: set[Affix] = set()
+    for pairing in pairings:
+        for files in (pairing.images, pairing.masks):
+            is_beside = files.folder in chosen_folders and files.kind not in chosen_kinds
+            if is_beside and not files.pattern and role_of_name("".join(files.affix)):
+                affixes.add(files.affix)
+    return [Naming(*affix) for affix in affixes]
 
 
 def _take_only_answer(given: GivenLayout, choice: FileChoice) -> FileChoice:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.core.layout import ID, LISTS, SPLIT, Layout, Part
+from voc_seg_tfrecord.core.layout import LISTS, SPLIT, Layout, Part
 from voc_seg_tfrecord.core.role_words import EXTRA_WORDS
 from voc_seg_tfrecord.core.split_names import PLAIN_WORDS, SHORT_WORDS, are_names_of_splits, words
 from voc_seg_tfrecord.folder.files.file_sets import RoleEndings
@@ -13,7 +13,6 @@ from voc_seg_tfrecord.folder.files.folder_names import (
     find_split_word,
     is_split,
     replace_name,
-    role_of_name,
     split_of,
 )
 from voc_seg_tfrecord.folder.files.pairings import Pairing
@@ -401,21 +400,3 @@ def _folders_of_splits(folders: Iterable[str], pattern: str) -> Iterator[tuple[s
         match = regex.fullmatch(folder)
         if match and is_split(match["split"]):
             yield folder, match["split"]
-
-
-def patterns_of_others(pairings: Sequence[Pairing], chosen: Sequence[Pairing]) -> tuple[str, ...]:
-    """Returns patterns of files beside the chosen images and masks that are neither.
-
-    Example: `{id}_overlay` beside `{id}` and `{id}_mask`.
-    """
-    chosen_kinds = {files.kind for p in chosen for files in (p.images, p.masks)}
-    chosen_folders = {folder for folder, _ in chosen_kinds}
-    patterns: set[str] = set()
-    for pairing in pairings:
-        for files in (pairing.images, pairing.masks):
-            before, after = files.affix
-            is_beside = files.folder in chosen_folders and files.kind not in chosen_kinds
-            # What the user's own pattern names is no other kind of files.
-            if is_beside and not files.pattern and role_of_name(before + after):
-                patterns.add(f"{before}{ID}{after}")
-    return tuple(sorted(patterns))

@@ -100,16 +100,6 @@ class Listing:
                 kept[path] = names
         return dataclasses.replace(self, files_by_folder=kept)
 
-    def within(self, folder: str) -> "Listing":
-        """Returns the listing with the files of one folder and of those below it alone.
-
-        All paths stay those below the root.
-        """
-        kept: dict[str, Sequence[str]] = {"": ()}
-        for path in self.folders_at_or_below(folder):
-            kept[path] = self.files_by_folder[path]
-        return dataclasses.replace(self, files_by_folder=kept)
-
     @functools.cached_property
     def kept_sets(self) -> dict[Any, Any]:
         """What `GivenLayout.all_sets` found in it, by the endings of images and masks."""
@@ -211,19 +201,6 @@ def is_at_or_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder}/")
 
 
-@dataclasses.dataclass(frozen=True)
-class _Folder:
-    """A folder that is to be listed.
-
-    Attributes:
-      path: its path below the root.
-      real_path: where it really lies, if links lead to it.
-    """
-
-    path: str
-    real_path: str
-
-
 class _Walk:
     """Lists all folders at and below a root, each once, wherever links lead.
 
@@ -245,75 +222,69 @@ class _Walk:
         self.links_left_out: dict[str, str] = {}
         self.system_folders: list[str] = []
         self._root = root
-        self._real_root = _real_path(root)
-        self._seen_real_paths = {self._real_root}
+        self._seen_real_paths: set[str] = set()
         self._pending_links: list[str] = []
         self._file_count = 0
 
     def list_all(self) -> None:
-        """Lists the root and all below it, then what links lead to."""
-        self._list_tree(_Folder("", self._real_root))
+        """Lists the root and all below it, then what links lead to.
+
+        Raises:
+          LayoutError: if there are more than `MAX_LISTED_FILES`.
+        """
+        real_root = _real_path(self._root)
+        self._list_tree("", real_root)
         while self._pending_links:
             self._pending_links.sort()
             link = self._pending_links.pop(0)
             target = _real_path(self._root / link)
-            if target in self._seen_real_paths or self._is_ancestor(target):
+            leads_to_ancestor = f"{real_root}/".startswith(f"{target.rstrip('/')}/")
+            if target in self._seen_real_paths or leads_to_ancestor:
                 self.links_left_out[link] = target
             else:
-                self._seen_real_paths.add(target)
-                self._list_tree(_Folder(link, target))
+                self._list_tree(link, target)
 
-    def _is_ancestor(self, target: str) -> bool:
-        """Says whether the root is, or lies below, a folder that a link leads to."""
-        return f"{self._real_root}/".startswith(f"{target.rstrip('/')}/")
+    def _list_tree(self, top: str, real_top: str) -> None:
+        """Lists a folder and all below it that no link leads to.
 
-    def _list_tree(self, top: _Folder) -> None:
-        """Lists a folder and all below it that no link leads to."""
-        pending = [top]
-        while pending:
-            new_folders = self._list_folder(pending.pop())
-            pending += reversed(new_folders)  # so that the first one is next
-
-    def _list_folder(self, folder: _Folder) -> list[_Folder]:
-        """Lists one folder; returns the folders in it that were not listed before."""
-        files: list[str] = []
-        new_folders: list[_Folder] = []
-        for entry in _list_entries(self._root / folder.path if folder.path else self._root):
-            if not entry.is_folder:
-                files.append(entry.name)
-                continue
-            path = f"{folder.path}/{entry.name}" if folder.path else entry.name
-            real_path = f"{folder.real_path.rstrip('/')}/{entry.name}"
-            if entry.name.lower() in SYSTEM_FOLDERS:
-                self.system_folders.append(path)
-            elif entry.is_link:
-                self._pending_links.append(path)
-            elif real_path in self._seen_real_paths:
-                self.links_left_out[path] = real_path
-            else:
-                self._seen_real_paths.add(real_path)
-                new_folders.append(_Folder(path, real_path))
-        if folder.path and _FILES_OF_BUILT_DATASET.issubset(files):
-            files = []
-        self._count_files(folder.path, len(files))
-        self.files_by_folder[folder.path] = sorted(files)
-        return sorted(new_folders, key=lambda new: new.path)
-
-    def _count_files(self, folder: str, count: int) -> None:
-        """Adds the files of a folder to the count.
-
-        Raises:
-          LayoutError: if there are more than `MAX_LISTED_FILES` now.
+        Args:
+          top: the path of the folder below the root.
+          real_top: where it really lies, if links lead to it.
         """
-        self._file_count += count
-        if self._file_count > MAX_LISTED_FILES:
-            raise LayoutError(
-                self._root / folder,
-                found=f"more than {MAX_LISTED_FILES:,} files in {self._root}, counted up to this "
-                "folder",
-                expected="the folder of one dataset",
-                remedy="give the folder of the data, and remove links that lead out of it",
-            )
+        self._seen_real_paths.add(real_top)
+        pending = [(top, real_top)]
+        while pending:
+            folder, real_folder = pending.pop()
+            files: list[str] = []
+            new_folders: list[tuple[str, str]] = []
+            for entry in _list_entries(self._root / folder if folder else self._root):
+                if not entry.is_folder:
+                    files.append(entry.name)
+                    continue
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                real_path = f"{real_folder.rstrip('/')}/{entry.name}"
+                if entry.name.lower() in SYSTEM_FOLDERS:
+                    self.system_folders.append(path)
+                elif entry.is_link:
+                    self._pending_links.append(path)
+                elif real_path in self._seen_real_paths:
+                    self.links_left_out[path] = real_path
+                else:
+                    self._seen_real_paths.add(real_path)
+                    new_folders.append((path, real_path))
+            if folder and _FILES_OF_BUILT_DATASET.issubset(files):
+                files = []
+            self.files_by_folder[folder] = sorted(files)
+            self._file_count += len(files)
+            if self._file_count > MAX_LISTED_FILES:
+                raise LayoutError(
+                    self._root / folder,
+                    found=f"more than {MAX_LISTED_FILES:,} files in {self._root}, counted up to "
+                    "this folder",
+                    expected="the folder of one dataset",
+                    remedy="give the folder of the data, and remove links that lead out of it",
+                )
+            pending += sorted(new_folders, reverse=True)  # so that the first one is next
 
 
 @dataclasses.dataclass(slots=True)

@@ -3,7 +3,6 @@
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
 import functools
 import types
-from typing import NamedTuple
 
 from etils import epath
 
@@ -13,18 +12,6 @@ from voc_seg_tfrecord.core.names import unprintable
 from voc_seg_tfrecord.core.spelling import as_nfc, fold_spelling
 from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
-
-
-class FileWithId(NamedTuple):
-    """A file whose name says which image it belongs to.
-
-    Attributes:
-      id: the id of the image.
-      name: the name of the file, below a folder.
-    """
-
-    id: str
-    name: str
 
 
 class Names(Mapping[str, str]):
@@ -132,19 +119,17 @@ def index_files(folder: epath.Path, endings: Sequence[str]) -> Names:
     """
     if not folder.is_dir():
         return Names()
-    files = []
-    for name in Listing.of(folder).below():
-        image_id = ANY.id_of(name)
-        if image_id:
-            files.append(FileWithId(image_id, name))
-    return index_names(files, folder, endings)
+    files = [(ANY.id_of(name), name) for name in Listing.of(folder).below()]
+    return index_names([(file_id, name) for file_id, name in files if file_id], folder, endings)
 
 
-def index_names(files: Iterable[FileWithId], folder: epath.Path, endings: Sequence[str]) -> Names:
+def index_names(
+    files: Iterable[tuple[str, str]], folder: epath.Path, endings: Sequence[str]
+) -> Names:
     """Returns the names of files by id.
 
     Args:
-      files: the files.
+      files: the id and the name of each file.
       folder: where the files lie, for errors.
       endings: in lower case, in order of preference; other files are skipped.
 
@@ -171,23 +156,13 @@ def index_names(files: Iterable[FileWithId], folder: epath.Path, endings: Sequen
         names.sort(key=lambda name: (rank_by_ending[ending_of(name)], name))
         name_by_id[image_id] = names[0]
     sorted_names = {image_id: name_by_id[image_id] for image_id in sorted(name_by_id)}
-    _check_names(sorted_names, folder)
+    strange_names = [name for i, name in sorted_names.items() if unprintable(i) or "\\" in i]
+    if strange_names:
+        raise LayoutError(
+            folder,
+            found=f"the file name {strange_names[0]!r}, which has a control character or a "
+            f"backslash, or is not UTF-8. It is the first of {len(strange_names)} such names",
+            expected="names of printable UTF-8 characters, which every system allows",
+            remedy="rename the file, and its mask with it",
+        )
     return Names(sorted_names, names_by_ambiguous_id)
-
-
-def _check_names(name_by_id: Mapping[str, str], folder: epath.Path) -> None:
-    """Checks that names may be those of files on all systems.
-
-    Raises:
-      LayoutError: naming the first that may not.
-    """
-    strange_ids = [i for i in name_by_id if unprintable(i) or "\\" in i]
-    if not strange_ids:
-        return
-    raise LayoutError(
-        folder,
-        found=f"the file name {name_by_id[strange_ids[0]]!r}, which has a control character or a "
-        f"backslash, or is not UTF-8. It is the first of {len(strange_ids)} such names",
-        expected="names of printable UTF-8 characters, which every system allows",
-        remedy="rename the file, and its mask with it",
-    )
