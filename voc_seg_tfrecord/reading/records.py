@@ -250,8 +250,9 @@ def scan_splits(
     total = sum(count(builder, split) for split in splits)
     work = functools.partial(_call_with_split, function)
     results = processes.ordered_map(work, _read_splits(builder, splits), count=total)
-    for (split, _), result in _with_progress(results, "+".join(splits), total, progress):
-        yield split, result
+    split_by_name = {str(split): split for split in splits}
+    for (name, _), result in _with_progress(results, "+".join(splits), total, progress):
+        yield split_by_name[name], result
 
 
 def _read_splits(
@@ -419,7 +420,8 @@ def read_at(
     for split, number in record_numbers:
         numbers_by_split[split].add(number)
     for split, numbers in sorted(numbers_by_split.items()):
-        _check_numbers(builder, split, numbers)
+        if not isinstance(split, ListedSplit):  # a list of tiles has more records than ids
+            _check_numbers(builder, split, numbers)
         serialized = read_shards(builder, split)
         for number in range(max(numbers) + 1):  # which holds no large record
             if number in numbers:
