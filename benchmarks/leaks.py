@@ -18,12 +18,12 @@ import pathlib
 import time
 
 import numpy as np
+from picture_changes import CHANGES, CROPS
 from PIL import Image, ImageDraw, ImageFilter
 
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import images, picture_signs, pillow
-from voc_seg_tfrecord.formats.pillow_changes import CHANGES, CROPS
 from voc_seg_tfrecord.formats.stills import Still
 from voc_seg_tfrecord.quality import keypoints, near_duplicates, shared_parts
 

@@ -8,7 +8,7 @@ import pytest
 from support import pictures, shared_pictures
 from support.encoding import encoded
 
-from voc_seg_tfrecord.audit import leak_certificate, leaks
+from voc_seg_tfrecord.audit import leaks
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import images, picture_signs
@@ -97,48 +97,29 @@ def test_the_command_says_what_pixels_confirm(built, capsys):
     assert "    photo_1 ~ mirrored, mirrored, confirmed by pixels\n" in capsys.readouterr().out
 
 
+def test_a_picture_that_pixels_confirm_is_a_leak(built, monkeypatch, capsys):
+    assert cli.main(["leaks", *built]) == 1
+    said = capsys.readouterr().out
+    assert "  1 example of the second is in the first  <- LEAK\n" in said
+    assert said.endswith("LEAK: training data meets evaluation data\n")
+    monkeypatch.setattr("voc_seg_tfrecord.quality.pixel_confirmation.MIN_CORRELATION", 1.1)
+    assert cli.main(["leaks", *built]) == 0
+    assert "LEAK" not in capsys.readouterr().out
+
+
+def test_json_states_what_is_needed_to_repeat_the_comparison(built, capsys):
+    documents = []
+    for _ in range(2):
+        cli.main(["leaks", *built, "--json"])
+        documents.append(json.loads(capsys.readouterr().out))
+    assert documents[0] == documents[1]
+    assert documents[0]["parameters"]["max_bits_of_same_picture"] == 8
+    sides = [row[side] for row in documents[0]["compared"] for side in ("first", "second")]
+    fingerprint_by_name = {side["name"]: side["fingerprint"] for side in sides}
+    assert len({*fingerprint_by_name.values()}) == len(fingerprint_by_name) == 4
+
+
 def test_the_command_says_where_pixels_differ(built, monkeypatch, capsys):
     monkeypatch.setattr("voc_seg_tfrecord.quality.pixel_confirmation.MIN_CORRELATION", 1.1)
     cli.main(["leaks", *built])
     assert "    photo_1 ~ mirrored, mirrored, pixels differ\n" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("place", [0, 1])
-def test_an_index_confirms_nothing(place, built, tmp_path, capsys):
-    sides = list(built)
-    sides[place] = str(tmp_path / "side.jsonl")
-    cli.main(["leaks", built[place], "--write_index", sides[place]])
-    capsys.readouterr()
-    cli.main(["leaks", *sides])
-    assert "    photo_1 ~ mirrored, mirrored\n" in capsys.readouterr().out
-    cli.main(["leaks", *sides, "--json"])
-    compared = json.loads(capsys.readouterr().out)["compared"]
-    confirmations = [pair["is_confirmed"] for row in compared for pair in row["pictures"]]
-    assert confirmations == [None]
-
-
-@pytest.mark.slow
-def test_a_certificate_states_it_and_another_value_is_a_note(built, tmp_path, capsys):
-    file = tmp_path / "certificate.json"
-    cli.main(["leaks", *built, "--certificate", str(file)])
-    stated = json.loads(file.read_text())
-    assert [pair["is_confirmed"] for pair in stated["pairs"]] == [True]
-
-    stated["pairs"][0]["is_confirmed"] = False
-    file.write_text(leak_certificate.as_json(stated))
-    capsys.readouterr()
-    assert cli.main(["leaks", *built, "--verify_certificate", str(file)]) == 0
-    out = capsys.readouterr().out
-    assert "note: is_confirmed: another value for 1 pair" in out
-    assert "not as stated" not in out
-
-
-@pytest.mark.slow
-def test_a_certificate_without_it_is_repeated(built, tmp_path, capsys):
-    file = tmp_path / "certificate.json"
-    cli.main(["leaks", *built, "--certificate", str(file)])
-    stated = json.loads(file.read_text())
-    del stated["pairs"][0]["is_confirmed"]
-    file.write_text(leak_certificate.as_json(stated))
-    assert cli.main(["leaks", *built, "--verify_certificate", str(file)]) == 0
-    assert f"{file}: repeated" in capsys.readouterr().out

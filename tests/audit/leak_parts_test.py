@@ -1,16 +1,16 @@
-"""Shared parts that `leaks --parts` finds in datasets and indexes of drawn scenes."""
+"""Shared parts that `leaks --parts` finds in datasets of drawn scenes."""
 
-import copy
 import json
+import pathlib
+import shutil
 import sys
 
 import pytest
 from support import shared_pictures
 from support.pictures import draw_scene, encode_again
 
-from voc_seg_tfrecord.audit import leak_certificate, leak_parts
+from voc_seg_tfrecord.audit import leak_parts
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.formats.pillow_changes import CHANGES, CROPS
 
 pytest.importorskip("cv2", reason="keypoints need OpenCV, of the extra leaks")
 
@@ -58,16 +58,6 @@ def test_crops_are_found_and_confirmed_and_whole_pictures_are_not_repeated(built
     ]
 
 
-def test_an_is_index_finds_them_and_confirms_nothing(built, tmp_path, capsys):
-    ours, theirs = built
-    index = str(tmp_path / "ours.jsonl")
-    assert cli.main(["leaks", ours, "--write_index", index, "--parts"]) == 0
-    assert sorted(find(capsys, index, theirs)) == [
-        ("scene_1", "cropped", "mirrored", None),
-        ("scene_2", "left", "upright", None),
-    ]
-
-
 def test_the_lines_say_what_was_found(built, capsys):
     ours, theirs = built
     cli.main(["leaks", f"{ours}@train", f"{theirs}@validation", "--parts"])
@@ -79,79 +69,11 @@ def test_the_lines_say_what_was_found(built, capsys):
     ]
 
 
-@pytest.mark.parametrize("is_index", [False, True])
-def test_images_without_keypoints_are_refused(is_index, built, tmp_path, capsys):
-    ours, theirs = built
-    other = "voc2012_val"
-    if is_index:
-        other = str(tmp_path / "ours.jsonl")
-        cli.main(["leaks", ours, "--write_index", other])
-    assert cli.main(["leaks", theirs, other, "--parts"]) == 2
+def test_a_list_has_no_images_to_compare(built, capsys):
+    assert cli.main(["leaks", built[1], "voc2012_val", "--parts"]) == 2
     error = capsys.readouterr().err
-    assert f"no keypoints of the images in {other}" in error
-    assert "write the index again with --parts" in error
-
-
-@pytest.fixture(scope="module")
-def certificate(built, tmp_path_factory):
-    file = tmp_path_factory.mktemp("certificate") / "parts.json"
-    cli.main(["leaks", *built, "--parts", "--certificate", str(file)])
-    return file
-
-
-@pytest.mark.slow
-def test_a_certificate_states_parts_and_how_many_crops_are_found(certificate):
-    stated = json.loads(certificate.read_text())
-    assert stated["parts"] is True
-    assert "2 shared part" in stated["result"]
-    (pair,) = (pair for pair in stated["pairs"] if pair["second_id"] == "cropped")
-    assert (pair["first_id"], pair["level"], pair["transformation"], pair["is_confirmed"]) == (
-        "scene_1",
-        "shared part",
-        "mirrored",
-        True,
-    )
-    assert stated["constants"]["min_agreements"] == 4
-    assert stated["versions"]["opencv"]
-    assert "quarters and smaller parts" in " ".join(stated["not_claimed"])
-    found = {row["change"]: row["found"] for row in stated["self_test"]["changes"]}
-    assert len(found) == len(CHANGES) + len(CROPS)
-    assert min(found.values()) >= stated["self_test"]["images"] - 2
-
-
-@pytest.mark.slow
-def test_a_certificate_with_parts_is_repeated_without_saying_so_again(built, certificate, capsys):
-    assert cli.main(["leaks", *built, "--verify_certificate", str(certificate)]) == 0
-    assert f"{certificate}: repeated" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_parts_are_not_sought_for_a_certificate_without_them(built, tmp_path, capsys):
-    file = str(tmp_path / "leaks.json")
-    cli.main(["leaks", *built, "--certificate", file])
-    stated = json.loads((tmp_path / "leaks.json").read_text())
-    assert "opencv" not in stated["versions"]
-    assert cli.main(["leaks", *built, "--verify_certificate", file, "--parts"]) == 2
-    assert "parts were not sought" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("change", "contradicts"),
-    [
-        ({"agreements": 99}, False),
-        ({"transformation": "rotated by 41 degrees"}, False),
-        ({"is_confirmed": False}, False),
-        ({"second_id": "another"}, True),
-        ({"level": "same bytes", "different_bits": 0}, True),
-    ],
-)
-def test_a_changed_part_is_named(change, contradicts, certificate):
-    stated = json.loads(certificate.read_text())
-    changed = copy.deepcopy(stated)
-    changed["pairs"][-1].update(change)
-    repetition = leak_certificate.compare_certificates(stated, changed)
-    assert bool(repetition.contradictions) == contradicts
-    assert bool(repetition.notes) != contradicts
+    assert "--parts: a list of ids: voc2012_val" in error
+    assert "name the built dataset, or leave the option out" in error
 
 
 def test_without_opencv_one_line_says_how_to_get_it(built, monkeypatch, capsys):
@@ -162,18 +84,8 @@ def test_without_opencv_one_line_says_how_to_get_it(built, monkeypatch, capsys):
 
 def test_one_file_in_both_datasets_is_no_shared_part(built, tmp_path, capsys):
     ours, _ = built
-    index = str(tmp_path / "ours.jsonl")
-    cli.main(["leaks", ours, "--write_index", index, "--parts"])
-    assert find(capsys, index, f"{ours}@train") == []
-
-
-def test_an_index_of_an_index_without_keypoints_is_refused(built, tmp_path, capsys):
-    ours, _ = built
-    index = str(tmp_path / "ours.jsonl")
-    cli.main(["leaks", ours, "--write_index", index])
-    again = str(tmp_path / "again.jsonl")
-    assert cli.main(["leaks", index, "--write_index", again, "--parts"]) == 2
-    assert f"no keypoints of the images in {index}" in capsys.readouterr().err
+    copied = shutil.copytree(ours, tmp_path / "copied" / pathlib.Path(ours).name)
+    assert find(capsys, str(copied), f"{ours}@train") == []
 
 
 @pytest.mark.slow

@@ -27,10 +27,6 @@ CALLS = {
     "stats": "stats {sample}@train",
     "diff": "diff {sample} {sample}",
     "leaks": "leaks trainaug voc2012_val",
-    "leaks --write_index": "leaks {sample} --write_index {out}/sample.jsonl",
-    "leaks --certificate": "leaks {sample}@train {sample}@test --certificate {out}/leaks.json",
-    "leaks --verify_certificate": "leaks {sample}@train {sample}@test "
-    "--verify_certificate {certificate}",
     "evaluate": "evaluate {sample}@train --predictions {predictions}",
     "submission": "submission --predictions {test} --out {out}/results.tgz",
     "export": "export {sample} --layout voc --out {out}/tree",
@@ -49,10 +45,6 @@ WRONG = {
     "stats": "stats {sample}@trian",
     "diff": "diff {sample} {out}/nowhere",
     "leaks": "leaks trainagu voc2012_val --data_dir {out}",
-    "leaks --write_index": "leaks {sample} --write_index {out}/nowhere/sample.jsonl",
-    "leaks --certificate": "leaks {sample}@train trainaug --certificate {out}/leaks.json",
-    "leaks --verify_certificate": "leaks {sample}@train {sample}@test "
-    "--verify_certificate {out}/nowhere.json",
     "evaluate": "evaluate {sample}@train --predictions {out}/nowhere",
     "submission": "submission {sample}@trian --predictions {test} --out {out}/results.tgz",
     "export": "export nowhere --layout voc --out {out}/tree --data_dir {out}",
@@ -77,10 +69,7 @@ def world(sample, tmp_path_factory):
     png = pillow.encode_png(np.zeros((1, 1), np.uint8))
     for image_id in list_ids("voc2012_test"):
         (places["test"] / f"{image_id}.png").write_bytes(png)
-    certificate = folder / "certificate.json"
-    train, test = (f"{sample.data_dir}@{split}" for split in ("train", "test"))
-    cli.main(["leaks", train, test, "--certificate", str(certificate)])
-    own = {"sample": sample.data_dir, "tree": DUMMY_DATA, "certificate": certificate}
+    own = {"sample": sample.data_dir, "tree": DUMMY_DATA}
     return places | own
 
 

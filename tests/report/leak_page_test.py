@@ -189,23 +189,6 @@ def test_pairs_that_were_called_right_are_left_out_of_the_next_page(datasets, pa
     assert "1 pair that both stay by <code>--decisions</code> is left out." in again.read_text()
 
 
-@pytest.mark.parametrize("indexed", ["ours", "theirs", "both"])
-def test_a_card_says_that_an_index_has_no_images(indexed, datasets, tmp_path):
-    names = {"ours": datasets.our_dataset, "theirs": datasets.their_dataset}
-    for name in names if indexed == "both" else [indexed]:
-        index = f"{tmp_path / name}.jsonl"
-        assert cli.main(["leaks", names[name], f"--write_index={index}"]) == 0
-        names[name] = index
-    cards = find_leaks(*names.values(), tmp_path / "page.html")
-    assert {image_id for card in cards for image_id in card.ids} == {*COPIES}
-    assert {card.images for card in cards} == {0 if indexed == "both" else 1}
-    for card in cards:
-        is_one_file = card.kind == "same bytes" and indexed == "theirs"
-        said = "The same file." if is_one_file else "An index has no images."
-        assert said in card.text
-        assert ("pixels not compared" in card.text) == (card.kind != "same bytes")
-
-
 def test_an_image_that_cannot_be_decoded_is_a_card_without_a_picture(tmp_path):
     damaged = shared_pictures.build(tmp_path, "a", shared_pictures.draw(1), shared_pictures.draw(2))
 
@@ -225,8 +208,6 @@ def test_what_cannot_be_done_together_is_refused_with_the_reason(datasets, tmp_p
     out = f"--html={tmp_path / 'page.html'}"
     both = [datasets.our_dataset, datasets.their_dataset]
     for words, reason in (
-        ([*both, out, f"--certificate={tmp_path / 'c.json'}"], "two of these options"),
-        ([both[0], out, f"--write_index={tmp_path / 'i.jsonl'}"], "two of these options"),
         ([*both, "--decisions", str(tmp_path / "d.json")], "no --html"),
         (["trainaug", "voc2012_val", out], "a list of ids: trainaug"),
         (["sbd_train", "voc2012_val", out], "a list of ids: sbd_train"),

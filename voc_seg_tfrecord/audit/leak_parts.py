@@ -14,36 +14,13 @@ import numpy as np
 from voc_seg_tfrecord.audit.leak_confirmation import read_grays_of_pairs
 from voc_seg_tfrecord.audit.leaks import (
     MAX_CONFIRMED_PAIRS,
-    NOT_DECODED,
     Overlap,
     PartPair,
     Side,
 )
-from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.quality import pixel_confirmation, shared_parts
 from voc_seg_tfrecord.quality.keypoints import BYTES_PER_KEYPOINT, KEYPOINTS_PER_IMAGE
 from voc_seg_tfrecord.quality.shared_parts import SharedPart
-
-
-def check_has_keypoints(sides: Sequence[Side], name: str) -> None:
-    """Checks that the images of a dataset, an index or a list are described by keypoints.
-
-    Raises:
-      ConfigError: if they are not.
-    """
-    for side in sides:
-        decoded_ids = {
-            image_id
-            for image_id in side.sha256_by_id
-            if side.left_out_by_id.get(image_id) != NOT_DECODED
-        }
-        if not decoded_ids <= side.keypoints_by_id.keys():
-            raise ConfigError(
-                "--parts",
-                found=f"no keypoints of the images in {name}",
-                expected="a built dataset, or an index that was written with --parts",
-                remedy="name the dataset, write the index again with --parts, or leave --parts out",
-            )
 
 
 def add_shared_parts(overlap: Overlap, *, progress: bool = False) -> Overlap:

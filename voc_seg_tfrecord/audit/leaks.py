@@ -55,6 +55,12 @@ TOO_LITTLE_STRUCTURE = "too little structure"
 NOT_DECODED = "cannot be decoded"
 """Why an image is left out that is damaged."""
 
+SAME_BYTES = "same bytes"
+"""The level of a pair of images that are one file."""
+
+SHARED_PART = "shared part"
+"""The level of a pair of images that share a part, such as a crop."""
+
 MAX_CONFIRMED_PAIRS = 2000
 """Pairs of the same picture or neighbors of two sides whose pixels are compared.
 
@@ -73,8 +79,8 @@ class Side:
       sha256_by_id: the SHA-256 of each image file; an empty text if only the id is known.
       signs_by_id: the perceptual hash of each image, uint8 `[32]`; images without structure have
         none. Empty if only ids are known.
-      source: the folder of the dataset, or the file of a list or an index, to distinguish two sides
-        of the same name; empty for a list of the package.
+      source: the folder of the dataset, or the file of a list, to distinguish two sides of the same
+        name; empty for a list of the package.
       left_out_by_id: the reason why an image has no perceptual hash.
       read_files: a function that yields given ids with their image files; None if there are no
         images.
@@ -95,6 +101,12 @@ class Side:
         default_factory=dict, compare=False
     )
     image_id_by_tile: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False)
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of the sorted lines `ID SHA256` of all images, or of the ids of a list."""
+        lines = sorted(f"{image_id} {sha256}\n" for image_id, sha256 in self.sha256_by_id.items())
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     @property
     def identity(self) -> tuple[str, str]:
@@ -195,10 +207,27 @@ class Overlap:
             self, f"{self.first.name} and {self.second.name} share {examples}", verdict
         )
 
+    @functools.cached_property
+    def confirmed_pairs(self) -> Sequence[SimilarPair]:
+        """The pairs of one picture in different files whose pixels agree, one of each second id.
+
+        Those of `example_ids` are not among them.
+        """
+        pair_by_id: dict[str, SimilarPair] = {}
+        for pair in self.similar_pairs:
+            second_id = voc2012_id(pair.second_id)
+            is_same_picture = pair.level == near_duplicates.SAME_PICTURE and pair.is_confirmed
+            if is_same_picture and second_id not in self.example_ids:
+                pair_by_id.setdefault(second_id, pair)
+        return tuple(pair_by_id.values())
+
     @property
     def example_count(self) -> int:
-        """The number of examples of the second side that are in the first."""
-        return len(self.example_ids)
+        """The number of examples of the second side that are in the first.
+
+        They are those of `example_ids`, and those of `confirmed_pairs`.
+        """
+        return len(self.example_ids) + len(self.confirmed_pairs)
 
     @property
     def is_leak(self) -> bool:
@@ -486,7 +515,7 @@ def _pair_similar_images(first: Side, second: Side) -> list[SimilarPair]:
         level = near_duplicates.level_of(bits)
         transformation = ORIENTATIONS[orientation].name
         pairs.append(SimilarPair(first_id, second_id, level, transformation, bits))
-    pairs.sort(key=lambda pair: pair.different_bits)
+    pairs.sort(key=lambda pair: (pair.different_bits, pair.first_id, pair.second_id))
     return _compare_pixels(first, second, pairs)
 
 

@@ -1,7 +1,7 @@
 """Finds images that two datasets, splits or id lists share: by ids, bytes and what they show.
 
 Images of VOC2007 are found in VOC2012 under their new ids. Exits with 1 if a training split and an
-evaluation split share images.
+evaluation split share images: by id, by bytes, or by the same picture, confirmed by pixels.
 """
 
 import argparse
@@ -15,16 +15,16 @@ from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import output_files, releases
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
-    ListError,
     SourceError,
     counted,
     did_you_mean,
     several,
 )
-from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.named_lists import named_lists
+from voc_seg_tfrecord.core.package_versions import all_versions
+from voc_seg_tfrecord.formats import picture_signs
 from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS
-from voc_seg_tfrecord.quality import near_duplicates
+from voc_seg_tfrecord.quality import keypoints, near_duplicates, shared_parts
 from voc_seg_tfrecord.reading.dataset import open_splits
 from voc_seg_tfrecord.sources import sbd
 
@@ -35,7 +35,6 @@ SUMMARY = "find the images that two datasets, splits or named lists share"
 EXAMPLE = "voc-seg-tfrecord leaks trainaug voc2012_val"
 
 _SBD_LISTS = {f"sbd_{name}": name for name in sbd.LISTS}
-_FILE_OPTIONS = ("html", "write_index", "certificate", "verify_certificate")
 _MAX_LISTED = 5
 """How many ids or images of a kind are printed."""
 
@@ -45,14 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "a",
         metavar="A",
-        help="DATASET, DATASET@SPLIT, an index (.jsonl), a .txt file of ids, or one of " + lists,
+        help="DATASET, DATASET@SPLIT, a .txt file of ids, or one of " + lists,
     )
-    parser.add_argument(
-        "b",
-        metavar="B",
-        nargs="?",
-        help="the second dataset, split, index or list, named like A",
-    )
+    parser.add_argument("b", metavar="B", help="the second dataset, split or list, named like A")
     arguments.add(parser, "data_dir")
     parser.add_argument(
         "--sbd", metavar="FOLDER", help="SBD's folder `dataset`; needed for sbd_train and sbd_val"
@@ -65,23 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "of A to remove",
     )
     arguments.add(parser, "decisions")
-    parser.add_argument(
-        "--write_index",
-        metavar="FILE",
-        help="write an index of A's images, without the images, into this .jsonl file; you can "
-        "give it in place of A or B",
-    )
-    parser.add_argument(
-        "--certificate",
-        metavar="FILE",
-        help="write a certificate of the comparison into this JSON file, with the share of your "
-        "own images that the search finds after each kind of change",
-    )
-    parser.add_argument(
-        "--verify_certificate",
-        metavar="FILE",
-        help="repeat the comparison of this certificate with A and B, and show each difference",
-    )
     arguments.add(parser, "json")
 
 
@@ -90,27 +67,7 @@ def _list_names() -> list[str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    _check_options(args)
-    if args.write_index:
-        return _write_index(args)
-    if args.certificate:
-        return _write_certificate(args)
-    if args.verify_certificate:
-        return _verify_certificate(args)
-    return _compare(args)
-
-
-def _check_options(args: argparse.Namespace) -> None:
-    """Checks that the options go together."""
     _check_sbd(args)
-    outputs = [option for option in _FILE_OPTIONS if getattr(args, option)]
-    if len(outputs) > 1:
-        raise ConfigError(
-            " ".join(f"--{option}" for option in outputs),
-            found="two of these options",
-            expected="one at a time",
-            remedy="call leaks once for each",
-        )
     if args.decisions and not args.html:
         raise ConfigError(
             "--decisions",
@@ -118,20 +75,7 @@ def _check_options(args: argparse.Namespace) -> None:
             expected="--html: the page leaves out the pairs that were called right",
             remedy="add --html FILE, or leave --decisions out",
         )
-    if args.write_index and args.b:
-        raise ConfigError(
-            "--write_index",
-            found=f"two datasets: {args.a} and {args.b}",
-            expected="one dataset, whose images are written into the index",
-            remedy="leave one out",
-        )
-    if not args.write_index and not args.b:
-        raise ConfigError(
-            args.a,
-            found="no second dataset",
-            expected="two datasets, splits, indexes or lists, or --write_index FILE",
-            remedy="name the second one",
-        )
+    return _compare(args)
 
 
 def _compare(args: argparse.Namespace) -> int:
@@ -151,6 +95,7 @@ def _compare(args: argparse.Namespace) -> int:
     if args.json:
         document = {
             "leak": is_leak,
+            "parameters": _list_parameters(parts=args.parts),
             "compared": [overlap_as_dict(overlap) for overlap in compared],
             "published": published and dataclasses.asdict(published),
         }
@@ -169,6 +114,17 @@ def _compare(args: argparse.Namespace) -> int:
     return int(is_leak)
 
 
+def _list_parameters(*, parts: bool) -> dict[str, Any]:
+    """Returns what a comparison depends on beside the images, so that others can repeat it."""
+    parameters: dict[str, Any] = {"parts": parts, **picture_signs.CONSTANTS}
+    parameters |= near_duplicates.CONSTANTS
+    parameters["versions"] = all_versions()
+    if parts:
+        parameters |= {**keypoints.CONSTANTS, **shared_parts.CONSTANTS}
+        parameters["versions"]["opencv"] = keypoints.opencv_version()
+    return parameters
+
+
 def _find_overlaps(args: argparse.Namespace) -> "list[Overlap]":
     """Compares the sides of A with those of B, training data first."""
     from voc_seg_tfrecord.audit import leaks
@@ -179,9 +135,10 @@ def _find_overlaps(args: argparse.Namespace) -> "list[Overlap]":
 
 
 def _sides_to_compare(name: str, args: argparse.Namespace) -> "list[Side]":
-    """Returns the sides that a name stands for; for a page, only those whose images are known."""
-    if args.html:
-        return _sides_with_images(name, "--html", args)
+    """Returns the sides that a name stands for; for a page or parts, only those with images."""
+    for option in ("html", "parts"):
+        if getattr(args, option):
+            return _sides_with_images(name, f"--{option}", args)
     return _sides(name, args)
 
 
@@ -191,15 +148,12 @@ def _compare_sides(
     """Compares the sides of A with those of B; with `--parts`, also by their parts."""
     from voc_seg_tfrecord.audit import leak_parts, leaks
 
-    if args.parts:
-        leak_parts.check_has_keypoints(firsts, args.a)
-        leak_parts.check_has_keypoints(seconds, args.b)
     compared = leaks.compare(firsts, seconds)
     if not compared:
         raise ConfigError(
             f"{args.a} {args.b}",
             found="the same split twice",
-            expected="two datasets, splits, indexes or lists",
+            expected="two datasets, splits or lists",
         )
     if args.parts:
         return [leak_parts.add_shared_parts(overlap, progress=True) for overlap in compared]
@@ -213,91 +167,14 @@ def _print_all(compared: "Sequence[Overlap]", *, is_leak: bool) -> None:
         print("LEAK: training data meets evaluation data")
 
 
-def _write_index(args: argparse.Namespace) -> int:
-    """Writes the index of A."""
-    from voc_seg_tfrecord.audit import leak_index, leak_parts
-
-    file = output_files.check_file(args.write_index, "--write_index", [leak_index.SUFFIX])
-    sides = _sides_with_images(args.a, "--write_index", args)
-    if args.parts:
-        leak_parts.check_has_keypoints(sides, args.a)
-    output_files.write_file(file, leak_index.make_index(sides), "--write_index")
-    if args.json:
-        document = {"file": str(file), "sides": [_side_as_dict(side) for side in sides]}
-        screen.write_json(document)
-        return 0
-    images = sum(len(side.sha256_by_id) for side in sides)
-    left_out = sum(len(side.left_out_by_id) for side in sides)
-    print(f"{file}: {counted(images, 'image')}")
-    if left_out:
-        print(f"  {left_out} of them by their bytes alone: blank, smooth, or not decoded")
-    return 0
-
-
-def _write_certificate(args: argparse.Namespace) -> int:
-    """Compares A and B, and writes the certificate."""
-    from voc_seg_tfrecord.audit import leak_certificate
-
-    file = output_files.check_file(args.certificate, "--certificate")
-    firsts = _sides_with_images(args.a, "--certificate", args)
-    seconds = _sides_with_images(args.b, "--certificate", args)
-    compared = _compare_sides(firsts, seconds, args)
-    certificate = leak_certificate.make_certificate(firsts, seconds, compared, parts=args.parts)
-    output_files.write_file(file, leak_certificate.as_json(certificate), "--certificate")
-    is_leak = any(overlap.is_leak for overlap in compared)
-    if args.json:
-        screen.write_json(certificate)
-        return int(is_leak)
-    _print_all(compared, is_leak=is_leak)
-    for line in leak_certificate.describe_self_test(certificate["self_test"]):
-        print(line)
-    print(f"{file}: {certificate['result']}")
-    return int(is_leak)
-
-
-def _verify_certificate(args: argparse.Namespace) -> int:
-    """Compares A and B, and names what is not as a certificate states.
-
-    Parts are sought if they were sought for the certificate.
-    """
-    from voc_seg_tfrecord.audit import leak_certificate
-
-    path = epath.Path(args.verify_certificate).expanduser()
-    stated = leak_certificate.read_certificate(File.read(path, ListError))
-    seeks_parts = leak_certificate.seeks_parts(stated)
-    if args.parts and not seeks_parts:
-        raise ConfigError(
-            "--parts",
-            found=f"parts were not sought for {path}",
-            expected="the comparison of that certificate",
-            remedy="leave --parts out, or write a certificate with --parts",
-        )
-    args.parts = seeks_parts
-    firsts = _sides_with_images(args.a, "--verify_certificate", args)
-    seconds = _sides_with_images(args.b, "--verify_certificate", args)
-    compared = _compare_sides(firsts, seconds, args)
-    repeated = leak_certificate.make_certificate(firsts, seconds, compared, parts=args.parts)
-    repetition = leak_certificate.compare_certificates(stated, repeated)
-    is_repeated = not repetition.contradictions
-    if args.json:
-        screen.write_json({"repeated": is_repeated, **dataclasses.asdict(repetition)})
-        return int(not is_repeated)
-    for contradiction in repetition.contradictions:
-        print(f"not as stated: {contradiction}")
-    for note in repetition.notes:
-        print(f"note: {note}")
-    print(f"{path}: {'repeated' if is_repeated else 'NOT repeated'}")
-    return int(not is_repeated)
-
-
 def _sides_with_images(name: str, option: str, args: argparse.Namespace) -> "list[Side]":
-    """Returns the sides of a dataset or an index; refuses lists, of which only ids are known."""
+    """Returns the sides of a dataset; refuses lists, of which only ids are known."""
     is_list = name in _list_names() or epath.Path(name).suffix == ".txt"
     if is_list:
         raise ConfigError(
             option,
             found=f"a list of ids: {name}",
-            expected="built datasets or indexes, because this option compares images",
+            expected="built datasets, because this option compares images",
             remedy="name the built dataset, or leave the option out",
         )
     return _sides(name, args)
@@ -341,8 +218,8 @@ def _published_leak(first: str, second: str) -> _PublishedLeak | None:
 
 
 def _sides(name: str, args: argparse.Namespace) -> "list[Side]":
-    """Returns what a name stands for: a list, or the splits of a dataset or an index."""
-    from voc_seg_tfrecord.audit import leak_index, leaks
+    """Returns what a name stands for: a list, or the splits of a dataset."""
+    from voc_seg_tfrecord.audit import leaks
 
     if name in named_lists():
         return [leaks.read_named_list(name)]
@@ -351,16 +228,13 @@ def _sides(name: str, args: argparse.Namespace) -> "list[Side]":
     path = epath.Path(name).expanduser()
     if path.suffix == ".txt" and path.exists():
         return [leaks.read_list_file(path)]
-    if path.suffix == leak_index.SUFFIX:
-        return leak_index.read_index(path)
     try:
         builder, splits = open_splits(name, args.data_dir)
     except ConfigError as error:
         raise ConfigError(
             error.where,
             found=error.found + did_you_mean(name, _list_names()),
-            expected=f"{error.expected}, an index (.jsonl), a .txt file, or a list: "
-            + ", ".join(_list_names()),
+            expected=f"{error.expected}, a .txt file, or a list: " + ", ".join(_list_names()),
             remedy=error.remedy,
         ) from None
     return leaks.read_splits(
@@ -420,6 +294,7 @@ def _side_as_dict(side: "Side") -> dict[str, Any]:
         "source": side.source,
         "role": side.role,
         "images": len(side.sha256_by_id),
+        "fingerprint": side.fingerprint,
     }
 
 

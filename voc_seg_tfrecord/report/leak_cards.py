@@ -4,8 +4,7 @@ import collections
 from collections.abc import Collection, Iterator, Mapping, Sequence
 import dataclasses
 
-from voc_seg_tfrecord.audit.leak_certificate import SAME_BYTES
-from voc_seg_tfrecord.audit.leaks import Side
+from voc_seg_tfrecord.audit.leaks import SAME_BYTES, Side
 from voc_seg_tfrecord.core.errors import ImageError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.threads import ordered_map
@@ -27,7 +26,6 @@ _THUMBNAIL_SIDES_PX = ((100, 240), (400, 160))
 
 _SMALLEST_THUMBNAIL_SIDE_PX = 112
 
-_NO_IMAGE_IN_INDEX = "An index has no images."
 _NOT_DECODED = "This image cannot be decoded."
 _SAME_FILE = "The same file."
 
@@ -44,7 +42,7 @@ class ShownImage:
 
     Attributes:
       id: of the image.
-      side: the name of its dataset and split, or of its index.
+      side: the name of its dataset and split.
       split: the part of that name behind the `@`.
       url: the data URL of a thumbnail; empty if the image is not shown.
       reason: why it is not shown; empty if it is.
@@ -139,7 +137,7 @@ def _thumbnail_side(pair_count: int) -> int:
 
 
 def _read_thumbnails(pairs: Sequence[LeakPair], side_px: int) -> dict[_ImageKey, _Thumbnail]:
-    """Reads the images of pairs, as far as they are at hand, each once."""
+    """Reads the images of pairs, each once."""
     sides: dict[tuple[str, str], Side] = {}
     ids_by_side: dict[tuple[str, str], set[str]] = collections.defaultdict(set)
     for pair in pairs:
@@ -154,12 +152,10 @@ def _read_thumbnails(pairs: Sequence[LeakPair], side_px: int) -> dict[_ImageKey,
 
 
 def _images_to_read(pair: LeakPair) -> Iterator[tuple[Side, str]]:
-    """Yields the images of a pair that are at hand; one of them if they are the same file."""
-    for side, image_id in ((pair.first, pair.first_id), (pair.second, pair.second_id)):
-        if side.read_files is not None:
-            yield side, image_id
-            if pair.kind == SAME_BYTES:
-                return
+    """Yields the images of a pair; the first one alone if they are the same file."""
+    yield pair.first, pair.first_id
+    if pair.kind != SAME_BYTES:
+        yield pair.second, pair.second_id
 
 
 def _thumbnails_of_side(
@@ -199,8 +195,6 @@ def _make_card(pair: LeakPair, thumbnails: Mapping[_ImageKey, _Thumbnail]) -> Le
 def _show(side: Side, image_id: str, thumbnails: Mapping[_ImageKey, _Thumbnail]) -> ShownImage:
     split = side.name.rpartition("@")[2]
     image = ShownImage(image_id, side.name, split)
-    if side.read_files is None:
-        return dataclasses.replace(image, reason=_NO_IMAGE_IN_INDEX)
     thumbnail = thumbnails.get((*side.identity, image_id), _Thumbnail())
     if not thumbnail.url:
         return dataclasses.replace(image, reason=_NOT_DECODED)
@@ -211,8 +205,6 @@ def _make_card_of_one_file(pair: LeakPair, first: ShownImage, second: ShownImage
     """Returns the card of two images that are one file, which is shown once."""
     if first.url:
         second = dataclasses.replace(second, url="", reason=_SAME_FILE, size=first.size)
-    elif second.url:
-        first = dataclasses.replace(first, size=second.size)
     return LeakCard(pair, first, second, change="", notes=())
 
 

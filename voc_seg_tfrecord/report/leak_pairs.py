@@ -8,8 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import hashlib
 
-from voc_seg_tfrecord.audit.leak_certificate import SAME_BYTES, SHARED_PART
-from voc_seg_tfrecord.audit.leaks import EVALUATION, TRAIN, Overlap, Side, names_one_photo
+from voc_seg_tfrecord.audit.leaks import (
+    EVALUATION,
+    SAME_BYTES,
+    SHARED_PART,
+    TRAIN,
+    Overlap,
+    Side,
+    names_one_photo,
+)
 from voc_seg_tfrecord.core.decisions import Suspect
 from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS, SIGNS
 from voc_seg_tfrecord.quality import near_duplicates

@@ -91,7 +91,7 @@ def _about_overlaps(overlaps: Sequence[Overlap]) -> Iterator[Notice]:
 
 
 def _describe_examples(overlap: Overlap) -> list[str]:
-    """Returns a line for each example that both sides have: those of one file, then the others."""
+    """Returns a line for each example that both sides have: of one file, by id, by pixels."""
     lines = []
     ids_of_files = set()
     for first_id, second_id in overlap.same_file_pairs:
@@ -100,6 +100,8 @@ def _describe_examples(overlap: Overlap) -> list[str]:
     for image_id in overlap.example_ids:
         if image_id not in ids_of_files:
             lines.append(f"{image_id}, by its id")
+    for pair in overlap.confirmed_pairs:
+        lines.append(f"{pair.first_id} ~ {pair.second_id}, confirmed by pixels")
     return lines
 
 

@@ -1,6 +1,6 @@
 """Changes images as people do who copy them: encode again, scale, brighten, mirror, turn, crop.
 
-What was changed is a JPEG, as most copies are. `audit.leak_self_test` searches for such copies.
+What was changed is a JPEG, as most copies are.
 """
 
 from collections.abc import Callable, Mapping
