@@ -30,7 +30,7 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import voc_palette
-from voc_seg_tfrecord.folder.files.rules import IMAGE_RULES, MASK_RULES, SET_RULES
+from voc_seg_tfrecord.folder.files.rules import FILE_RULES
 from voc_seg_tfrecord.formats.mask_samples import read_samples
 
 ONE = {"train": "abc"}
@@ -82,15 +82,12 @@ def test_images_and_masks_are_found_in_folders_that_are_said_or_not(tmp_path, im
     assert_right(plan_of(root, **dict(zip(("images", "masks"), folders, strict=True))), ONE)
 
 
-RULES = dict.fromkeys((*IMAGE_RULES, *MASK_RULES, *SET_RULES))
-
-
 def test_the_page_lists_the_rules_of_files_in_their_order_with_what_they_say():
     page = pathlib.Path(__file__).parents[2] / "docs" / "background" / "folder-rules.md"
     _, _, section = page.read_text().partition("## Images and masks\n")
     _, _, rows = section.partition("| rule | meaning |\n|---|---|\n")
     listed = re.findall(r"^\| (.*) \| (.*) \|$", rows.partition("\n\n")[0], re.M)
-    assert listed == [(rule.name, rule.loses.__doc__.partition("\n")[0]) for rule in RULES]
+    assert listed == [(rule.name, rule.loses.__doc__.partition("\n")[0]) for rule in FILE_RULES]
 
 
 @pytest.mark.parametrize(
@@ -567,7 +564,7 @@ def test_what_is_no_tree_is_told_the_layouts_one_per_line(tmp_path):
 def test_a_pair_among_other_images_above_a_complete_tree_is_asked_about(tmp_path):
     write(tmp_path, "abcghij data/img/{}.jpg data/label/{}.png", "d {}.png {}_L.png", "ef {}.jpg")
     lines = proposed(refused(tmp_path, "3 ways to read"))
-    assert_right(plan_of(tmp_path, **said_by(lines[1][1])), {"train": "abcghij"})
+    assert_right(plan_of(tmp_path, **said_by(lines[0][1])), {"train": "abcghij"})
 
 
 def test_complete_pairs_and_a_tree_below_are_read_as_is_said(tmp_path):

@@ -12,8 +12,8 @@ from support.folders import plan_of, proposed, refused, said_by
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import LayoutError, SplitError, VocSegError, from_json
+from voc_seg_tfrecord.folder import looks
 from voc_seg_tfrecord.folder.alternatives import check_alternatives
-from voc_seg_tfrecord.folder.files import pixels
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 
 
@@ -215,9 +215,9 @@ def test_the_plans_of_a_question_look_at_each_file_once(tmp_path, monkeypatch):
             path.parent.mkdir(parents=True)
             Image.fromarray(array).save(path)
     looked_at = []
-    looks_like_mask = pixels.looks_like_mask
+    looks_like_mask = looks.looks_like_mask
     monkeypatch.setattr(
-        pixels, "looks_like_mask", lambda path: looked_at.append(str(path)) or looks_like_mask(path)
+        looks, "looks_like_mask", lambda path: looked_at.append(str(path)) or looks_like_mask(path)
     )
     assert "ways to read images" in question_about(tmp_path)
     assert looked_at

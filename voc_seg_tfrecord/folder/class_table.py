@@ -6,8 +6,6 @@ import dataclasses
 import io
 from typing import cast
 
-from etils import epath
-
 from voc_seg_tfrecord.core.class_rows import UNKNOWN, Key, Rows, color_key
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.names import VOID
@@ -17,7 +15,7 @@ from voc_seg_tfrecord.folder.classes.choose import (
     choose_class_file_for_names,
 )
 from voc_seg_tfrecord.folder.files.pairings import few
-from voc_seg_tfrecord.folder.files.pixels import sizes_agree
+from voc_seg_tfrecord.folder.looks import Looks
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.folder.meaning.choose import weigh_candidates
 from voc_seg_tfrecord.folder.meaning.label_meaning import list_namings
@@ -95,16 +93,13 @@ def _check_sizes(tree: VocTree, ids: Sequence[str]) -> None:
     Raises:
       LayoutError: about the first mask of another size.
     """
-    items = tree.items()
-    for image_id in few(ids):
-        if image_id not in items:
-            continue
-        pair = items[image_id]
-        image, mask = epath.Path(pair.image), epath.Path(str(pair.mask))
-        if not sizes_agree(image, mask):
+    looks = Looks(tree.given)
+    for image_id in few([one for one in ids if one in tree.images and one in tree.masks]):
+        mask = tree.paths.mask(image_id)
+        if not looks.sizes_agree(tree.paths.image(image_id), mask):
             raise LayoutError(
-                mask,
-                found=f"another size than that of {image}",
+                tree.given / mask,
+                found=f"another size than that of {tree.image_file(image_id)}",
                 expected="masks of the size of their images",
                 remedy="export the masks again, or name the folder of their images with --images",
             )

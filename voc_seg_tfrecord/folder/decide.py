@@ -77,6 +77,11 @@ class Decision(Generic[Candidate]):
     question: VocSegError | None = None
     notes: Sequence[str] = ()
 
+    @property
+    def left(self) -> Sequence[Candidate]:
+        """The candidates that no rule beats."""
+        return self.alternatives if self.taken is None else (self.taken,)
+
 
 def decide(
     candidates: Sequence[Candidate],

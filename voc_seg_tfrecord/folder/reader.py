@@ -13,13 +13,13 @@ from etils import epath
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.folder.files import discovery
-from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_sets import RoleEndings
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.ignore_masks import pair_ignore_masks
 from voc_seg_tfrecord.folder.files.ignore_proposals import add_ignore_masks
 from voc_seg_tfrecord.folder.files.no_masks import NO_MASKS
 from voc_seg_tfrecord.folder.files.object_masks import find_masks_of_images, several_masks_error
+from voc_seg_tfrecord.folder.looks import Looks
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.listed_groups import find_listed_groups
@@ -106,8 +106,8 @@ class FolderReader:
         return self.listing.without(folders) if folders else self.listing
 
     @functools.cached_property
-    def _looks(self) -> FileLooks:
-        return FileLooks(self.folder)
+    def _looks(self) -> Looks:
+        return Looks(self.folder)
 
     def find_tree(self, config: VocSegConfig) -> VocTree:
         """Returns the images and labels, in the folders that the config names if it names any.

@@ -20,7 +20,7 @@ from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.affixes import parts_at_token_ends
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name
 from voc_seg_tfrecord.folder.files.paths import stem
-from voc_seg_tfrecord.folder.files.pixels import are_same, looks_like_mask, sizes_agree
+from voc_seg_tfrecord.folder.looks import Looks
 from voc_seg_tfrecord.folder.tree.soft_labels import SoftLabels
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.soft_masks import apply_threshold
@@ -202,12 +202,11 @@ def _rest_pattern(rest: str) -> str:
 
 def _is_mask_of(tree: VocTree, mask: SecondMask) -> bool:
     """Says whether a file may be a mask of an image by its pixels, and is no copy of its mask."""
-    file = tree.given / mask.path
-    if not sizes_agree(tree.image_file(mask.image_id), file):
+    looks = Looks(tree.given)
+    if not looks.sizes_agree(tree.paths.image(mask.image_id), mask.path):
         return False
-    paired_mask = tree.given / tree.paths.mask(mask.image_id)
-    is_mask = looks_like_mask(file) or _is_soft_mask(tree, file)
-    return is_mask and not are_same(paired_mask, file)
+    is_mask = looks.looks_like_mask(mask.path) or _is_soft_mask(tree, tree.given / mask.path)
+    return is_mask and not looks.are_same(tree.paths.mask(mask.image_id), mask.path)
 
 
 def _is_soft_mask(tree: VocTree, path: epath.Path) -> bool:

@@ -5,9 +5,9 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 - `given_layout`: what the user gave of the folder's layout.
 - `file_sets`: the files of each folder, sorted by their names, without a look at them.
 - `pairings`: which of these sets may pair; `affix_guesses` has what may stand around ids.
-  `arrangements` makes one of the `candidates` of all folders with the same relative position.
-- `choice`: which candidates are taken. Its steps are `choice_by_rules` (the tables of `rules`, with
-  what `evidence` sees of names and `pixels`) and `choice_originals` (without `copies`).
+- `candidates`: those whose folders have the same relative position are one candidate.
+- `choice`: which candidates are taken, by the table of `rules` (with what `evidence` tells of names
+  and `looks` of pixels) and without `copies`; and which rules ask about what is taken.
 - `layouts`: the layout of the tree, which `named_folders` keeps to the folders that the user named;
   or `named_parts` if the user named its parts. `file_questions` asks where several candidates are
   left.
@@ -22,5 +22,5 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 Names are read by `folder_names` (words that tell what files are), `affixes` (what stands around
 ids), `stem_words` (the first and last word of a name), `kinds_of_names` (those that tell kinds of
 files apart), `shared_names` (those that images and masks have alike) and `paths`. May import:
-`decide` and `question`, and no other step.
+`looks`, `decide` and `question`, and no other step.
 """

@@ -10,7 +10,7 @@ from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.core.layout import MASK_ENDINGS
 from voc_seg_tfrecord.folder.files.affixes import parts_at_token_ends
 from voc_seg_tfrecord.folder.files.class_mask_files import FilesOfClass, ImagesAndClasses
-from voc_seg_tfrecord.folder.files.pixels import looks_like_mask
+from voc_seg_tfrecord.folder.looks import looks_like_mask
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 

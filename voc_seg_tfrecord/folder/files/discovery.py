@@ -17,32 +17,15 @@ from voc_seg_tfrecord.core.layout import (
     Layout,
     Naming,
 )
-from voc_seg_tfrecord.core.role_words import IMAGE_WORDS
-from voc_seg_tfrecord.core.split_names import words
-from voc_seg_tfrecord.folder.files.affixes import (
-    NO_AFFIX,
-    Affix,
-    affix_around,
-    common_affix,
-    core_of,
-)
-from voc_seg_tfrecord.folder.files.arrangements import are_parts_of_one_set
-from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
+from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix
+from voc_seg_tfrecord.folder.files.candidates import are_parts_of_one_set
 from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
 from voc_seg_tfrecord.folder.files.class_mask_sets import find_merged_tree
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
-from voc_seg_tfrecord.folder.files.file_looks import FileLooks
-from voc_seg_tfrecord.folder.files.file_questions import (
-    ask_whether_held_out,
-    ask_which_files,
-    ask_which_images,
-    ask_which_sets,
-    is_answered,
-)
+from voc_seg_tfrecord.folder.files.file_questions import ask_which_sets
 from voc_seg_tfrecord.folder.files.file_sets import FileSet, RoleEndings
-from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path, split_of
+from voc_seg_tfrecord.folder.files.folder_names import role_of_name
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedFolder
-from voc_seg_tfrecord.folder.files.held_out_masks import find_oddly_named
 from voc_seg_tfrecord.folder.files.image_channels import (
     ChannelImages,
     find_channel_images,
@@ -72,14 +55,11 @@ from voc_seg_tfrecord.folder.files.no_masks import (
     check_masks_are_no_photos,
     no_masks_error,
 )
-from voc_seg_tfrecord.folder.files.object_masks import (
-    check_masks_of_many_images,
-    check_no_masks_of_objects,
-)
-from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings, are_apart, few
+from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings, few
 from voc_seg_tfrecord.folder.files.paths import common_folder, deepest_above
 from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons
 from voc_seg_tfrecord.folder.files.polygon_tool import notes_on
+from voc_seg_tfrecord.folder.looks import Looks
 from voc_seg_tfrecord.folder.question import Alternative
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
@@ -96,7 +76,7 @@ def find_tree(
     listing: Listing,
     options: Mapping[str, str],
     *,
-    looks: FileLooks,
+    looks: Looks,
     exif: str = "auto",
     bands: bool = False,
     soft_masks: bool = False,
@@ -241,7 +221,7 @@ def _find_mask_tree(given: GivenLayout) -> VocTree:
     pairings = _list_pairings(given)
     if has_named_parts(given):
         return _tree_of_layout(given, "", lay_out_parts(given, pairings))
-    choice = _choose_or_ask(given, pairings)
+    choice = choose_files(given, pairings)
     channels = _find_channels(given, {pairing.masks.folder for pairing in choice.chosen})
     if channels is not None:
         return _tree_of_channels(given, channels)
@@ -251,7 +231,7 @@ def _find_mask_tree(given: GivenLayout) -> VocTree:
     check_masks_are_no_photos(given.listing, few(masks))
     arranged = arrange_as_named(given, choice.chosen)
     if arranged is None or choice.beside:
-        question = ask_which_sets(given, choice)
+        question = ask_which_sets(given, choice.chosen, choice.beside)
         if choice.beside or not _are_parts_of_one_set(given, choice.chosen):
             raise question
         return _tree_of_alternative(given, question.alternatives[-1])
@@ -324,131 +304,6 @@ def _has_same_path(given: GivenLayout, pairing: Pairing) -> bool:
     return path_of_images == path_of_masks
 
 
-def _choose_or_ask(given: GivenLayout, pairings: Sequence[Pairing]) -> FileChoice:
-    """Chooses among pairings, of which none is left that rivals another one.
-
-    Raises:
-      QuestionError: if the rules leave rivals, and the user has not chosen all of them.
-      LayoutError: if several masks belong to one image.
-    """
-    evidence = FileEvidence(given.listing, pairings, given.options, given.looks)
-    choice = choose_files(pairings, evidence)
-    if given.image_folders and given.mask_folders:  # then others stand under "not used"
-        choice = dataclasses.replace(choice, beside=())
-    _check_masks_show_images(given, choice)
-    _check_held_out_masks(given, choice)
-    if choice.rivals:
-        return _take_only_answer(given, choice)
-    _check_photos_are_used(given, choice, evidence)
-    other_photos = _list_other_photos(given, pairings, choice, evidence)
-    if other_photos:
-        rivals = (*choice.chosen, *other_photos)
-        return _take_only_answer(given, dataclasses.replace(choice, rivals=rivals))
-    return choice
-
-
-def _check_held_out_masks(given: GivenLayout, choice: FileChoice) -> None:
-    """Checks that masks of validation and test are named as those of train.
-
-    Raises:
-      QuestionError: if some are not, and the user has not named masks.
-    """
-    if given.mask_folders or given.mask_name or choice.beside or not are_apart(choice.chosen):
-        return
-    oddly_named = find_oddly_named(choice.chosen)
-    if oddly_named and all(rival in oddly_named for rival in choice.rivals):
-        raise ask_whether_held_out(given, choice, oddly_named)
-
-
-def _list_other_photos(
-    given: GivenLayout, pairings: Sequence[Pairing], choice: FileChoice, evidence: FileEvidence
-) -> list[Pairing]:
-    """Returns pairings of the chosen masks with images that only their folder calls drawings.
-
-    Example: `vis` has the visible light, `ir` the infrared, and `masks` belong to both. `vis` has
-    no such images if `photos` is chosen: its name tells what it holds.
-    """
-    if given.image_folders or given.image_name:
-        return []
-    chosen_by_masks = {pairing.masks: pairing for pairing in choice.chosen}
-    others: list[Pairing] = []
-    for pairing in pairings:
-        chosen = chosen_by_masks.get(pairing.masks)
-        if chosen is None or pairing.is_flat or len(pairing.pairs) < len(chosen.pairs):
-            continue
-        if evidence.image_role(pairing) != "drawn" or pairing.image_affix != chosen.image_affix:
-            continue
-        path = posixpath.relpath(pairing.images.folder, evidence.common or ".")
-        is_called_images = not IMAGE_WORDS.isdisjoint(words(path))
-        if evidence.image_role(chosen) == "images" and not is_called_images:
-            continue
-        if not evidence.show_images_of(pairing, chosen):
-            others.append(pairing)
-    return others
-
-
-def _check_photos_are_used(given: GivenLayout, choice: FileChoice, evidence: FileEvidence) -> None:
-    """Checks that no photos are left for pictures in a folder that is called masks.
-
-    Such pictures may show the labels painted over the photos: `masks/1.jpg` and `masks/1.png`
-    beside `raw/photo.jpg`. So may those in a folder of any name, if files that are called images
-    have their ids: `control/1_L.jpg` and `labels/1_L.bmp` beside `IMG_1.jpg`.
-
-    Raises:
-      QuestionError: if a folder that may hold the photos is not used.
-    """
-    candidates = [PairingCandidate((pairing,)) for pairing in choice.chosen]
-    if given.image_folders or given.image_name:
-        return
-    are_among_masks = any(evidence.are_images_among_masks(one) for one in candidates)
-    # The one folder of images and masks is the common one, whose name gives no role.
-    lie_in_masks = any(role_of_path(one.images.folder) == "masks" for one in choice.chosen)
-    if not are_among_masks and any(evidence.are_called_images(one) for one in candidates):
-        return
-    used_folders = {pairing.images.folder for pairing in choice.chosen}
-    pair_count = sum(candidate.pair_count for candidate in candidates)
-    for files in given.all_sets.images:
-        role = evidence.role(files, files.affix_of_most_names)
-        may_be_photos = role == "images" or (role == "" and len(files.names) >= pair_count)
-        if not are_among_masks:
-            is_of_split = split_of(files.folder) != ""  # unlabeled test images
-            may_be_photos = role == "images" and not is_of_split
-            may_be_photos = may_be_photos and (lie_in_masks or _have_ids_of(files, choice.chosen))
-        if may_be_photos and files.folder not in used_folders:
-            raise ask_which_images(given, choice, files.folder)
-
-
-def _have_ids_of(files: FileSet, pairings: Sequence[Pairing]) -> bool:
-    """Says whether a few ids of images stand in names of other files, with the same around them."""
-    for pairing in pairings:
-        stems = [*pairing.pairs]
-        if not files.names.keys().isdisjoint(stems):
-            continue
-        around_ids = common_affix(stems)
-        affixes_of_ids: list[set[Affix | None]] = []
-        for stem in few(stems):
-            image_id = core_of(stem, around_ids)
-            affixes_of_ids.append(
-                {affix_around(name, image_id, may_touch_words=True) for name in files.names}
-            )
-        if set.intersection(*affixes_of_ids) - {None}:
-            return True
-    return False
-
-
-def _check_masks_show_images(given: GivenLayout, choice: FileChoice) -> None:
-    """Checks that each mask shows a whole image, and not one object of it.
-
-    Raises:
-      LayoutError: if several masks belong to one image.
-    """
-    for pairing in (*choice.chosen, *choice.rivals):
-        check_masks_of_many_images(given.listing, *pairing.folders, pairing.images.names)
-    are_several = len(choice.chosen) > 1 or bool(choice.rivals) or bool(choice.beside)
-    if are_several and not given.image_folders and not given.mask_folders:
-        check_no_masks_of_objects(given.listing)
-
-
 def _tree_of_pairings(
     given: GivenLayout, pairings: Sequence[Pairing], choice: FileChoice, arranged: ArrangedSet
 ) -> VocTree:
@@ -496,19 +351,6 @@ def _list_other_kinds(pairings: Sequence[Pairing], chosen: Sequence[Pairing]) ->
     return [Naming(*affix) for affix in affixes]
 
 
-def _take_only_answer(given: GivenLayout, choice: FileChoice) -> FileChoice:
-    """Returns the choice of all files, if the user gave the options that take all of them.
-
-    Raises:
-      QuestionError: if the user did not, or several answers are left.
-    """
-    question = ask_which_files(given, choice)
-    if not is_answered(question, given.options):
-        raise question
-    all_pairings_left = (*choice.chosen, *choice.rivals)
-    return dataclasses.replace(choice, chosen=all_pairings_left, rivals=(), copied_folders=())
-
-
 def _find_channels(given: GivenLayout, used_mask_folders: Set[str]) -> ChannelImages | None:
     """Finds images of which each channel is a file; none if the user gave the names of images.
 
@@ -545,7 +387,7 @@ def _tree_without_pairs(given: GivenLayout, pairings: Sequence[Pairing]) -> VocT
     Raises:
       LayoutError: if there are no such folders; the error lists what lies there instead.
     """
-    evidence = FileEvidence(given.listing, pairings, given.options, given.looks)
+    evidence = FileEvidence(given, pairings)
     sets = given.all_sets
     image_folders = _folders_called("images", given.image_folders, sets.images, evidence)
     mask_folders = _folders_called("masks", given.mask_folders, sets.masks, evidence)

@@ -11,7 +11,6 @@ from voc_seg_tfrecord.core.class_masks import ClassMasks, find_class_masks
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.core.layout import Naming
 from voc_seg_tfrecord.folder.files.affixes import Affix
-from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_sets import (
     FileSet,
     PossibleSets,
@@ -20,6 +19,7 @@ from voc_seg_tfrecord.folder.files.file_sets import (
 )
 from voc_seg_tfrecord.folder.files.folder_names import compile_with_split
 from voc_seg_tfrecord.folder.files.paths import deepest_above, paths_below_any
+from voc_seg_tfrecord.folder.looks import Looks
 from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.listing import Listing, is_at_or_below
 
@@ -65,7 +65,7 @@ class GivenLayout:
     listing: Listing
     options: Mapping[str, str]
     endings: RoleEndings
-    looks: FileLooks
+    looks: Looks
     photos: Set[str] = frozenset()
 
     @functools.cached_property

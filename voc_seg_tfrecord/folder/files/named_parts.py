@@ -6,7 +6,6 @@ import dataclasses
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.layout import Layout, Part
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.folder_names import find_split_word
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, NamedFolder
@@ -82,7 +81,7 @@ def lay_out_parts(given: GivenLayout, pairings: Sequence[Pairing]) -> Layout:
     Raises:
       ConfigError: if the parts of images and of masks have other names, or one has no pairs.
     """
-    evidence = FileEvidence(given.listing, pairings, given.options, given.looks)
+    evidence = FileEvidence(given, pairings)
     parts: list[Part] = []
     for named_part in _list_named_parts(given):
         candidates: list[Pairing] = []
@@ -226,6 +225,6 @@ def _best_named(pairings: Sequence[Pairing], evidence: FileEvidence) -> Pairing:
     """Returns the pairing whose files are best named as images and masks, or else the largest."""
 
     def rank(pairing: Pairing) -> tuple[int, int]:
-        return evidence.name_rank(PairingCandidate((pairing,))), len(pairing.pairs)
+        return evidence.name_rank(pairing), len(pairing.pairs)
 
     return max(pairings, key=rank)

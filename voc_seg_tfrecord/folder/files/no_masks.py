@@ -20,10 +20,10 @@ from voc_seg_tfrecord.core.layout import (
     PHOTO_ENDINGS,
 )
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.folder.files import pixels
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
 from voc_seg_tfrecord.folder.files.object_masks import find_masks_of_images, several_masks_error
 from voc_seg_tfrecord.folder.files.paths import stem
+from voc_seg_tfrecord.folder.looks import is_photo
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.formats import numpy_files
 from voc_seg_tfrecord.formats.soft_masks import propose_threshold
@@ -83,7 +83,7 @@ def check_masks_are_no_photos(listing: Listing, masks: Collection[str]) -> None:
     Raises:
       LayoutError: if all are.
     """
-    if masks and all(pixels.is_photo(listing.root / path) for path in masks):
+    if masks and all(is_photo(listing.root / path) for path in masks):
         first = min(masks)
         folder = posixpath.dirname(first) or "."
         raise LayoutError(

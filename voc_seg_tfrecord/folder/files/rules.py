@@ -1,8 +1,8 @@
 """The rules by which one candidate for the images and masks of a folder loses to another one.
 
-There are three tables. `IMAGE_RULES` compares what may be the images of the same masks,
-`MASK_RULES` what may be the masks of the same images, and `SET_RULES` any two candidates that are
-left. In each, the first rule comes first: what it beats makes no other candidate lose.
+Those come first that compare what may be the images of the same masks. The next ones compare what
+may be the masks of the same images, and the last ones any two candidates that are left. What an
+earlier rule beats makes no other candidate lose by a later one.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,7 @@ from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
-
-FileRule = Rule[PairingCandidate, FileEvidence]
+from voc_seg_tfrecord.folder.tree.endings import ending_of
 
 # The images of the same masks.
 
@@ -24,7 +23,11 @@ def cross_splits(candidate: PairingCandidate, other: PairingCandidate, _: FileEv
 
     Example: `testing/image_2` with `training/semantic` loses to `training/image_2` with it.
     """
-    return bool(candidate.image_and_mask_splits_differ and not other.image_and_mask_splits_differ)
+    return (
+        candidate.pairings[0].image_and_mask_splits_differ
+        and not other.pairings[0].image_and_mask_splits_differ
+        and candidate.shares_masks_with(other)
+    )
 
 
 def lie_among_masks(
@@ -35,8 +38,8 @@ def lie_among_masks(
     Example: `masks/1.jpg` loses to `photos/1.jpg`; it shows how the mask lies over the photo.
     """
     return (
-        evidence.are_images_among_masks(candidate)
-        and not evidence.are_images_among_masks(other)
+        evidence.lies_among_masks(candidate.pairings[0])
+        and not evidence.lies_among_masks(other.pairings[0])
         and other.has_all_masks_of(candidate)
     )
 
@@ -46,19 +49,7 @@ def have_fewer_masks(candidate: PairingCandidate, other: PairingCandidate, _: Fi
 
     Example: `shown` with images of 3 masks loses to `photos` with images of all 100.
     """
-    return other.has_all_masks_of(candidate) and not candidate.has_all_masks_of(other)
-
-
-def share_fewer_words(
-    candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
-) -> bool:
-    """The image folder that shares more words with the mask folder wins.
-
-    Example: `garden_images` with `kitchen_masks` loses to `kitchen` with `kitchen_masks`.
-    """
-    return (
-        other.has_all_masks_of(candidate) and candidate.shared_word_count < other.shared_word_count
-    )
+    return candidate.pair_count < other.pair_count and other.has_all_masks_of(candidate)
 
 
 def lie_beside_voc(candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence) -> bool:
@@ -85,6 +76,17 @@ def _is_in_voc_folders(candidate: PairingCandidate) -> bool:
     return True
 
 
+def share_fewer_words(
+    candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
+) -> bool:
+    """The image folder that shares more words with the mask folder wins.
+
+    Example: `garden_images` with `kitchen_masks` loses to `kitchen` with `kitchen_masks`.
+    """
+    share_fewer = candidate.shared_word_count < other.shared_word_count
+    return share_fewer and other.has_all_masks_of(candidate)
+
+
 def are_copied_images(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> bool:
@@ -94,18 +96,16 @@ def are_copied_images(
     """
     if _image_rank(candidate) <= _image_rank(other) or not other.has_all_masks_of(candidate):
         return False
-    for mask_files, images in candidate.image_of_mask.items():
-        for mask, image in images.items():
-            other_image = other.image_of_mask[mask_files][mask]
-            if not evidence.are_same(image.path, other_image.path):
-                return False
+    for mask, image in candidate.image_of_mask.items():
+        if not evidence.looks.are_same(image, other.image_of_mask[mask]):
+            return False
     return True
 
 
 def _image_rank(candidate: PairingCandidate) -> tuple[bool, int, str, list[str]]:
     first = candidate.pairings[0].images
     return (
-        not candidate.has_split_folders,
+        not all(pairing.is_of_split for pairing in candidate.pairings),
         candidate.different_word_count,
         first.folder,
         sorted(first.names),
@@ -116,25 +116,23 @@ def _image_rank(candidate: PairingCandidate) -> tuple[bool, int, str, list[str]]
 
 
 def are_called_predictions(
-    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
+    candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> bool:
     """Masks named predictions, drawings, objects or backups lose.
 
     Example: `predictions` loses to `labels`, and so does `overlays`.
     """
-    return evidence.are_called_drawings(candidate) and not evidence.are_called_drawings(other)
+    return candidate.mask_role == "drawn" and other.mask_role != "drawn"
 
 
-def are_trimaps(
-    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
-) -> bool:
+def are_trimaps(candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence) -> bool:
     """Trimaps lose to masks beside them. Alone they are labels, as in Oxford-IIIT Pet.
 
     Example: `trimaps` loses to `masks`.
     """
-    if not evidence.are_called_masks(other) or _has_trimaps(other):
+    if other.mask_role != "masks" or not candidate.shares_images_with(other):
         return False
-    return _has_trimaps(candidate)
+    return _has_trimaps(candidate) and not _has_trimaps(other)
 
 
 def _has_trimaps(candidate: PairingCandidate) -> bool:
@@ -151,7 +149,14 @@ def look_like_photos(
 
     Example: `annotations` with screenshots loses to `approved` with values 0 to 2.
     """
-    return not evidence.masks_look_like_masks(candidate) and evidence.masks_look_like_masks(other)
+    if not candidate.shares_images_with(other) or masks_look_like_masks(candidate, evidence):
+        return False
+    return masks_look_like_masks(other, evidence)
+
+
+def masks_look_like_masks(candidate: PairingCandidate, evidence: FileEvidence) -> bool:
+    """Says whether all of a few masks of a candidate have few colors or values."""
+    return all(evidence.looks.looks_like_mask(mask) for _, mask in candidate.sample())
 
 
 def are_arrays(candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence) -> bool:
@@ -159,7 +164,16 @@ def are_arrays(candidate: PairingCandidate, other: PairingCandidate, _: FileEvid
 
     Example: labelme's `SegmentationClass/1.npy` loses to `SegmentationClassPNG/1.png`.
     """
-    return candidate.has_arrays_as_masks and not other.has_arrays_as_masks
+    if not candidate.shares_images_with(other):
+        return False
+    return _has_arrays_alone(candidate) and not _has_arrays_alone(other)
+
+
+def _has_arrays_alone(candidate: PairingCandidate) -> bool:
+    for files in candidate.mask_sets:
+        if any(ending_of(name) != ".npy" for name in files.names.values()):
+            return False
+    return True
 
 
 def come_later_in_voc(
@@ -170,11 +184,10 @@ def come_later_in_voc(
     Example: `SegmentationClassAug` loses to `SegmentationClass`; `--masks` chooses it.
     """
     names = [posixpath.basename(c.pairings[0].masks.folder) for c in (candidate, other)]
-    if all(name in MASK_FOLDERS for name in names):
-        position, other_position = (MASK_FOLDERS.index(name) for name in names)
-        if position > other_position:
-            return True
-    return False
+    if any(name not in MASK_FOLDERS for name in names):
+        return False
+    position, other_position = map(MASK_FOLDERS.index, names)
+    return position > other_position and candidate.shares_images_with(other)
 
 
 def are_copied_masks(
@@ -184,13 +197,13 @@ def are_copied_masks(
 
     Example: `masks_final` loses to `masks`, which has the same files.
     """
-    if _mask_rank(candidate) <= _mask_rank(other) or not other.has_all_images_of(candidate):
+    if _mask_rank(candidate) <= _mask_rank(other):
         return False
-    for image_files, masks in candidate.mask_of_image.items():
-        for image, mask in masks.items():
-            other_mask = other.mask_of_image[image_files][image]
-            if not evidence.are_same(mask.path, other_mask.path):
-                return False
+    if not candidate.mask_of_image.keys() <= other.mask_of_image.keys():
+        return False
+    for image, mask in candidate.mask_of_image.items():
+        if not evidence.looks.are_same(mask, other.mask_of_image[image]):
+            return False
     return True
 
 
@@ -210,50 +223,46 @@ def are_masks_of_masks(
 
     Example: `b` with `masks` loses if the files in `b` have a few colors too.
     """
-    return evidence.may_be_masks_alone(candidate) and not evidence.may_be_masks_alone(other)
+    return may_be_masks_alone(candidate, evidence) and not may_be_masks_alone(other, evidence)
+
+
+def may_be_masks_alone(candidate: PairingCandidate, evidence: FileEvidence) -> bool:
+    """Says whether the images of a candidate look like masks, and are not called images."""
+    if candidate.image_role == "images":
+        return False
+    return all(evidence.looks.looks_like_mask(image) for image, _ in candidate.sample())
 
 
 def have_images_as_masks(
-    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
+    candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> bool:
     """Masks lose that are images of masks which are called so.
 
     Example: `normal` with `abnormal` loses to `abnormal` with `abnormal_mask`.
     """
-    if evidence.are_called_masks(candidate) or not evidence.are_called_masks(other):
+    if candidate.mask_role == "masks" or other.mask_role != "masks":
         return False
     return candidate.mask_sets <= other.image_sets
 
 
-IMAGE_RULES: Sequence[FileRule] = (
+FILE_RULES: Sequence[Rule[PairingCandidate, FileEvidence]] = (
     Rule("splits of images and masks", cross_splits),
     Rule("images among masks", lie_among_masks),
     Rule("images of fewer masks", have_fewer_masks),
     Rule("VOC's folder of images", lie_beside_voc),
     Rule("words of folders", share_fewer_words),
     Rule("copies of images", are_copied_images),
-)
-"""Between candidates for the images of the same masks."""
-
-_PREDICTIONS: FileRule = Rule(
-    "predictions",
-    are_called_predictions,
-    note="is named like predictions, drawings, objects or a backup",
-)
-
-MASK_RULES: Sequence[FileRule] = (
-    _PREDICTIONS,
+    Rule(
+        "predictions",
+        are_called_predictions,
+        note="is named like predictions, drawings, objects or a backup",
+    ),
     Rule("trimaps", are_trimaps, note="is named like trimaps"),
     Rule("colors of masks", look_like_photos),
     Rule("arrays", are_arrays, note="holds arrays"),
     Rule("order of VOC's folders", come_later_in_voc, note="is read if --masks names it"),
     Rule("copies of masks", are_copied_masks),
-)
-"""Between candidates for the masks of the same images."""
-
-SET_RULES: Sequence[FileRule] = (
-    _PREDICTIONS,
     Rule("masks of masks", are_masks_of_masks),
     Rule("images as masks", have_images_as_masks),
 )
-"""Between any two candidates."""
+"""What a candidate loses by. The most certain rule of each kind comes first."""

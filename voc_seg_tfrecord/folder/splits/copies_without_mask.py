@@ -6,7 +6,7 @@ import posixpath
 
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
-from voc_seg_tfrecord.folder.files.pixels import MIN_IMAGE_BYTES, length
+from voc_seg_tfrecord.folder.looks import MIN_IMAGE_BYTES, length
 from voc_seg_tfrecord.folder.splits.small_copies import find_small_copies
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 

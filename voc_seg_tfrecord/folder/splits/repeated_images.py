@@ -16,7 +16,7 @@ from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.files.folder_names import split_of
 from voc_seg_tfrecord.folder.files.paths import common_folder, folder_names
-from voc_seg_tfrecord.folder.files.pixels import MIN_IMAGE_BYTES, length
+from voc_seg_tfrecord.folder.looks import MIN_IMAGE_BYTES, length
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.alike import read_thumbnail
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
