@@ -67,6 +67,23 @@ def test_each_part_of_an_object_is_a_line_and_said(sample, tmp_path):
     assert any("of void in" in note for note in notes)
 
 
+@pytest.mark.parametrize("to_pixels", [np.trunc, np.round], ids=["truncated", "rounded"])
+def test_a_program_that_truncates_and_one_that_rounds_fill_the_same_pixels(tmp_path, to_pixels):
+    cv2 = pytest.importorskip("cv2", reason="the programs fill polygons by OpenCV")
+    built = holes_and_void(tmp_path / "data", 8)
+    export(built, tmp_path / "out", layout="yolo")
+    is_class = np.array([1, 0, 1, 1], bool)  # background has no polygons
+    for split, folder in (("train", "train"), ("validation", "val")):
+        for name, mask in masks_of(built, split).items():
+            height, width = mask.shape
+            filled = np.zeros((height, width), np.uint8)
+            text = tmp_path / "out/labels" / folder / name
+            for line in text.with_suffix(".txt").read_text().splitlines():
+                points = np.array(line.split()[1:], np.float32).reshape(-1, 2) * (width, height)
+                cv2.fillPoly(filled, [to_pixels(points).astype(np.int32)], 1)
+            assert (filled == (is_class[mask % 255] & (mask != 255))).all()
+
+
 def test_an_object_of_two_parts_is_two_polygons_and_a_note_says_so(tmp_path):
     mask = np.zeros((20, 20), np.uint8)
     mask[2:8, 2:8] = 1

@@ -39,6 +39,9 @@ _MIN_SIDE_PX = 10
 _MIN_CORNERS = 3
 """A line of fewer points is a box."""
 
+_OFFSET_PX = 0.25
+"""Where in its pixel a corner lies: programs that round and those that truncate find the pixel."""
+
 
 def check_split(split: str, where: str) -> None:
     """Raises a `ConfigError` if Ultralytics would look for the masks of a split elsewhere."""
@@ -137,13 +140,13 @@ def _check_id(split: ExportedSplit, image: ExportedImage) -> None:
 def _polygon_line(
     number: int, labeled: LabeledObject, points: np.ndarray, image: ExportedImage
 ) -> str:
-    """Returns the line of a polygon: a class number, and the centers of pixels as fractions."""
+    """Returns the line of a polygon: a class number, and corners as fractions of the sides."""
     height, width = image.mask.shape
     corners = points
     if len(points) < _MIN_CORNERS:
         corners = np.resize(points, (_MIN_CORNERS, 2))
-    x = (corners[:, 0] + labeled.left + 0.5) / width
-    y = (corners[:, 1] + labeled.top + 0.5) / height
+    x = (corners[:, 0] + labeled.left + _OFFSET_PX) / width
+    y = (corners[:, 1] + labeled.top + _OFFSET_PX) / height
     fractions = [f"{value:.6f}" for value in np.stack([x, y], axis=1).ravel()]
     return " ".join([str(number), *fractions]) + "\n"
 
