@@ -68,7 +68,7 @@ def test_each_kind_of_change_is_found_and_what_breaks_a_benchmark(tree, as_folde
     put(tree, "h", 42)
     found = diff.compare(before, tree if as_folder else build(tree, "next"))
     assert found.changes == [expected[0], Change("h", "", "test"), *expected[1:]]
-    assert found.broken == {"test": ["f"], "validation": ["d", "e"]}
+    assert found.broken == {"test": ["f", "h"], "validation": ["d", "e"]}
     assert found.after.counts == {"train": 4, "validation": 1, "test": 1}
 
 
@@ -160,13 +160,13 @@ def test_an_image_that_moved_to_the_folder_of_another_split_is_moved(tmp_path, c
     move(2, "train", "val")
     found = compare(before, "next")
     moved = Change("train/images/i2", "train", "validation", id_after="val/images/i2")
-    assert (found.changes, found.broken) == ([moved], {})
+    assert (found.changes, found.broken) == ([moved], {"validation": ["train/images/i2"]})
     move(3, "val", "train")
     mask = planted.draw(3).mask.copy()
     mask[:] = 1
     Image.fromarray(mask).save(root / "train/masks/i3.png")
     found = compare(before, "last")
-    assert found.broken == {"validation": ["val/images/i3"]}
+    assert found.broken == {"validation": ["train/images/i2", "val/images/i3"]}
     first, second = found.changes
     assert first == moved
     assert (second.id, second.id_after) == ("val/images/i3", "train/images/i3")

@@ -156,13 +156,17 @@ class Diff:
 
     @property
     def broken(self) -> dict[str, list[str]]:
-        """Ids that validation and test splits of the first side lost, or that changed in them."""
+        """Ids that validation and test splits of the first side got or lost, or that changed."""
         ids: dict[str, list[str]] = {}
         for change in self.changes:
-            if change.is_only_renamed:
+            is_added = not change.before
+            if change.is_only_renamed or (is_added and change.unusable):
                 continue
-            if change.before and leaks.guess_role(change.before) == leaks.EVALUATION:
-                ids.setdefault(change.before, []).append(change.id)
+            for split in dict.fromkeys((change.before, change.after)):
+                if not self.before.counts.get(split):
+                    continue  # it had no score before
+                if leaks.guess_role(split) == leaks.EVALUATION:
+                    ids.setdefault(split, []).append(change.id)
         return ids
 
 

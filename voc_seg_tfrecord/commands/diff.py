@@ -2,8 +2,8 @@
 
 Images are compared by their bytes, masks by the class of each pixel. A folder is read as a build of
 the dataset would read it now. Exits with 1 if scores cannot be compared any more: a validation or
-test split of A lost an image, or an image or mask in it changed. Also exits with 1 if a class has
-another number: networks trained before then predict wrong classes.
+test split of A got or lost an image, or an image or mask in it changed. Also exits with 1 if a
+class has another number: networks trained before then predict wrong classes.
 """
 
 import argparse
@@ -116,8 +116,8 @@ def _print(diff: "Diff", naming: FolderNaming) -> None:
         print(_describe_renumbered(diff.renumbered))
     for split, ids in diff.broken.items():
         print(
-            f"{split}: {counted(len(ids), 'example')} lost or changed ({several(ids)}), so scores "
-            f"on {split} before and after cannot be compared"
+            f"{split}: {counted(len(ids), 'example')} added, lost or changed ({several(ids)}), so "
+            f"scores on {split} before and after cannot be compared"
         )
 
 
