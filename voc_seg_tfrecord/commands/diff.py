@@ -116,7 +116,7 @@ def _print(diff: "Diff", naming: FolderNaming) -> None:
         print(_describe_renumbered(diff.renumbered))
     for split, ids in diff.broken.items():
         print(
-            f"{split}: {counted(len(ids), 'example')} added, lost or changed ({several(ids)}), so "
+            f"{split}: {counted(len(ids), 'example')} new, lost or changed ({several(ids)}), so "
             f"scores on {split} before and after cannot be compared"
         )
 
