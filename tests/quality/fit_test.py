@@ -76,6 +76,25 @@ def test_the_mask_of_another_image_is_named_with_that_image():
     assert misfit.other_image == 9
 
 
+@pytest.mark.parametrize("exchanged_count", [10, 15, 24, 30])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_masks_that_are_exchanged_are_named_at_any_share(exchanged_count, seed):
+    drawn = [planted.draw(number) for number in range(400, 430)]
+    random = np.random.default_rng(seed)
+    exchanged = random.permutation(len(drawn))[:exchanged_count]
+    masks = [one.mask for one in drawn]
+    for number, other in zip(exchanged, np.roll(exchanged, 1), strict=True):
+        masks[number] = drawn[other].mask
+    fits = [fit.measure(one.image, mask) for one, mask in zip(drawn, masks, strict=True)]
+    misfits = find_misfits(fits).misfits
+    named = {misfit.number for misfit in misfits}
+    assert len(named & {*exchanged.tolist()}) >= 0.85 * exchanged_count
+    assert len(named - {*exchanged.tolist()}) <= 1
+    other_by_number = dict(zip(exchanged.tolist(), np.roll(exchanged, 1).tolist(), strict=True))
+    right = [misfit.other_image == other_by_number.get(misfit.number) for misfit in misfits]
+    assert sum(right) >= 0.8 * len(named)
+
+
 @pytest.mark.parametrize(
     "way", ["mirrored", "flipped upside down", "shifted by 20 px to the right"]
 )

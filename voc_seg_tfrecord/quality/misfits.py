@@ -27,11 +27,14 @@ _MIN_TRANSFORM_GAIN = 0.04  # of a misfit, in units of `Fit.in_place`
 _MIN_SHIFT_GAIN = 0.14
 _MIN_OTHER_IMAGE_GAIN = 0.1
 _MIN_GAIN_DEVIATIONS = 2.5  # standard deviations of a misfit above the median of the set
+_MAX_SHARE_OF_OUTLIERS = 0.25  # of a set, by whose other masks the usual gains are known
 _UPPER_QUANTILE = 0.65
 _UPPER_QUANTILE_DEVIATIONS = 0.385  # standard deviations above the median, if normal
 _MIN_SHARE_OF_WHOLE_SET = 0.7  # of the masks, if all are wrong in the same way
 _MIN_LEAD_OF_TRANSFORM = 0.05  # over the next best, if all masks are wrong in the same way
 _MAX_SHIFT_DIFFERENCE_PX = 4  # of shifts that count as the same
+_MIN_EXCHANGED_MASKS = 3  # of a set, so that chance is no reason
+_MIN_SHARE_OF_DIFFERENT_IMAGES = 0.85  # of the images that exchanged masks fit
 _MAX_IMAGES_AWAY = 500  # before and after its own image, a mask is laid on others
 
 
@@ -115,13 +118,22 @@ def find_misfits(fits: Sequence[Fit | None]) -> Judgment:
     if note:
         return Judgment(notes=(note,))
     best_gains = known.best_gains()
-    limits = _limits_of_usual_gains(best_gains)
+    is_exchanged = _find_exchanged(known.on_other_images)
+    are_many_exchanged = is_exchanged.sum() > _MAX_SHARE_OF_OUTLIERS * len(is_exchanged)
+    if are_many_exchanged:
+        usual_gains = best_gains[~is_exchanged]
+    else:
+        usual_gains = best_gains
+    limits = _limits_of_usual_gains(usual_gains)
     if np.isinf(limits[_Cause.TRANSFORM]):  # masks fit no better than mirrored ones
         return Judgment(notes=(INCONCLUSIVE,), is_conclusive=False)
     excess = best_gains / limits
     misfits = []
     for row in np.flatnonzero(excess.max(1) > 1).tolist():
-        cause = _likeliest_cause(best_gains[row], excess[row])
+        if are_many_exchanged and is_exchanged[row]:
+            cause = _Cause.OTHER_IMAGE
+        else:
+            cause = _likeliest_cause(best_gains[row], excess[row])
         score = float(1 - 0.5 / excess[row].max())
         misfits.append(_as_misfit(known, row, cause, score))
     return Judgment(tuple(misfits))
@@ -205,6 +217,21 @@ def _likeliest_cause(best_gains: np.ndarray, excess: np.ndarray) -> _Cause:
     return cause_on_own_image
 
 
+def _find_exchanged(others: _OtherImages) -> np.ndarray:
+    """Returns which masks are those of other images, if each fits another one; bool `[N]`.
+
+    Half of a set may have its masks exchanged, or all of it, and then no mask differs from most of
+    the set. Where masks tell nothing, many of them fit the same few images of strong edges.
+    """
+    is_better = others.gains > _MIN_OTHER_IMAGE_GAIN
+    count = int(is_better.sum())
+    different_images = len(np.unique(others.images[is_better]))
+    fit_one_to_one = different_images >= _MIN_SHARE_OF_DIFFERENT_IMAGES * count
+    if count < _MIN_EXCHANGED_MASKS or not fit_one_to_one:
+        return np.zeros(len(is_better), bool)
+    return is_better
+
+
 def _limits_of_usual_gains(best_gains: np.ndarray) -> np.ndarray:
     """Returns the gains above which masks of a set are misfits by cause, float64 `[3]`.
 
@@ -212,9 +239,12 @@ def _limits_of_usual_gains(best_gains: np.ndarray) -> np.ndarray:
     is wrong. A limit is infinite if most masks gain: then the gain tells nothing.
 
     Args:
-      best_gains: of each mask by cause, float64 `[N, 3]`.
+      best_gains: of each mask by cause, float64 `[N, 3]`; if there are none, the limits are the
+        least ones.
     """
     least = np.array((_MIN_TRANSFORM_GAIN, _MIN_SHIFT_GAIN, _MIN_OTHER_IMAGE_GAIN))
+    if not len(best_gains):
+        return least
     median, upper = np.quantile(best_gains, (0.5, _UPPER_QUANTILE), axis=0)
     spread = _MIN_GAIN_DEVIATIONS * (upper - median) / _UPPER_QUANTILE_DEVIATIONS
     limits = np.maximum(least, median + spread)
