@@ -120,10 +120,7 @@ def find_misfits(fits: Sequence[Fit | None]) -> Judgment:
     best_gains = known.best_gains()
     is_exchanged = _find_exchanged(known.on_other_images)
     are_many_exchanged = is_exchanged.sum() > _MAX_SHARE_OF_OUTLIERS * len(is_exchanged)
-    if are_many_exchanged:
-        usual_gains = best_gains[~is_exchanged]
-    else:
-        usual_gains = best_gains
+    usual_gains = best_gains[~is_exchanged] if are_many_exchanged else best_gains
     limits = _limits_of_usual_gains(usual_gains)
     if np.isinf(limits[_Cause.TRANSFORM]):  # masks fit no better than mirrored ones
         return Judgment(notes=(INCONCLUSIVE,), is_conclusive=False)
