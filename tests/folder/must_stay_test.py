@@ -26,8 +26,8 @@ Each of these was switched off. A test fails then, here or in another file:
 | rule "images among masks" | here |
 | rule "arrays" | choice_test: PNGs are preferred to arrays |
 | `check_no_shifted_numbers` | known_folders_test: numbered from 1 |
-| `numbers_alone`, `_min_pairs_of`, `_have_words_and_same_numbers` | here |
-| `_pairs_of_first_channel` | producers_test: nnU-Net |
+| `_min_pairs`, `_have_words_and_same_numbers` | here |
+| `_pair_first_channel` | producers_test: nnU-Net |
 | `_drop_splits_of_scores` | lists_test: a table of scores |
 | `_check_name_of_file` | polygon_sets_test: a file that names another image |
 | `sort_by_kind` | here |

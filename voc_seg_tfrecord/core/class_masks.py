@@ -10,7 +10,7 @@ The folders of `masks` have names of parts instead if those of `images` have nam
 are names of splits, such as `training`.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 import posixpath
@@ -227,40 +227,26 @@ class ClassMaskNaming:
             return self
         return ClassMaskNaming(posixpath.splitext(self.pattern)[0])
 
-    def find_ids(self, name: str, image_ids: Container[str]) -> list[str]:
-        """Returns the images that a file belongs to by its name; several if the name is ambiguous.
+    def list_ids(self, name: str) -> list[str]:
+        """Returns each id that a file may have by its name, wherever the pattern lets it end.
 
         Args:
           name: the file's name below the folder of the masks.
-          image_ids: the ids of all images.
         """
         folders, text = self._split(name)
         if not self._names_ending:
             text = posixpath.splitext(text)[0]
-        found: list[str] = []
-        for start, end in self._find_places(text):
-            core = text[start:end]
-            image_id = folders + core
-            is_new = image_id in image_ids and image_id not in found
-            if is_new and _as_expression(self._behind, core).fullmatch(text[end:]):
-                found.append(image_id)
-        return found
-
-    def _find_places(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yields where the first id may begin and end in a name."""
+        before, _, behind = self.pattern.partition(ID)
+        ids: dict[str, None] = {}  # in place of an ordered set
         for start in range(len(text)):
-            if not _as_expression(self._before).fullmatch(text[:start]):
+            if not _as_expression(before).fullmatch(text[:start]):
                 continue
             for end in range(start + 1, len(text) + 1):
-                yield start, end
-
-    @functools.cached_property
-    def _before(self) -> str:
-        return self.pattern.partition(ID)[0]
-
-    @functools.cached_property
-    def _behind(self) -> str:
-        return self.pattern.partition(ID)[2]
+                core = text[start:end]
+                rest = behind.replace(ID, core)
+                if _as_expression(rest).fullmatch(text[end:]):
+                    ids[folders + core] = None
+        return [*ids]
 
     @property
     def _names_ending(self) -> bool:
@@ -276,7 +262,7 @@ class ClassMaskNaming:
 
 
 @functools.lru_cache(4096)
-def _as_expression(pattern: str, image_id: str = "") -> re.Pattern[str]:
-    """Returns a part of a pattern as a regular expression, with an id in place of `{id}`."""
-    texts = pattern.replace(ID, image_id).split(ANY_TEXT)
-    return re.compile("[^/]*".join(re.escape(text) for text in texts), re.DOTALL)
+def _as_expression(pattern: str) -> re.Pattern[str]:
+    """Returns a part of a pattern as a regular expression."""
+    texts = map(re.escape, pattern.split(ANY_TEXT))
+    return re.compile("[^/]*".join(texts), re.DOTALL)

@@ -15,10 +15,9 @@ from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.folder.files import discovery
 from voc_seg_tfrecord.folder.files.file_sets import RoleEndings
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
-from voc_seg_tfrecord.folder.files.ignore_masks import pair_ignore_masks
-from voc_seg_tfrecord.folder.files.ignore_proposals import add_ignore_masks
+from voc_seg_tfrecord.folder.files.ignore_masks import add_ignore_masks, pair_ignore_masks
 from voc_seg_tfrecord.folder.files.no_masks import NO_MASKS
-from voc_seg_tfrecord.folder.files.object_masks import find_masks_of_images, several_masks_error
+from voc_seg_tfrecord.folder.files.object_masks import find_several_masks
 from voc_seg_tfrecord.folder.looks import Looks
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
@@ -141,11 +140,7 @@ class FolderReader:
         if "mask_name" in (config.layout or {}):
             return None
         listing = self._listing_of_set(_FileOptions.of(config))
-        masks_by_image = find_masks_of_images(listing.below())
-        if not masks_by_image:
-            return None
-        image, masks = max(masks_by_image.items(), key=lambda item: len(item[1]))
-        return several_masks_error(listing.root, masks, image)
+        return find_several_masks(listing.root, listing.below())
 
     def find_split_evidence(self, config: VocSegConfig) -> SplitEvidence:
         """Returns the images of the set, and the texts that name them.

@@ -35,25 +35,26 @@ def check_no_shifted_numbers(tree: VocTree) -> None:
     image_numbers = _numbers_by_pattern(tree.images)
     mask_numbers = _numbers_by_pattern(tree.masks)
     patterns = sorted(image_numbers.keys() & mask_numbers.keys())
-    shifted = []
-    runs_with_other_starts = []
+    shifted: list[str] = []
+    runs_with_other_starts: list[str] = []
     for pattern in patterns:
-        images = sorted(image_numbers[pattern])
-        masks = sorted(mask_numbers[pattern])
-        if _is_shifted(images, masks):
+        images, masks = image_numbers[pattern], mask_numbers[pattern]
+        if min(len(images), len(masks)) < _MIN_NUMBERED_IMAGES:
+            continue
+        shift = masks[0] - images[0]
+        if shift and [number + shift for number in images] == masks:
             shifted.append(pattern)
-        if _are_runs_with_other_starts(images, masks):
+        if shift and _are_runs_of_alike_length(images, masks):
             runs_with_other_starts.append(pattern)
     if not shifted and len(runs_with_other_starts) == len(patterns):
         shifted = runs_with_other_starts
     for pattern in shifted:
-        images = image_numbers[pattern]
-        masks = mask_numbers[pattern]
+        images, masks = image_numbers[pattern], mask_numbers[pattern]
         options = command(**tree.layout.options(tree.root_below_given))
         raise LayoutError(
             tree.given,
-            found=f"images {pattern} numbered {min(images)} to {max(images)}, and masks numbered "
-            f"{min(masks)} to {max(masks)}. Each image may get the mask of another one",
+            found=f"images {pattern} numbered {images[0]} to {images[-1]}, and masks numbered "
+            f"{masks[0]} to {masks[-1]}. Each image may get the mask of another one",
             expected="the same numbers for an image and its mask",
             remedy="rename the masks. If the names are right, because images or masks are "
             f"missing, add {options}",
@@ -62,40 +63,26 @@ def check_no_shifted_numbers(tree: VocTree) -> None:
 
 
 def _numbers_by_pattern(ids: Iterable[str]) -> dict[str, list[int]]:
-    """Returns the last number of each id, by the id with `{id}` in place of the number."""
+    """Returns the last numbers of ids, sorted, by the id with `{id}` in place of the number."""
     numbers: dict[str, list[int]] = {}
     for image_id in ids:
         match = _LAST_NUMBER.fullmatch(image_id)
         if match:
             before, number, after = match.groups()
             numbers.setdefault(f"{before}{ID}{after}", []).append(int(number))
-    return numbers
+    return {pattern: sorted(of_pattern) for pattern, of_pattern in numbers.items()}
 
 
-def _is_shifted(images: Sequence[int], masks: Sequence[int]) -> bool:
-    """Says whether sorted numbers of masks are those of images plus the same number."""
-    if len(images) != len(masks) or len(images) < _MIN_NUMBERED_IMAGES:
-        return False
-    shifts = {mask - image for image, mask in zip(images, masks, strict=True)}
-    return len(shifts) == 1 and 0 not in shifts
-
-
-def _are_runs_with_other_starts(images: Sequence[int], masks: Sequence[int]) -> bool:
-    """Says whether sorted numbers are runs from different starts, and nearly as many.
+def _are_runs_of_alike_length(images: Sequence[int], masks: Sequence[int]) -> bool:
+    """Says whether sorted numbers are runs without gaps, and nearly as many.
 
     If all masks have an image, the others may be without labels, unless one run starts at 0 and the
     other one at 1.
     """
-    if min(len(images), len(masks)) < _MIN_NUMBERED_IMAGES or images[0] == masks[0]:
-        return False
-    if not _is_run(images) or not _is_run(masks):
-        return False
+    for numbers in (images, masks):
+        if list(numbers) != list(range(numbers[0], numbers[0] + len(numbers))):
+            return False
     if abs(len(images) - len(masks)) > max(_MAX_MISSING, _MAX_SHARE_MISSING * len(images)):
         return False
     has_masks_alone = masks[0] < images[0] or masks[-1] > images[-1]
     return has_masks_alone or {images[0], masks[0]} == {0, 1}
-
-
-def _is_run(numbers: Sequence[int]) -> bool:
-    """Says whether sorted numbers follow each other without gaps."""
-    return list(numbers) == list(range(numbers[0], numbers[0] + len(numbers)))

@@ -4,23 +4,21 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 
 - `given_layout`: what the user gave of the folder's layout.
 - `file_sets`: the files of each folder, sorted by their names, without a look at them.
-- `pairings`: which of these sets may pair; `affix_guesses` has what may stand around ids.
+- `pairings`: which of these sets may pair.
 - `candidates`: those whose folders have the same relative position are one candidate.
 - `choice`: which candidates are taken, by the table of `rules` (with what `evidence` tells of names
   and `looks` of pixels) and without `copies`; and which rules ask about what is taken.
 - `layouts`: the layout of the tree, which `named_folders` keeps to the folders that the user named;
   or `named_parts` if the user named its parts. `file_questions` asks where several candidates are
   left.
-- `class_mask_sets`: the masks of single classes, if the user named these. They are found by
-  `class_folders` or `class_patterns`, as `class_mask_files`, and `class_mask_checks` checks them.
-- `image_channels`, `object_masks`, `mask_contents`, `no_masks`: what else a folder may hold, and
-  what to do then.
+- `class_masks`: the masks of single classes, if the user named these.
+- `image_channels`, `object_masks`, `ignore_masks`, `mask_contents`, `no_masks`: what else a folder
+  may hold, and what to do then.
 - `polygon_sets`: the shapes of labeling tools. `sheets` reads the files, `polygon_tool` chooses the
   tool, `shape_matches` finds the image of each annotation (by `sheet_images` and `image_index`),
   and `shape_splits` the splits. `masks_and_polygons` compares them with masks.
 
-Names are read by `folder_names` (words that tell what files are), `affixes` (what stands around
-ids), `stem_words` (the first and last word of a name), `kinds_of_names` (those that tell kinds of
-files apart), `shared_names` (those that images and masks have alike) and `paths`. May import:
-`looks`, `decide` and `question`, and no other step.
+Names are read by `folder_names` (words that tell what files are), `align` (which names hold which
+ids, and what they have around them), `kinds_of_names` (the words that tell kinds of files apart)
+and `paths`. May import: `looks`, `decide` and `question`, and no other step.
 """

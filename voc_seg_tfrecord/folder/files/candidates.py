@@ -16,7 +16,7 @@ import re
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.role_words import EXTRA_WORDS
 from voc_seg_tfrecord.core.split_names import words
-from voc_seg_tfrecord.folder.files.affixes import core_of
+from voc_seg_tfrecord.folder.files.align import core_of
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import without_split_word

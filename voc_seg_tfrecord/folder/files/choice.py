@@ -12,7 +12,7 @@ from voc_seg_tfrecord.core.errors import join_names
 from voc_seg_tfrecord.core.role_words import IMAGE_WORDS, MASK_WORDS, MODEL_NAMES, MODEL_WORDS
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.decide import Reason, Rule, decide
-from voc_seg_tfrecord.folder.files.affixes import Affix, affix_around, common_affix, core_of
+from voc_seg_tfrecord.folder.files.align import align, common_affix, core_of
 from voc_seg_tfrecord.folder.files.candidates import (
     PairingCandidate,
     list_candidates,
@@ -38,7 +38,7 @@ from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.layouts import top_folders
 from voc_seg_tfrecord.folder.files.object_masks import (
     check_masks_of_many_images,
-    check_no_masks_of_objects,
+    find_several_masks,
 )
 from voc_seg_tfrecord.folder.files.pairings import Pairing, are_apart, few
 from voc_seg_tfrecord.folder.files.rules import (
@@ -307,7 +307,9 @@ def have_masks_of_objects(choice: FileChoice, evidence: FileEvidence) -> None:
         check_masks_of_many_images(given.listing, *pairing.folders, pairing.images.names)
     are_several = len(choice.chosen) > 1 or bool(rivals) or bool(choice.beside)
     if are_several and not given.image_folders and not given.mask_folders:
-        check_no_masks_of_objects(given.listing)
+        error = find_several_masks(given.listing.root, given.listing.below())
+        if error is not None:
+            raise error
 
 
 def have_other_words_than_train(choice: FileChoice, evidence: FileEvidence) -> QuestionError | None:
@@ -419,13 +421,8 @@ def _have_ids_of(files: FileSet, choice: FileChoice) -> bool:
         if not files.names.keys().isdisjoint(stems):
             continue
         around_ids = common_affix(stems)
-        affixes_of_ids: list[set[Affix | None]] = []
-        for stem in few(stems):
-            image_id = core_of(stem, around_ids)
-            affixes_of_ids.append(
-                {affix_around(name, image_id, may_touch_words=True) for name in files.names}
-            )
-        if set.intersection(*affixes_of_ids) - {None}:
+        ids = {core_of(stem, around_ids) for stem in few(stems)}
+        if any(len(alignment) == len(ids) for alignment in align(files.names, ids).values()):
             return True
     return False
 

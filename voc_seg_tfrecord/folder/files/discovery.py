@@ -17,10 +17,10 @@ from voc_seg_tfrecord.core.layout import (
     Layout,
     Naming,
 )
-from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix
+from voc_seg_tfrecord.folder.files.align import NO_AFFIX, Affix
 from voc_seg_tfrecord.folder.files.candidates import are_parts_of_one_set
 from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
-from voc_seg_tfrecord.folder.files.class_mask_sets import find_merged_tree
+from voc_seg_tfrecord.folder.files.class_masks import find_merged_tree
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_questions import ask_which_sets
 from voc_seg_tfrecord.folder.files.file_sets import FileSet, RoleEndings
@@ -56,7 +56,7 @@ from voc_seg_tfrecord.folder.files.no_masks import (
     no_masks_error,
 )
 from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings, few
-from voc_seg_tfrecord.folder.files.paths import common_folder, deepest_above
+from voc_seg_tfrecord.folder.files.paths import common_folder, outermost
 from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons
 from voc_seg_tfrecord.folder.files.polygon_tool import notes_on
 from voc_seg_tfrecord.folder.looks import Looks
@@ -423,8 +423,4 @@ def _folders_called(
     for files in sets:
         if evidence.role(files, files.affix_of_most_names) == half:
             folders.add(files.folder)
-    outermost: set[str] = set()
-    for folder in folders:
-        if deepest_above(folder, [other for other in folders if other != folder]) is None:
-            outermost.add(folder)
-    return outermost
+    return set(outermost(folders))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 import posixpath
 
-from voc_seg_tfrecord.folder.files.affixes import Affix
+from voc_seg_tfrecord.folder.files.align import Affix
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import list_roles, role_of_name
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout

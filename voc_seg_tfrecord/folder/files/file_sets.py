@@ -4,7 +4,7 @@ No file is opened. Whatever has an ending of images or masks is in a set, and wo
 kinds of files apart, such as masks and overlays in one folder.
 """
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 import dataclasses
 import functools
 import posixpath
@@ -13,11 +13,15 @@ from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, MASK_ENDINGS
 from voc_seg_tfrecord.core.role_words import ROLE_WORDS
 from voc_seg_tfrecord.core.split_names import words
-from voc_seg_tfrecord.folder.files.affix_guesses import affix_of_most_names, guess_affixes
-from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix, core_of
+from voc_seg_tfrecord.folder.files.align import (
+    NO_AFFIX,
+    Affix,
+    affix_of_most_names,
+    cut_stems,
+    guess_affixes,
+)
 from voc_seg_tfrecord.folder.files.folder_names import is_split, role_of_name
-from voc_seg_tfrecord.folder.files.kinds_of_names import sort_by_kind
-from voc_seg_tfrecord.folder.files.shared_names import SharedNames
+from voc_seg_tfrecord.folder.files.kinds_of_names import SharedNames, sort_by_kind
 from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
@@ -61,28 +65,14 @@ class FileSet:
 
     @functools.cached_property
     def affix_of_most_names(self) -> Affix:
-        """What most names begin and end with; see `affix_guesses`."""
+        """What most names begin and end with; see `align`."""
         return affix_of_most_names([*self.names])
 
     @functools.cached_property
     def stems_by_guess(self) -> dict[Affix, dict[str, str]]:
         """For each guess of what stands around ids, nothing first: the file's stem by id."""
-        if self.pattern:
-            return {NO_AFFIX: {stem: stem for stem in self.names}}
-        guesses = guess_affixes([*self.names], self.affix)
-        return {affix: self.stem_by_id(affix) for affix in guesses}
-
-    def stem_by_id(self, affix: Affix) -> dict[str, str]:
-        """Returns the stems by their ids, if an affix stands around these.
-
-        Stems without the affix are left out.
-        """
-        stem_by_id: dict[str, str] = {}
-        for stem in self.names:
-            core = core_of(stem, affix)
-            if core:
-                stem_by_id[core] = stem
-        return stem_by_id
+        guesses = [NO_AFFIX] if self.pattern else guess_affixes([*self.names], self.affix)
+        return {affix: cut_stems(self.names, affix) for affix in guesses}
 
 
 @dataclasses.dataclass
@@ -148,9 +138,13 @@ def list_file_sets(listing: Listing, endings: RoleEndings) -> PossibleSets:
     shared_names = SharedNames(listing)
     for folder, files in listing.files_by_folder.items():
         pictures = [name for name in files if ending_of(name) in IMAGE_OR_MASK_ENDINGS]
+        others = pictures
         if paths_of_one_image:
-            pictures = _without_files_of_one_image(folder, pictures, paths_of_one_image)
-        for affix, names in sort_by_kind(folder, pictures, shared_names).items():
+            others = [n for n in pictures if posixpath.join(folder, n) not in paths_of_one_image]
+        # A few beside an image and its mask, such as `a/drawing.png`, are left out with them.
+        if len(others) < len(pictures) and 2 * len(others) <= len(pictures):
+            continue
+        for affix, names in sort_by_kind(folder, others, shared_names).items():
             sets.add(_sets_of_kind(folder, affix, names, endings))
     return sets
 
@@ -168,7 +162,8 @@ def _sets_of_kind(
     | photos                            | photos                        |               |
     | others                            | others                        | others        |
     | both, and all names differ        | photos; photos and others     | others        |
-    | both, and some have the same name | see `_sets_beside_photos`     |               |
+    | both, and some have the same name | photos; others                | those of each |
+    |                                   |                               | such ending   |
     | others, and some of the same name | those of each ending          | likewise      |
 
     The last line is not for a folder that is called as images or as masks: there, `1.tif` and
@@ -176,69 +171,38 @@ def _sets_of_kind(
 
     With a threshold photos may be masks too, unless others have the same names.
     """
-    photos = {stem_of(name): name for name in names if endings.is_photo(name)}
-    names_by_ending = _others_by_ending(names, endings)
-    may_be_both = not photos and not role_of_name(posixpath.basename(folder))
-    if may_be_both and _share_names(names_by_ending.values()):
-        sets = [FileSet(folder, others, affix, end) for end, others in names_by_ending.items()]
-        return PossibleSets(sets, list(sets))
-    others = {stem_of(name): name for name in names if not endings.is_photo(name)}
+    photos: dict[str, str] = {}
+    others: dict[str, str] = {}
+    pictures_by_ending: dict[str, dict[str, str]] = {}
+    for name in names:
+        stem, ending = stem_of(name), ending_of(name)
+        if endings.is_photo(name):
+            photos[stem] = name
+            continue
+        others[stem] = name
+        if ending not in endings.only_masks:
+            pictures_by_ending.setdefault(ending, {})[stem] = name
+    picture_count = sum(map(len, pictures_by_ending.values()))
+    some_share_names = len(set().union(*pictures_by_ending.values())) < picture_count
+    if some_share_names and not photos and not role_of_name(posixpath.basename(folder)):
+        of_endings = [FileSet(folder, each, affix, end) for end, each in pictures_by_ending.items()]
+        return PossibleSets(of_endings, [*of_endings])
     possible_images = {
         stem: name for stem, name in others.items() if ending_of(name) not in endings.only_masks
     }
-    if not photos.keys().isdisjoint(others):
-        return _sets_beside_photos(folder, affix, photos, others, possible_images)
-    images = []
-    if photos and possible_images:
-        images.append(FileSet(folder, photos, affix))
-    if photos or possible_images:
-        images.append(FileSet(folder, possible_images | photos, affix))
-    possible_masks = others | photos if endings.photos_may_be_masks else others
-    masks = [FileSet(folder, possible_masks, affix)] if possible_masks else []
-    return PossibleSets(images, masks)
-
-
-def _others_by_ending(names: Sequence[str], endings: RoleEndings) -> dict[str, dict[str, str]]:
-    """Returns the files that may be images and masks by their endings and stems."""
-    names_by_ending: dict[str, dict[str, str]] = {}
-    for name in names:
-        ending = ending_of(name)
-        if not endings.is_photo(name) and ending not in endings.only_masks:
-            names_by_ending.setdefault(ending, {})[stem_of(name)] = name
-    return names_by_ending
-
-
-def _share_names(names_by_stem: Collection[Mapping[str, str]]) -> bool:
-    """Says whether files of two endings have one name: `1.tif` and `1.png`."""
-    all_stems = set().union(*names_by_stem)
-    return len(all_stems) < sum(len(names) for names in names_by_stem)
-
-
-def _sets_beside_photos(
-    folder: str,
-    affix: Affix,
-    photos: Mapping[str, str],
-    others: Mapping[str, str],
-    possible_images: Mapping[str, str],
-) -> PossibleSets:
-    """Returns the sets of files if a photo and another file have one name: `1.jpg` and `1.png`.
-
-    The files with the ending of the other file are masks; those of other endings are not.
-
-    Args:
-      folder: the folder.
-      affix: what tells the kind of the files.
-      photos: the photos by their names without the ending.
-      others: the other files, likewise.
-      possible_images: those of the others that may be images.
-    """
-    sets = PossibleSets([FileSet(folder, photos, affix)], [])
-    mask_endings = dict.fromkeys(ending_of(others[stem]) for stem in others if stem in photos)
-    for ending in mask_endings:
+    sets = PossibleSets()
+    if photos:
+        sets.images.append(FileSet(folder, photos, affix))
+    endings_beside_photos = [ending_of(name) for stem, name in others.items() if stem in photos]
+    for ending in dict.fromkeys(endings_beside_photos):
         of_ending = {stem: name for stem, name in others.items() if ending_of(name) == ending}
         sets.masks.append(FileSet(folder, of_ending, affix, ending))
     if possible_images:
-        sets.images.append(FileSet(folder, possible_images, affix))
+        images = possible_images if endings_beside_photos else possible_images | photos
+        sets.images.append(FileSet(folder, images, affix))
+    possible_masks = others | photos if endings.photos_may_be_masks else others
+    if possible_masks and not endings_beside_photos:
+        sets.masks.append(FileSet(folder, possible_masks, affix))
     return sets
 
 
@@ -253,32 +217,11 @@ def _folders_of_one_image(listing: Listing) -> dict[str, dict[str, str]]:
         top, image_id = posixpath.split(folder)
         if not image_id or is_split(image_id) or len(names) > _MAX_FILES_OF_ONE_IMAGE:
             continue
-        if _roles_of_plain_names(names) >= {"images", "masks"}:
+        stems = [stem_of(name) for name in names if ending_of(name) in IMAGE_OR_MASK_ENDINGS]
+        plain_stems = [stem for stem in stems if ROLE_WORDS.issuperset(words(stem))]
+        if {"images", "masks"}.issubset(map(role_of_name, plain_stems)):
             ids_by_top.setdefault(top, {})[folder] = image_id
     return {top: ids for top, ids in ids_by_top.items() if len(ids) > 1}
-
-
-def _without_files_of_one_image(
-    folder: str, pictures: list[str], paths_of_one_image: Set[str]
-) -> list[str]:
-    """Returns the pictures of a folder that do not belong to its one image; see `_sets_below`.
-
-    A few beside that image are left out, too: `a/drawing.png` beside `a/rgb.jpg` and `a/label.png`.
-    """
-    others = [name for name in pictures if posixpath.join(folder, name) not in paths_of_one_image]
-    has_one_image = len(others) < len(pictures)
-    has_few_others = 2 * len(others) <= len(pictures)
-    return [] if has_one_image and has_few_others else others
-
-
-def _roles_of_plain_names(names: Sequence[str]) -> set[str]:
-    """Returns the roles of pictures whose names have no other words, such as `label.png`."""
-    roles: set[str] = set()
-    for name in names:
-        stem = stem_of(name)
-        if ending_of(name) in IMAGE_OR_MASK_ENDINGS and ROLE_WORDS.issuperset(words(stem)):
-            roles.add(role_of_name(stem))
-    return roles
 
 
 def _sets_below(
@@ -288,13 +231,11 @@ def _sets_below(
     names_of_kind: dict[tuple[str, str], dict[str, str]] = {}
     for folder, image_id in id_by_folder.items():
         for name in listing.files_by_folder[folder]:
-            ending = ending_of(name)
-            if ending in IMAGE_OR_MASK_ENDINGS:
-                of_kind = names_of_kind.setdefault((stem_of(name), ending), {})
-                of_kind[image_id] = f"{image_id}/{name}"
+            kind = (stem_of(name), ending_of(name))
+            names_of_kind.setdefault(kind, {})[image_id] = f"{image_id}/{name}"
     sets = PossibleSets()
     for (stem, ending), names in names_of_kind.items():
-        if 2 * len(names) <= len(id_by_folder):
+        if ending not in IMAGE_OR_MASK_ENDINGS or 2 * len(names) <= len(id_by_folder):
             continue
         # The name of the files tells their kind, as words around ids do elsewhere.
         kind_of_files = Affix("", stem)

@@ -13,7 +13,7 @@ from voc_seg_tfrecord.core.role_words import (
     MASK_WORDS,
 )
 from voc_seg_tfrecord.core.split_names import PLAIN_WORDS, SPLIT_BY_WORD, words
-from voc_seg_tfrecord.folder.files.affixes import is_within_token
+from voc_seg_tfrecord.folder.files.align import is_within_token
 from voc_seg_tfrecord.tools import nnunet
 
 _ENDINGS = frozenset({"jpg", "jpeg", "png"})

@@ -10,7 +10,7 @@ from typing import Literal
 from voc_seg_tfrecord.core.class_masks import ClassMasks, find_class_masks
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.core.layout import Naming
-from voc_seg_tfrecord.folder.files.affixes import Affix
+from voc_seg_tfrecord.folder.files.align import Affix
 from voc_seg_tfrecord.folder.files.file_sets import (
     FileSet,
     PossibleSets,

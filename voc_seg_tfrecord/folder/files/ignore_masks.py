@@ -1,35 +1,35 @@
-"""Finds the ignore masks of a set in the folder that the user named: one for each image."""
+"""Finds the ignore masks of a set, one for each image, and proposes folders that may hold them.
 
-from collections.abc import Iterable, Mapping, Sequence
+DRIVE has two folders with a mask for each image: the vessels, and the field of view. Where the
+latter is 0, the label is void.
+"""
+
+from collections.abc import Mapping, Sequence
 import dataclasses
+import itertools
 import posixpath
 
-from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, counted
+from etils import epath
+
+from voc_seg_tfrecord.core.class_masks import find_class_masks
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, MaskError, VocSegError, counted
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import MASK_ENDINGS
-from voc_seg_tfrecord.core.storage import PathLike
-from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix, affix_around
+from voc_seg_tfrecord.folder.files.align import align
+from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.pairings import few
+from voc_seg_tfrecord.folder.files.paths import common_folder, count_same_ends, folder_names
+from voc_seg_tfrecord.folder.question import (
+    MAX_TRIED_ALTERNATIVES,
+    Alternative,
+    QuestionError,
+)
 from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.listing import Listing, is_at_or_below
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.pairs import PartFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-
-IGNORE_MASKS = "ignore masks"
-"""The kind of the errors about ignore masks that do not fit the images."""
-
-
-@dataclasses.dataclass(frozen=True)
-class _IgnoreFolder:
-    """A folder of ignore masks.
-
-    Attributes:
-      path: the folder, below the root of the listing.
-      name_by_stem: the names of the files, by their names without the ending.
-    """
-
-    path: str
-    name_by_stem: Mapping[str, str]
+from voc_seg_tfrecord.formats.ignore_masks import looks_like_field_of_view
 
 
 def pair_ignore_masks(tree: VocTree, listing: Listing, folders: Sequence[str]) -> VocTree:
@@ -47,204 +47,195 @@ def pair_ignore_masks(tree: VocTree, listing: Listing, folders: Sequence[str]) -
     Raises:
       LayoutError: if names fit no image, or in two ways, or if two files have one name.
     """
-    ignore_folders = _list_folders(listing, folders)
+    ignore_masks = _list_by_stem(listing, folders)
+    stems_by_folder: dict[str, dict[str, str]] = {}
+    for image_id in tree.images:
+        folder, name = posixpath.split(tree.paths.image(image_id))
+        stems_by_folder.setdefault(folder, {})[image_id] = stem_of(name)
     path_by_id: dict[str, str] = {}
-    for image_folder, stem_by_id in _stems_by_folder(tree).items():
-        folder = _choose_folder(listing, ignore_folders, image_folder)
-        for image_id, name in _match_names(listing, folder, stem_by_id).items():
-            path_by_id[image_id] = posixpath.join(folder.path, name)
+    for image_folder, stem_by_id in stems_by_folder.items():
+        folder = _choose_folder(listing.root, [*ignore_masks], image_folder)
+        names = _match_names(ignore_masks[folder], stem_by_id, listing.root / folder)
+        for image_id, name in names.items():
+            path_by_id[image_id] = posixpath.join(folder, name)
+    all_paths = [
+        posixpath.join(folder, name)
+        for folder, name_by_stem in ignore_masks.items()
+        for name in name_by_stem.values()
+    ]
     if not path_by_id:
-        raise _no_match_error(listing, ignore_folders, tree)
-    note = _note_on_others(ignore_folders, path_by_id.values())
+        image = tree.paths.image(next(iter(tree.images))) if tree.images else "no image"
+        raise _error(
+            listing.root / posixpath.dirname(all_paths[0]),
+            found="no ignore mask fits an image by its name, such as "
+            f"{posixpath.basename(all_paths[0])} and {image}",
+            remedy="give all the name of their image, with the same prefix or suffix, or name "
+            "another folder with --ignore_masks",
+        )
+    notes = [*tree.notes]
+    others = sorted(set(all_paths).difference(path_by_id.values()))
+    if others:
+        count = counted(len(others), "ignore mask")
+        notes.append(f"{count} of no image, such as {others[0]}, not used.")
     files = PartFiles(listing.root, Names(path_by_id))
-    return dataclasses.replace(tree, ignored=files, notes=[*tree.notes, *note])
+    return dataclasses.replace(tree, ignored=files, notes=notes)
 
 
-def _list_folders(listing: Listing, folders: Sequence[str]) -> list[_IgnoreFolder]:
-    """Returns the folders at and below those that the user named which have files of masks."""
-    ignore_folders: list[_IgnoreFolder] = []
+def _error(where: epath.Path, found: str, remedy: str) -> LayoutError:
+    """Returns the error about ignore masks that do not fit the images."""
+    return LayoutError(
+        where,
+        found=found,
+        expected="one ignore mask for each image",
+        remedy=remedy,
+        kind="ignore masks",
+    )
+
+
+def _list_by_stem(listing: Listing, folders: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Returns the files of masks at and below folders, by their folder and their stem."""
+    ignore_masks: dict[str, dict[str, str]] = {}
     for path, names in listing.files_by_folder.items():
         if not any(is_at_or_below(path, folder) for folder in folders):
             continue
         masks = [name for name in names if ending_of(name) in MASK_ENDINGS]
         name_by_stem = {stem_of(name): name for name in masks}
         if len(name_by_stem) < len(masks):
-            raise LayoutError(
+            raise _error(
                 listing.root / path,
                 found="two ignore masks of one name that differ in their endings",
-                expected="one ignore mask for each image",
                 remedy="take one of them out of the folder",
-                kind=IGNORE_MASKS,
             )
         if masks:
-            ignore_folders.append(_IgnoreFolder(path, name_by_stem))
-    if not ignore_folders:
+            ignore_masks[path] = name_by_stem
+    if not ignore_masks:
         raise ConfigError(
             "option ignore_masks",
             found=f"no mask files in {', '.join(folders)}",
             expected=f"ignore masks: files that end with {', '.join(MASK_ENDINGS)}",
             remedy="name the folder of the ignore masks",
         )
-    return ignore_folders
+    return ignore_masks
 
 
-def _stems_by_folder(tree: VocTree) -> dict[str, dict[str, str]]:
-    """Returns by folder the name of each image without its ending, by id."""
-    stems: dict[str, dict[str, str]] = {}
-    for image_id in tree.images:
-        folder, name = posixpath.split(tree.paths.image(image_id))
-        stems.setdefault(folder, {})[image_id] = stem_of(name)
-    return stems
-
-
-def _choose_folder(
-    listing: Listing, folders: Sequence[_IgnoreFolder], image_folder: str
-) -> _IgnoreFolder:
+def _choose_folder(root: epath.Path, folders: Sequence[str], image_folder: str) -> str:
     """Returns the folder of ignore masks whose path is most alike that of a folder of images.
 
     Raises:
       LayoutError: if two are.
     """
-    likeness_by_folder = {folder.path: _likeness(folder.path, image_folder) for folder in folders}
+    likeness_by_folder: dict[str, int] = {}
+    for folder in folders:
+        names, image_names = folder_names(folder), folder_names(image_folder)
+        depth = len(folder_names(common_folder([folder, image_folder])))
+        same_ends = count_same_ends(names[depth:], image_names[depth:])
+        likeness_by_folder[folder] = depth + same_ends
     highest = max(likeness_by_folder.values())
-    best = [folder for folder in folders if likeness_by_folder[folder.path] == highest]
+    best = [folder for folder in folders if likeness_by_folder[folder] == highest]
     if len(best) == 1:
         return best[0]
-    raise LayoutError(
-        listing.root / (image_folder or "."),
-        found=f"images whose ignore masks may be those in {best[0].path} or in {best[1].path}",
-        expected="one folder of ignore masks for each folder of images",
-        remedy="name the folder with --ignore_masks, or give the folders of ignore masks the "
-        "names of the image folders",
-        kind=IGNORE_MASKS,
+    raise _error(
+        root / (image_folder or "."),
+        found=f"images whose ignore masks may be those in {best[0]} or in {best[1]}",
+        remedy="name the folder with --ignore_masks, or give the folders of ignore masks the names "
+        "of the image folders",
     )
 
 
-def _likeness(path: str, other: str) -> int:
-    """Returns how many folders two paths have in common at their beginnings and at their ends."""
-    parts, other_parts = path.split("/"), other.split("/")
-    count = 0
-    while parts and other_parts and parts[0] == other_parts[0]:
-        parts.pop(0)
-        other_parts.pop(0)
-        count += 1
-    while parts and other_parts and parts[-1] == other_parts[-1]:
-        parts.pop()
-        other_parts.pop()
-        count += 1
-    return count
-
-
 def _match_names(
-    listing: Listing, folder: _IgnoreFolder, stem_by_id: Mapping[str, str]
+    name_by_stem: Mapping[str, str], stem_by_id: Mapping[str, str], folder: epath.Path
 ) -> dict[str, str]:
     """Returns the names of the ignore masks of images, by id; none if no name fits.
+
+    The names of the images themselves count alone if they fit all images.
+
+    Args:
+      name_by_stem: the ignore masks.
+      stem_by_id: the images.
+      folder: where the ignore masks lie, for errors.
 
     Raises:
       LayoutError: if they fit in two ways.
     """
-    matches = _list_matches(folder, stem_by_id)
-    largest = max(map(len, matches), default=0)
-    best = [match for match in matches if len(match) == largest]
+    stems = set(stem_by_id.values())
+    if stems.issubset(name_by_stem):
+        return {image_id: name_by_stem[stem] for image_id, stem in stem_by_id.items()}
+    alignments = align(name_by_stem, stems).values()
+    largest = max(map(len, alignments), default=0)
+    best: list[dict[str, str]] = []
+    for alignment in alignments:
+        if len(alignment) == largest and alignment not in best:
+            best.append(alignment)
     if len(best) > 1:
-        raise _two_fits_error(listing.root / folder.path, stem_by_id, best[0], best[1])
-    return best[0] if best else {}
+        names, other_names = best[:2]
+        common_stems = sorted(names.keys() & other_names.keys())
+        if common_stems:
+            stem = common_stems[0]
+            first, other = name_by_stem[names[stem]], name_by_stem[other_names[stem]]
+            raise _error(
+                folder,
+                found=f"2 ignore masks for the image {stem}: {first} and {other}",
+                remedy="take the other files out of the folder",
+            )
+        first, other = (name_by_stem[min(each.values())] for each in (names, other_names))
+        raise _error(
+            folder,
+            found=f"{first} and {other}, whose names fit those of images in two ways",
+            remedy="give all ignore masks names of one kind",
+        )
+    matched = best[0] if best else {}
+    return {i: name_by_stem[matched[stem]] for i, stem in stem_by_id.items() if stem in matched}
 
 
-def _list_matches(folder: _IgnoreFolder, stem_by_id: Mapping[str, str]) -> list[dict[str, str]]:
-    """Returns each way in which names of ignore masks fit those of images: the masks by id."""
-    matches: list[dict[str, str]] = []
-    for before, after in _list_affixes(folder, stem_by_id):
-        name_by_id: dict[str, str] = {}
-        for image_id, stem in stem_by_id.items():
-            name = folder.name_by_stem.get(f"{before}{stem}{after}")
-            if name is not None:
-                name_by_id[image_id] = name
-        if name_by_id and name_by_id not in matches:
-            matches.append(name_by_id)
-    return matches
-
-
-def _two_fits_error(
-    folder: PathLike,
-    stem_by_id: Mapping[str, str],
-    names: Mapping[str, str],
-    other_names: Mapping[str, str],
-) -> LayoutError:
-    """Returns the error about ignore masks whose names fit those of images in two ways.
+def add_ignore_masks(question: QuestionError, given: GivenLayout) -> QuestionError:
+    """Returns a question in which masks that look like fields of view may be ignore masks.
 
     Args:
-      folder: of the ignore masks.
-      stem_by_id: the images' names without their endings.
-      names: the ignore masks of images by one way.
-      other_names: those by the other.
+      question: which images and masks are meant.
+      given: the folder, and the options that the user gave. If these name ignore masks, no others
+        are proposed.
     """
-    common_ids = [image_id for image_id in names if image_id in other_names]
-    if common_ids:
-        image_id = common_ids[0]
-        found = (
-            f"2 ignore masks for the image {stem_by_id[image_id]}: {names[image_id]} and "
-            f"{other_names[image_id]}"
-        )
-        remedy = "take the other files out of the folder"
-    else:
-        first, other = next(iter(names.values())), next(iter(other_names.values()))
-        found = f"{first} and {other}, whose names fit those of images in two ways"
-        remedy = "give all ignore masks names of one kind"
-    return LayoutError(
-        folder,
-        found=found,
-        expected="one ignore mask for each image",
-        remedy=remedy,
-        kind=IGNORE_MASKS,
+    are_added_planned = len(question.alternatives) < MAX_TRIED_ALTERNATIVES
+    if given.options.get("ignore_masks") or not are_added_planned:
+        return question
+    masks: list[Alternative] = []
+    fields_of_view: list[Alternative] = []
+    for other in question.alternatives:
+        if "masks" in other.options and not find_class_masks(other.options):
+            are_fields = _are_fields_of_view(other.options, given)
+            (fields_of_view if are_fields else masks).append(other)
+    added: list[Alternative] = []
+    for alternative, field_of_view in itertools.product(masks, fields_of_view):
+        folders = field_of_view.options["masks"]
+        has_same_images = alternative.options.get("images") == field_of_view.options.get("images")
+        if has_same_images and alternative.options["masks"] != folders:
+            options = {**alternative.options, "ignore_masks": folders}
+            added.append(Alternative(f"void where the masks in {folders} are 0", options))
+    if not added:
+        return question
+    return QuestionError(
+        question.where,
+        [*question.alternatives, *added],
+        task=question.task,
+        expected=question.expected,
+        kind=question.kind,
     )
 
 
-def _list_affixes(folder: _IgnoreFolder, stem_by_id: Mapping[str, str]) -> list[Affix]:
-    """Returns what ignore masks may have before and behind the names of images.
-
-    The names themselves come first, and are alone if they fit all images.
-    """
-    stems = [*stem_by_id.values()]
-    if all(stem in folder.name_by_stem for stem in stems):
-        return [NO_AFFIX]
-    names = [*folder.name_by_stem]
-    # If only few images have an ignore mask, a sample of images may have none.
-    return _affixes_between(few(stems), names) or _affixes_between(stems, few(names))
-
-
-def _affixes_between(stems: Iterable[str], names: Sequence[str]) -> list[Affix]:
-    """Returns what any of some names has before and behind any of some names of images."""
-    affixes: dict[Affix, None] = {}  # in place of an ordered set
-    for stem in stems:
-        for name in names:
-            affix = affix_around(name, stem, may_touch_words=False)
-            if affix is not None:
-                affixes[affix] = None
-    return [*affixes]
-
-
-def _no_match_error(
-    listing: Listing, folders: Sequence[_IgnoreFolder], tree: VocTree
-) -> LayoutError:
-    folder = folders[0]
-    name = next(iter(folder.name_by_stem.values()))
-    image = tree.paths.image(next(iter(tree.images))) if tree.images else "no image"
-    return LayoutError(
-        listing.root / folder.path,
-        found=f"no ignore mask fits an image by its name, such as {name} and {image}",
-        expected="the name of the image, with the same prefix or suffix in all names",
-        remedy="rename the ignore masks, or name another folder with --ignore_masks",
-        kind=IGNORE_MASKS,
-    )
-
-
-def _note_on_others(folders: Iterable[_IgnoreFolder], used: Iterable[str]) -> list[str]:
-    """Names the ignore masks that belong to no image; none if all belong to one."""
-    paths: set[str] = set()
-    for folder in folders:
-        paths.update(posixpath.join(folder.path, name) for name in folder.name_by_stem.values())
-    others = sorted(paths.difference(used))
-    if not others:
-        return []
-    return [f"{counted(len(others), 'ignore mask')} of no image, such as {others[0]}, not used."]
+def _are_fields_of_view(options: Mapping[str, str], given: GivenLayout) -> bool:
+    """Says whether a few masks of an alternative all look like fields of view."""
+    options_of_masks = {name: options[name] for name in ("masks", "mask_name") if name in options}
+    layout = dataclasses.replace(given, options=options_of_masks)
+    try:
+        paths = [
+            files.path(stem)
+            for files in layout.allowed_sets().masks
+            for stem in few([*files.names])
+        ]
+        looks = [
+            looks_like_field_of_view(File.read(given.listing.root / path, MaskError))
+            for path in paths
+        ]
+    except VocSegError:  # one is no ignore mask, or the alternative has no folder of masks
+        return False
+    return bool(looks) and all(looks)

@@ -1,21 +1,51 @@
-"""Sorts the files of a folder into kinds by words in their names, such as masks and overlays."""
+"""Sorts the files of a folder into kinds by words in their names, such as masks and overlays.
+
+A stem may begin or end with a word that tells what the file holds: `mask_` in `mask_hall_old.png`.
+Another word at an end, such as `_old`, belongs to the id if the names of an image and its mask both
+have it.
+"""
 
 import collections
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-import dataclasses
+from collections.abc import Collection, Mapping, Sequence, Set
+import functools
+from typing import NamedTuple
 
+from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS, MASK_ENDINGS
 from voc_seg_tfrecord.core.split_names import words
-from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix
-from voc_seg_tfrecord.folder.files.shared_names import SharedNames
-from voc_seg_tfrecord.folder.files.stem_words import CutStem, StemWords, says_role, split_words
-from voc_seg_tfrecord.folder.tree.endings import stem_of
+from voc_seg_tfrecord.folder.files.align import (
+    NO_AFFIX,
+    Affix,
+    says_role,
+    words_at_ends,
+)
+from voc_seg_tfrecord.folder.files.folder_names import role_of_path
+from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
+from voc_seg_tfrecord.folder.tree.listing import Listing
 
 _DIGITS = "0123456789"
-_LEFT_AND_RIGHT = {"l", "r"}
+
+
+class _WordAndRest(NamedTuple):
+    """A word at one end of a stem, and the rest, which may be the id."""
+
+    word: str
+    rest: str
+
+
+def _cut_ends(stem: str) -> list[_WordAndRest]:
+    """Returns the first word of a stem and the last one, each with the rest; empty if it has none.
+
+    Example: `mask_` with `hall_old`, and `_old` with `mask_hall`.
+    """
+    before, after = words_at_ends(stem)
+    return [
+        _WordAndRest(before, stem.removeprefix(before)),
+        _WordAndRest(after, stem.removesuffix(after)),
+    ]
 
 
 def sort_by_kind(
-    folder: str, files: Sequence[str], shared_names: SharedNames
+    folder: str, files: Sequence[str], shared_names: "SharedNames"
 ) -> dict[Affix, list[str]]:
     """Sorts the files of a folder by what tells kinds of files apart in their names.
 
@@ -28,100 +58,64 @@ def sort_by_kind(
       files: the names of the pictures in it.
       shared_names: which names images and masks have alike.
     """
-    words_by_stem = {stem_of(name): split_words(stem_of(name)) for name in files}
-    kind_words = _find_kind_words(words_by_stem.values())
+    ends_by_stem = {stem_of(name): _cut_ends(stem_of(name)) for name in files}
+    first_words, last_words = _find_kind_words(ends_by_stem)
     files_of_kind: dict[Affix, list[str]] = {}
     for name in files:
-        stem_words = words_by_stem[stem_of(name)]
-        affix = kind_words.affix_of(stem_words)
+        stem = stem_of(name)
+        (before, _), (after, _) = ends_by_stem[stem]
+        before = before if before in first_words else ""
+        after = after if after in last_words else ""
+        if after and len(before + after) >= len(stem):  # no id is left between them
+            before = ""
+        affix = Affix(before, after)
         if affix != NO_AFFIX:
-            stems = words_by_stem.keys()
-            affix = shared_names.affix_beside_id(folder, stem_words, affix, stems)
+            affix = shared_names.affix_beside_id(folder, stem, affix, ends_by_stem.keys())
         files_of_kind.setdefault(affix, []).append(name)
     return files_of_kind
 
 
-@dataclasses.dataclass(frozen=True)
-class _KindWords:
-    """The words that tell kinds of files apart in a folder, with the signs beside them.
-
-    Attributes:
-      first: those at the beginning of stems.
-      last: those at the end of stems.
-    """
-
-    first: Set[str]
-    last: Set[str]
-
-    def affix_of(self, stem_words: StemWords) -> Affix:
-        """Returns the words of a stem that tell its kind."""
-        before = _affix_among(stem_words.without_first, self.first)
-        after = _affix_among(stem_words.without_last, self.last)
-        leaves_no_id = len(before + after) >= len(stem_words.stem)
-        if before and after and leaves_no_id:
-            return Affix("", after)
-        return Affix(before, after)
-
-
-def _affix_among(cut: CutStem | None, kind_words: Set[str]) -> str:
-    """Returns the word that was cut off a stem if it is one of some words; else nothing."""
-    return cut.affix if cut and cut.affix in kind_words else ""
-
-
-def _find_kind_words(all_stem_words: Collection[StemWords]) -> _KindWords:
-    """Finds the words that tell kinds of files apart.
+def _find_kind_words(ends_by_stem: Mapping[str, Sequence[_WordAndRest]]) -> list[set[str]]:
+    """Returns the first words of stems that tell kinds of files apart, and the last ones.
 
     Where words tell what files hold, other words that several names have are those of ids.
     """
-    stems = {stem_words.stem for stem_words in all_stem_words}
-    cores_by_first_word = _cores_by_word(each.without_first for each in all_stem_words)
-    cores_by_last_word = _cores_by_word(each.without_last for each in all_stem_words)
-    cores_by_last_word = _without_sides(_without_numbered_words(cores_by_last_word))
-    first = _find_kind_words_at_one_end(cores_by_first_word, stems)
-    last = _find_kind_words_at_one_end(cores_by_last_word, stems)
-    first_roles = {word for word in first if says_role(word)}
-    last_roles = {word for word in last if says_role(word)}
-    if first_roles or last_roles:
-        return _KindWords(first_roles, last_roles)
-    return _KindWords(first, last)
+    rests_by_first: dict[str, set[str]] = collections.defaultdict(set)
+    rests_by_last: dict[str, set[str]] = collections.defaultdict(set)
+    for first, last in ends_by_stem.values():
+        rests_by_first[first.word].add(first.rest)
+        rests_by_last[last.word].add(last.rest)
+    stems = ends_by_stem.keys()
+    kind_words = [
+        _find_kind_words_at_one_end(rests_by_first, stems),
+        _find_kind_words_at_one_end(_without_parts_of_ids(rests_by_last), stems),
+    ]
+    roles = [{word for word in found if says_role(word)} for found in kind_words]
+    return roles if any(roles) else kind_words
 
 
-def _cores_by_word(cuts: Iterable[CutStem | None]) -> dict[str, set[str]]:
-    """Returns by each word that was cut off stems what is left of these."""
-    cores_by_word: dict[str, set[str]] = {}
-    for cut in cuts:
-        if cut is not None:
-            cores_by_word.setdefault(cut.affix, set()).add(cut.core)
-    return cores_by_word
-
-
-def _without_numbered_words(cores_by_word: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """Leaves out words that differ in their number alone, which are parts of ids.
+def _without_parts_of_ids(rests_by_word: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Leaves out words that differ in their number or side alone, which are parts of ids.
 
     - `_view1` and `_view2` are left out; `_manual1` stays if no other number stands behind it.
     - `_mask` stays, even beside `_mask2`, because it tells what files hold and has no number.
+    - `_l` and `_r` are left out if names have both: left and right.
     """
-    counts = collections.Counter(word.rstrip(_DIGITS) for word in cores_by_word)
-    cores_by_kept_word = {}
-    for word, cores in cores_by_word.items():
+    counts = collections.Counter(word.rstrip(_DIGITS) for word in rests_by_word)
+    remaining: dict[str, set[str]] = {}
+    for word, rests in rests_by_word.items():
         plain_word = word.rstrip(_DIGITS)
-        is_plain_role = word == plain_word and says_role(word)
-        if is_plain_role or counts[plain_word] == 1:
-            cores_by_kept_word[word] = cores
-    return cores_by_kept_word
+        if counts[plain_word] == 1 or (word == plain_word and says_role(word)):
+            remaining[word] = rests
+    sides = [word for word in remaining if words(word) in (["l"], ["r"])]
+    letters = {letter for word in remaining for letter in words(word)}
+    if letters.issuperset("lr"):
+        for word in sides:
+            del remaining[word]
+    return remaining
 
 
-def _without_sides(cores_by_word: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """Leaves out `_l` and `_r` if names have both: left and right are parts of ids, not kinds."""
-    letters = {letter for word in cores_by_word for letter in words(word)}
-    if not letters.issuperset(_LEFT_AND_RIGHT):
-        return dict(cores_by_word)
-    return {
-        word: cores for word, cores in cores_by_word.items() if words(word) not in (["l"], ["r"])
-    }
-
-
-def _find_kind_words_at_one_end(cores_by_word: Mapping[str, set[str]], stems: Set[str]) -> set[str]:
+def _find_kind_words_at_one_end(rests_by_word: Mapping[str, set[str]], stems: Set[str]) -> set[str]:
     """Returns the words at one end of stems that tell kinds of files apart.
 
     They tell what files hold: `_mask`. Or at least half of the ids beside a word have other names:
@@ -135,40 +129,147 @@ def _find_kind_words_at_one_end(cores_by_word: Mapping[str, set[str]], stems: Se
     | `hall_a`, `hall_b`, `hall_c`,     | none               | three words of two ids are parts   |
     | `yard_a`                          |                    | of ids                             |
 
+    A word of all stems tells no kinds apart.
+
     Args:
-      cores_by_word: by each word, what is left of the stems that have it, which may be ids.
+      rests_by_word: by each word, what is left of the stems that have it, which may be ids; by the
+        empty text, the stems that have no word.
       stems: all stems.
     """
-    if _is_word_of_all(cores_by_word, stems):
+    found = {word: rests for word, rests in rests_by_word.items() if word}
+    if len(found) == 1 and [len(rests) for rests in found.values()] == [len(stems)]:
         return set()
-    kind_words = {word for word in cores_by_word if says_role(word)}
-    word_counts = collections.Counter(core for cores in cores_by_word.values() for core in cores)
-    has_more_words_than_ids = len(cores_by_word) > len(word_counts)
-    if has_more_words_than_ids:
+    kind_words = {word for word in found if says_role(word)}
+    word_counts = collections.Counter(rest for rests in found.values() for rest in rests)
+    if len(found) > len(word_counts):
         return kind_words
-    for word, cores in cores_by_word.items():
-        ids_of_several_names = _find_ids_of_several_names(cores, word_counts, stems)
-        if len(cores) > 1 and 2 * len(ids_of_several_names) >= len(cores):
+    for word, rests in found.items():
+        with_other_names = [rest for rest in rests if word_counts[rest] > 1 or rest in stems]
+        if len(rests) > 1 and 2 * len(with_other_names) >= len(rests):
             kind_words.add(word)
     return kind_words
 
 
-def _find_ids_of_several_names(
-    ids: Iterable[str], word_counts: Mapping[str, int], stems: Set[str]
-) -> list[str]:
-    """Returns the ids that stand beside several words, or are a name without a word, too.
+class _Picture(NamedTuple):
+    """A file whose ending is that of an image or a mask.
+
+    Attributes:
+      folder: its folder.
+      is_photo: whether its ending is one that masks do not have, such as that of a JPEG.
+    """
+
+    folder: str
+    is_photo: bool
+
+
+class SharedNames:
+    """Tells which part of a name is the id that an image and its mask share.
 
     Args:
-      ids: what stands beside a word in names.
-      word_counts: beside how many words each id stands.
-      stems: all stems.
+      listing: all that lies in the folder.
     """
-    return [image_id for image_id in ids if word_counts[image_id] > 1 or image_id in stems]
+
+    def __init__(self, listing: Listing):
+        self._listing = listing
+
+    @functools.cached_property
+    def _by_stem(self) -> dict[str, set[_Picture]]:
+        """All pictures by their whole stems: `7_mask.png` by `7_mask`."""
+        pictures: dict[str, set[_Picture]] = collections.defaultdict(set)
+        for folder, names in self._listing.files_by_folder.items():
+            for name in names:
+                ending = ending_of(name)
+                if ending in IMAGE_OR_MASK_ENDINGS:
+                    pictures[stem_of(name)].add(_Picture(folder, ending not in MASK_ENDINGS))
+        return pictures
+
+    @functools.cached_property
+    def _by_stem_without_role(self) -> dict[str, set[_Picture]]:
+        """Those that have a word for a role, by the rest: `7_mask.png` by `7`."""
+        pictures: dict[str, set[_Picture]] = collections.defaultdict(set)
+        for stem, pictures_of_stem in self._by_stem.items():
+            for word, rest in _cut_ends(stem):
+                if says_role(word):
+                    pictures[rest].update(pictures_of_stem)
+        return pictures
+
+    def affix_beside_id(
+        self, folder: str, stem: str, affix: Affix, stems_of_folder: Set[str]
+    ) -> Affix:
+        """Returns the words of an affix that are no parts of the id.
+
+        The first row that fits counts:
+
+            file                has the partner       so the id is   and the affix is
+            hall_old.png        hall_old.jpg          hall_old       empty
+            mask_hall_old.png   photos/hall_old.jpg   hall_old       mask_, without _old
+            old_hall_mask.png   photos/old_hall.jpg   old_hall       _mask, without old_
+
+        Args:
+          folder: the folder.
+          stem: the stem of a file in it.
+          affix: its first and last word, if they may tell the kind of the file.
+          stems_of_folder: all stems of the folder.
+        """
+        cuts = _cut_ends(stem)
+        with_role = self._by_stem_without_role.get(stem, set())
+        if _have_image_and_mask(folder, self._find(stem) | with_role):
+            # Beside `hall.jpg` without a mask, `hall_old.jpg` and the mask `hall_old` are a kind.
+            rests = [rest for word, rest in cuts if word and rest in stems_of_folder]
+            if all(_have_image_and_mask(folder, self._find(rest)) for rest in rests):
+                return NO_AFFIX
+        first, last = cuts
+        if self._is_id_beside(folder, first):
+            return Affix(affix.before, "")
+        if self._is_id_beside(folder, last):
+            return Affix("", affix.after)
+        return affix
+
+    def _find(self, stem: str) -> Set[_Picture]:
+        return self._by_stem.get(stem, set())
+
+    def _is_id_beside(self, folder: str, cut: _WordAndRest) -> bool:
+        """Says whether a stem without its word for a role is the name of the file's partner.
+
+        Example: `hall_old`, left of `mask_hall_old.png`, if there is `photos/hall_old.jpg`.
+
+        If the folder itself has `hall_old` too, that has to be the name of an image and a mask.
+        Otherwise a file elsewhere is enough: with the stem's own file it is a pair.
+        """
+        if not says_role(cut.word):
+            return False
+        pictures = self._find(cut.rest)
+        if any(picture.folder == folder for picture in pictures):
+            return _have_image_and_mask(folder, pictures)
+        return bool(_list_elsewhere(folder, pictures))
 
 
-def _is_word_of_all(cores_by_word: Mapping[str, set[str]], stems: Set[str]) -> bool:
-    """Says whether all stems have one word, which then tells no kinds apart."""
-    if len(cores_by_word) != 1:
+def _have_image_and_mask(folder: str, pictures: Collection[_Picture]) -> bool:
+    """Says whether a picture in a folder and another one, there or elsewhere, are image and mask.
+
+    In one folder, they are if one is a photo and the other is not. In two folders, they also are if
+    the names of the folders say images and masks.
+    """
+    are_photos_here = {picture.is_photo for picture in pictures if picture.folder == folder}
+    if not are_photos_here:
         return False
-    (cores,) = cores_by_word.values()
-    return len(cores) == len(stems)
+    if are_photos_here == {True, False}:
+        return True
+    for other in _list_elsewhere(folder, pictures):
+        roles = {role_of_path(folder), role_of_path(other.folder)}
+        if other.is_photo not in are_photos_here or roles == {"images", "masks"}:
+            return True
+    return False
+
+
+def _list_elsewhere(folder: str, pictures: Collection[_Picture]) -> list[_Picture]:
+    """Returns the pictures in other folders, unless one folder holds drawings.
+
+    Drawings, predictions and backups repeat the names of images, but are neither images nor masks.
+    """
+    return [
+        picture
+        for picture in pictures
+        if picture.folder != folder
+        and "drawn" not in (role_of_path(folder), role_of_path(picture.folder))
+    ]

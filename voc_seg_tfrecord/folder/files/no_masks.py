@@ -21,7 +21,7 @@ from voc_seg_tfrecord.core.layout import (
 )
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
-from voc_seg_tfrecord.folder.files.object_masks import find_masks_of_images, several_masks_error
+from voc_seg_tfrecord.folder.files.object_masks import find_several_masks
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.looks import is_photo
 from voc_seg_tfrecord.folder.tree.listing import Listing
@@ -151,11 +151,9 @@ def _explain_other_names(content: FolderContent) -> Explanation | None:
 
 def _explain_masks_of_objects(content: FolderContent) -> Explanation | None:
     """Explains images of which each has several masks in a folder of its own."""
-    masks_by_image = find_masks_of_images(content.names)
-    if not masks_by_image:
+    error = find_several_masks("", content.names)
+    if error is None:
         return None
-    image, masks = max(masks_by_image.items(), key=lambda item: len(item[1]))
-    error = several_masks_error("", masks, image)
     return Explanation(found=error.found, expected=error.expected, remedy=error.remedy)
 
 

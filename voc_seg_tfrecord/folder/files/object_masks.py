@@ -6,20 +6,18 @@ Each of them shows one object, or is one person's work.
 """
 
 import collections
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+import itertools
 import posixpath
 
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS, PHOTO_ENDINGS, SOFT_MASK_ENDINGS
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.folder.files.affixes import affix_around
+from voc_seg_tfrecord.folder.files.align import align
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.tree.listing import Listing
-
-OBJECT_MASKS = "a mask for each object"
-"""The kind of the error about masks of which each shows one object."""
 
 _FOLDERS_OF_ONE_IMAGE = ("images", "image", "img")
 """Folders beside that of the masks in which the only image of a folder may lie."""
@@ -48,7 +46,7 @@ def several_masks_error(where: object, masks: Sequence[str], image: str) -> Layo
         expected="one mask for each image, in which each pixel is a class",
         remedy=f"if each mask shows an object, {objects}. If each mask is the work of one person, "
         f"{person}",
-        kind=OBJECT_MASKS,
+        kind="a mask for each object",
     )
 
 
@@ -76,111 +74,81 @@ def _options_naming(mask: str, image: str) -> dict[str, str]:
             "image_name": f"{ID}/{image_below.replace(image_stem, ID)}",
             "mask_name": f"{ID}/{mask_below}",
         }
-    affix = affix_around(stem(name), image_stem, may_touch_words=True)
-    if affix is None:
-        return {}
-    before, after = affix
-    return {"mask_name": f"{before}{ID}{after}{posixpath.splitext(name)[1]}"}
+    for before, after in align([stem(name)], {image_stem}):
+        return {"mask_name": f"{before}{ID}{after}{posixpath.splitext(name)[1]}"}
+    return {}
 
 
-def find_masks_of_images(paths: Iterable[str]) -> dict[str, list[str]]:
-    """Returns the masks of images that mostly have several, in a folder for each image alone.
+def find_several_masks(root: object, paths: Iterable[str]) -> LayoutError | None:
+    """Returns the error about images that mostly have several masks; None if they have not.
 
-    Examples, each with `1.png` and `2.png`: `images/cat1.jpg` and the folder `masks/cat1`;
-    `cat1/photo.jpg` and `cat1/masks`; `cat1/photo.jpg` beside `mask_1.png` and `mask_2.png`.
+    The masks of an image lie in a folder of their own. Examples, each with `1.png` and `2.png`:
+    `images/cat1.jpg` and the folder `masks/cat1`; `cat1/photo.jpg` and `cat1/masks`;
+    `cat1/photo.jpg` beside `mask_1.png` and `mask_2.png`.
 
     Args:
-      paths: all files, below the given folder.
-
-    Returns:
-      Paths of masks by that of their image, of which some have one. Empty if most images have no
-      such masks, or none has several.
+      root: the given folder.
+      paths: all files below it.
     """
-    paths = sorted(paths)
-    paths_by_folder: dict[str, list[str]] = collections.defaultdict(list)
-    for path in paths:
-        paths_by_folder[posixpath.dirname(path)].append(path)
+    pictures_by_folder: dict[str, list[str]] = collections.defaultdict(list)
     images_by_stem: dict[str, list[str]] = collections.defaultdict(list)
-    for path in _with_ending(paths, IMAGE_ENDINGS):
-        images_by_stem[stem(path)].append(path)
-    masks_by_image: dict[str, list[str]] = {}
-    for folder, files in paths_by_folder.items():
-        image = _image_of_folder(folder, paths_by_folder, images_by_stem)
-        masks = [path for path in _with_ending(files, MASK_ENDINGS) if path != image]
-        if image and masks:
-            masks_by_image.setdefault(image, []).extend(masks)
-    has_one_with_several = any(len(masks) > 1 for masks in masks_by_image.values())
-    if len(masks_by_image) < 2 or not has_one_with_several:
-        return {}
-    all_masks: set[str] = set()
-    for masks in masks_by_image.values():
-        all_masks.update(masks)
-    images = [path for path in _with_ending(paths, IMAGE_ENDINGS) if path not in all_masks]
-    are_most = 2 * len(masks_by_image) > len(images)
-    return masks_by_image if are_most else {}
+    for path in sorted(paths):
+        if path.lower().endswith(SOFT_MASK_ENDINGS):
+            pictures_by_folder[posixpath.dirname(path)].append(path)
+        if path.lower().endswith(IMAGE_ENDINGS):
+            images_by_stem[stem(path)].append(path)
+    masks_by_image: dict[str, list[str]] = collections.defaultdict(list)
+    for folder, pictures in pictures_by_folder.items():
+        image = _image_of_folder(folder, pictures_by_folder, images_by_stem)
+        if image:
+            masks = [path for path in pictures if path.lower().endswith(MASK_ENDINGS)]
+            masks_by_image[image] += [path for path in masks if path != image]
+    masks_by_image = {image: masks for image, masks in masks_by_image.items() if masks}
+    image_paths = set(itertools.chain.from_iterable(images_by_stem.values()))
+    image_paths.difference_update(*masks_by_image.values())
+    image, masks = max(masks_by_image.items(), key=lambda item: len(item[1]), default=("", []))
+    are_most = 2 * len(masks_by_image) > len(image_paths)
+    if len(masks_by_image) < 2 or len(masks) < 2 or not are_most:
+        return None
+    return several_masks_error(root, masks, image)
 
 
 def _image_of_folder(
-    folder: str, paths_by_folder: Mapping[str, list[str]], images_by_stem: Mapping[str, list[str]]
+    folder: str,
+    pictures_by_folder: Mapping[str, Sequence[str]],
+    images_by_stem: Mapping[str, Sequence[str]],
 ) -> str:
-    """Returns the image whose masks a folder holds, by their names; empty if there is none."""
-    name = posixpath.basename(folder)
-    return (
-        _image_named_as_folder(folder, images_by_stem.get(name, ()))
-        or _image_beside_folder(folder, paths_by_folder)
-        or _photo_among_masks(folder, paths_by_folder[folder])
-    )
+    """Returns the image whose masks a folder holds, by their names; empty if it is not clear.
 
-
-def _image_named_as_folder(folder: str, images_of_name: Iterable[str]) -> str:
-    """Returns `images/cat1.jpg` for `masks/cat1`, if no other image elsewhere has this name."""
-    elsewhere = [path for path in images_of_name if posixpath.dirname(path) != folder]
-    return elsewhere[0] if len(elsewhere) == 1 else ""
-
-
-def _image_beside_folder(folder: str, paths_by_folder: Mapping[str, list[str]]) -> str:
-    """Returns `cat1/photo.jpg` or `cat1/images/photo.jpg` for `cat1/masks`, if it is alone."""
-    above, name = posixpath.split(folder)
-    if role_of_name(name, is_folder=True) != "masks":
-        return ""
-    beside = _with_ending(paths_by_folder.get(above, ()), IMAGE_ENDINGS)
-    for name_of_images in _FOLDERS_OF_ONE_IMAGE:
-        own_folder = posixpath.join(above, name_of_images)
-        beside += _with_ending(paths_by_folder.get(own_folder, ()), IMAGE_ENDINGS)
-    return beside[0] if len(beside) == 1 else ""
-
-
-def _photo_among_masks(folder: str, files: Sequence[str]) -> str:
-    """Returns `cat1/photo.jpg` for `cat1`, where `mask_1.png` and `mask_2.png` lie beside it."""
-    if role_of_name(posixpath.basename(folder), is_folder=True) == "masks":
-        return ""
-    masks = [path for path in files if role_of_name(stem(path)) == "masks"]
-    photos = [path for path in _with_ending(files, PHOTO_ENDINGS) if path not in masks]
-    return photos[0] if len(photos) == 1 and len(masks) > 1 else ""
-
-
-def _with_ending(paths: Iterable[str], endings: tuple[str, ...]) -> list[str]:
-    return [path for path in paths if path.lower().endswith(endings)]
-
-
-def check_no_masks_of_objects(listing: Listing) -> None:
-    """Checks that most images do not have several masks; see `find_masks_of_images`.
-
-    Raises:
-      LayoutError: if they have.
+    - `images/cat1.jpg` for `masks/cat1`, if no other image elsewhere has this name.
+    - `cat1/photo.jpg` or `cat1/images/photo.jpg` for `cat1/masks`, if it is alone.
+    - `cat1/photo.jpg` for `cat1`, if `mask_1.png` and `mask_2.png` lie beside it.
     """
-    masks_by_image = find_masks_of_images(listing.below())
-    if masks_by_image:
-        image, masks = max(masks_by_image.items(), key=lambda item: len(item[1]))
-        raise several_masks_error(listing.root, masks, image)
+    above, name = posixpath.split(folder)
+    namesakes = images_by_stem.get(name, ())
+    possible_images = [path for path in namesakes if posixpath.dirname(path) != folder]
+    if len(possible_images) == 1:
+        return possible_images[0]
+    pictures = pictures_by_folder[folder]
+    if role_of_name(name, is_folder=True) == "masks":
+        beside = [above, *(posixpath.join(above, each) for each in _FOLDERS_OF_ONE_IMAGE)]
+        pictures = [path for each in beside for path in pictures_by_folder.get(each, ())]
+        possible_images = [path for path in pictures if path.lower().endswith(IMAGE_ENDINGS)]
+    else:
+        masks = [path for path in pictures if role_of_name(stem(path)) == "masks"]
+        photos = [path for path in pictures if path.lower().endswith(PHOTO_ENDINGS)]
+        possible_images = [path for path in photos if path not in masks and len(masks) > 1]
+    return possible_images[0] if len(possible_images) == 1 else ""
 
 
 def check_masks_of_many_images(
     listing: Listing, image_folder: str, mask_folder: str, images: Mapping[str, str]
 ) -> None:
-    """Checks that a folder of masks is not that of one image, beside those of other images.
+    """Checks that a folder of masks is not that of one image, beside those of most other images.
 
-    Example: `masks/cat1` with `a.png` and `b.png` beside `masks/cat2`, and `images/cat1.jpg`.
+    Example: `masks/cat1` with `a.png` and `b.png` beside `masks/cat2`, and `images/cat1.jpg`. A
+    film's frames may lie in a folder of the film's name, so the name of the images' own folder does
+    not count.
 
     Args:
       listing: all that lies in the folder.
@@ -191,37 +159,25 @@ def check_masks_of_many_images(
     Raises:
       LayoutError: if it is the folder of one image.
     """
-    if not _is_one_of_folders_of_images(listing, image_folder, mask_folder, images):
+    folder_above, name = posixpath.split(mask_folder)
+    if name not in images or name == posixpath.basename(image_folder):
         return
-    name_of_image = images[posixpath.basename(mask_folder)]
-    names = _with_ending(sorted(listing.files_by_folder[mask_folder]), SOFT_MASK_ENDINGS)
-    masks = [posixpath.join(mask_folder, name) for name in names]
+    folders = [posixpath.split(folder) for folder in listing.files_by_folder]
+    siblings = {sibling for above, sibling in folders if above == folder_above}
+    named_as_images = siblings.intersection(images) - {posixpath.basename(image_folder)}
+    if len(named_as_images) < 2 or 2 * len(named_as_images) <= len(images):
+        return
+    masks = [
+        posixpath.join(mask_folder, each)
+        for each in sorted(listing.files_by_folder[mask_folder])
+        if each.lower().endswith(SOFT_MASK_ENDINGS)
+    ]
     if len(masks) > 1:
-        image = posixpath.join(image_folder, name_of_image)
+        image = posixpath.join(image_folder, images[name])
         raise several_masks_error(listing.root, masks, image)
     raise LayoutError(
         listing.root,
-        found=f"a folder for the mask of each image, such as {masks[0]} for {name_of_image}",
+        found=f"a folder for the mask of each image, such as {masks[0]} for {images[name]}",
         expected="the masks of all images in one folder, each with the name of its image",
         remedy="name the masks as their images are named, and move them into one folder",
     )
-
-
-def _is_one_of_folders_of_images(
-    listing: Listing, image_folder: str, mask_folder: str, images: Collection[str]
-) -> bool:
-    """Says whether most images have a folder of their name, of which a folder of masks is one.
-
-    A film's frames may lie in a folder of the film's name, so the name of the images' own folder
-    does not count.
-    """
-    if posixpath.basename(mask_folder) not in images:
-        return False
-    folder_above = posixpath.dirname(mask_folder)
-    names_of_siblings: set[str] = set()
-    for folder in listing.files_by_folder:
-        if posixpath.dirname(folder) == folder_above:
-            names_of_siblings.add(posixpath.basename(folder))
-    named_as_images = names_of_siblings.intersection(images) - {posixpath.basename(image_folder)}
-    are_most = len(named_as_images) > 1 and 2 * len(named_as_images) > len(images)
-    return are_most and posixpath.basename(mask_folder) in named_as_images

@@ -42,6 +42,15 @@ def deepest_above(folder: str, tops: Collection[str]) -> str | None:
     return None
 
 
+def outermost(folders: Iterable[str]) -> list[str]:
+    """Returns the folders that lie in no other one, sorted."""
+    outermost_folders: list[str] = []
+    for folder in sorted(folders):
+        if deepest_above(folder, outermost_folders) is None:
+            outermost_folders.append(folder)
+    return outermost_folders
+
+
 def paths_below(paths: Iterable[str], top: str) -> list[str]:
     """Returns the paths at or below one; all if it is empty."""
     top = posixpath.normpath(top)

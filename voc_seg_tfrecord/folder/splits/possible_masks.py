@@ -28,11 +28,8 @@ class PossibleMasks:
 
     def jpegs_of(self, image_ids: Collection[str]) -> list[str]:
         """Returns the names of JPEGs, and the like, that lie where masks of some images should."""
-        if self._are_made:
-            return []
         jpegs = self.tree.set_files.find_masks_with_endings(PHOTO_ENDINGS)
-        names = [name for image_id, name in jpegs.items() if image_id in image_ids]
-        return sorted(self._without_images(names))
+        return self._without_images(name for i, name in jpegs.items() if i in image_ids)
 
     def all_jpegs(self) -> list[str]:
         """Returns the names of all JPEGs, and the like, in the folders of masks.
@@ -40,36 +37,32 @@ class PossibleMasks:
         A folder that has images too has JPEGs that are neither, such as drawings, so its files are
         left out.
         """
-        if self._are_made:
-            return []
         layout = self.tree.layout
-        jpegs: list[str] = []
+        names: list[str] = []
         for part in layout.folders():
             if part.masks == part.images:
                 continue
             path_below_masks = posixpath.relpath(part.masks, layout.masks)
             for name in files_below(self.tree.root / part.masks, self.tree.listing):
-                if name.lower().endswith(PHOTO_ENDINGS):
-                    jpegs.append(posixpath.normpath(posixpath.join(path_below_masks, name)))
-        return sorted(self._without_images(jpegs))
+                names.append(posixpath.join(path_below_masks, name))
+        return self._without_images(name for name in names if name.lower().endswith(PHOTO_ENDINGS))
 
-    @property
-    def _are_made(self) -> bool:
-        """Whether masks are drawn from polygons or merged, where others look at JPEGs."""
-        return self.tree.labels.origin != ""
+    def _without_images(self, jpegs: Iterable[str]) -> list[str]:
+        """Leaves out images of the set, whose folder may lie in that of masks.
 
-    def _without_images(self, names: Iterable[str]) -> list[str]:
-        """Leaves out files that are images of the set, whose folder may lie in that of masks.
+        None are left if masks are drawn from polygons or merged, where others look at JPEGs.
 
         Args:
-          names: below the folder of masks.
+          jpegs: names below the folder of masks.
         """
+        if self.tree.labels.origin:
+            return []
         layout = self.tree.layout
         path_to_images = posixpath.relpath(layout.images, layout.masks)
         images: set[str] = set()
         for name in self.tree.images.values():
             images.add(posixpath.normpath(posixpath.join(path_to_images, name)))
-        return [name for name in names if posixpath.normpath(name) not in images]
+        return sorted({posixpath.normpath(name) for name in jpegs} - images)
 
     def advise_threshold(self, jpegs: Sequence[str]) -> str:
         """Returns how to read JPEGs that are black and white masks; empty if they are none."""
@@ -94,19 +87,16 @@ class PossibleMasks:
             return []
         stems = {posixpath.basename(image_id) for image_id in unmasked_ids}
         mask_folder = posixpath.join(tree.root_below_given, tree.layout.masks)
-        read_folders = set()
+        read_folders: set[str] = set()
         for _, name in tree.labels.list_files():
-            path = posixpath.normpath(posixpath.join(mask_folder, name))
-            read_folders.add(posixpath.dirname(path))
-        mask_endings = tuple(tree.set_files.mask_endings)
-        files = []
-        for folder, names in tree.listing.files_by_folder.items():
-            if folder in read_folders or role_of_path(folder) != "masks":
-                continue
-            for name in names:
-                if name.lower().endswith(mask_endings) and stem(name) in stems:
-                    path = posixpath.join(folder, name)
-                    files.append(posixpath.relpath(path, tree.root_below_given or "."))
+            read_folders.add(posixpath.dirname(posixpath.normpath(f"{mask_folder}/{name}")))
+        files: list[str] = []
+        for path in tree.listing.below():
+            folder = posixpath.dirname(path)
+            is_mask = path.lower().endswith(tuple(tree.set_files.mask_endings))
+            is_of_image = is_mask and stem(path) in stems and folder not in read_folders
+            if is_of_image and role_of_path(folder) == "masks":
+                files.append(posixpath.relpath(path, tree.root_below_given or "."))
         return files
 
     def count_images_with_mask(self) -> int:

@@ -16,7 +16,7 @@ from etils import epath
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.threads import ordered_map
-from voc_seg_tfrecord.folder.files.affixes import parts_at_token_ends
+from voc_seg_tfrecord.folder.files.align import parts_at_ends
 from voc_seg_tfrecord.folder.splits.alike import (
     MAX_DIFFERENCE_OF_COPIES,
     difference,
@@ -70,7 +70,7 @@ def _list_twins(tree: VocTree, unmasked_ids: Collection[str]) -> list[_Twin]:
     twins: list[_Twin] = []
     for image_id in sorted(unmasked_ids):
         name = posixpath.basename(image_id)
-        names_in_it = [name, *(core for core, _ in parts_at_token_ends(name))]
+        names_in_it = [name, *(part for part, _ in parts_at_ends(name))]
         for name_in_it in names_in_it:
             for original_id in labeled_by_name.get(name_in_it, ())[:_MAX_ORIGINALS_OF_NAME]:
                 twins.append(_Twin(image_id, original_id, name_in_it == name))

@@ -3,15 +3,14 @@
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
-import functools
 import hashlib
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from etils import epath
 import numpy as np
 
 from voc_seg_tfrecord.core import storage
-from voc_seg_tfrecord.core.errors import AnnotationError, MaskError, VocSegError, counted, several
+from voc_seg_tfrecord.core.errors import MaskError, VocSegError, counted, several
 from voc_seg_tfrecord.core.example import NeededFiles, RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels, encode_mask
@@ -30,32 +29,35 @@ class ClassFiles:
 
     Attributes:
       name: the class.
-      value: its value in merged masks: 0 is background, 255 void.
       folder: where the masks lie, in words.
-      names_by_id: the names of the files of each image, by id.
+      names_by_id: the names of the files of each image, by id. Some ids may have no image.
       show_objects: whether each file shows an object, so that an image may have none or several.
     """
 
     name: str
-    value: int
     folder: str
     names_by_id: Mapping[str, Sequence[str]]
     show_objects: bool = False
 
+    def list_files(self) -> Iterator[tuple[str, str]]:
+        """Yields the id and the name of each file."""
+        for image_id, names in self.names_by_id.items():
+            for name in names:
+                yield image_id, name
 
-@dataclasses.dataclass(frozen=True)
-class LayerPath:
+
+class LayerPath(NamedTuple):
     """One file of those that make the mask of an image; see `binary_masks.MaskLayer`.
 
     Attributes:
       class_name: the class that it shows.
-      value: the value of the class in the merged mask.
+      value: the value of the class in the merged mask: 0 is background, 255 void.
       path: where it lies.
     """
 
     class_name: str
     value: int
-    path: epath.PathLike
+    path: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,31 +76,18 @@ class MergedPair(Pair):
 
     def read(self) -> RawExample:
         """Reads the image, and merges its masks."""
-        objects: File | None = None
-        if self.instances and not self.numbers_objects:
-            objects = File.read(self.instances, MaskError)
-        needs_objects = self.instances is not None and self.numbers_objects
+        needs_objects = self.numbers_objects and self.instances is not None
+        instances = None if needs_objects else self.instances
+        example = Pair.read(dataclasses.replace(self, mask=None, instances=instances))
+        where = self.layers[0].path
         if self.merged_mask and not needs_objects:
             mask = base64.b64decode(self.merged_mask)
-        else:
-            merged = self.merge(objects=needs_objects)
-            mask = encode_mask(merged.mask)
-            if merged.objects is not None:
-                objects = File(encode_mask(merged.objects), self._where)
-        return RawExample(
-            image=self._read_image(),
-            filename=self.filename,
-            mask=File(mask, self._where),
-            instances=objects,
-            annotation=File.read(self.annotation, AnnotationError) if self.annotation else None,
-            surveyed=self.surveyed,
-            ignored=self._read_ignored(),
-        )
-
-    @property
-    def _where(self) -> str:
-        """What errors about the merged mask name: its first file."""
-        return str(self.layers[0].path)
+            return dataclasses.replace(example, mask=File(mask, where))
+        merged = self.merge(objects=needs_objects)
+        example = dataclasses.replace(example, mask=File(encode_mask(merged.mask), where))
+        if merged.objects is None:
+            return example
+        return dataclasses.replace(example, instances=File(encode_mask(merged.objects), where))
 
     def merge(self, *, objects: bool = False) -> MergedMask:
         """Merges the masks; see `binary_masks.merge_masks`."""
@@ -118,11 +107,6 @@ class MergedPair(Pair):
         """Returns how many bytes image and masks have together."""
         paths = [self.image, *(layer.path for layer in self.layers)]
         return sum(storage.size(path) for path in paths)
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the pair as plain data, for `from_json` on a worker."""
-        layers = [[layer.class_name, layer.value, str(layer.path)] for layer in self.layers]
-        return {**super().to_json(), "layers": layers}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -154,7 +138,7 @@ class MergedLabels(MadeLabels[MergedMask]):
         kind = "objects" if self._show_objects else "classes"
         return f"merged from the masks of {kind}: {several(classes)}"
 
-    @functools.cached_property
+    @property
     def _show_objects(self) -> bool:
         return any(one.show_objects for one in self.classes)
 
@@ -165,36 +149,30 @@ class MergedLabels(MadeLabels[MergedMask]):
 
     def files_of(self, image_id: str) -> Sequence[str]:
         """Returns the names of all files of an id's mask."""
-        names: list[str] = []
-        for one in self.classes:
-            names += one.names_by_id.get(self._id_of_files(image_id), ())
-        return names
+        return [name for _, name in self._list_layers(image_id)]
 
     def list_files(self) -> Iterator[tuple[str, str]]:
         """Yields the id and the name of each file, class by class."""
         for one in self.classes:
-            yield from self.list_files_of_class(one.name)
+            yield from one.list_files()
 
     def list_files_of_class(self, name: str) -> Iterator[tuple[str, str]]:
         """Yields the id and the name of each mask of a class."""
-        for one in self.classes:
-            if one.name != name:
-                continue
-            for image_id, names in one.names_by_id.items():
-                for file in names:
-                    yield image_id, file
+        (one,) = (one for one in self.classes if one.name == name)
+        return one.list_files()
 
-    def _id_of_files(self, image_id: str) -> str:
-        """Returns an id in the Unicode form in which the files have it."""
-        return self.names.find_id(image_id) or image_id
+    def _list_layers(self, image_id: str) -> Iterator[tuple[ClassFiles, str]]:
+        """Yields the class and the name of each file of an id's mask."""
+        id_of_files = self.names.find_id(image_id)  # in the Unicode form of the files
+        for one in self.classes:
+            for name in one.names_by_id.get(id_of_files or image_id, ()):
+                yield one, name
 
     def find_lacking_classes(self, image_id: str) -> Sequence[str]:
         """Returns the classes of which an id lacks the mask; an image may have no object."""
-        id_of_files = self._id_of_files(image_id)
+        classes = {one.name for one, _ in self._list_layers(image_id)}
         return [
-            one.name
-            for one in self.classes
-            if not one.show_objects and id_of_files not in one.names_by_id
+            one.name for one in self.classes if not one.show_objects and one.name not in classes
         ]
 
     def complete_pair(self, pair: Pair, parts: NeededFiles) -> Pair:
@@ -206,16 +184,18 @@ class MergedLabels(MadeLabels[MergedMask]):
         fields = {**vars(pair), "surveyed": self.surveyed_mask(pair.id)}
         return MergedPair(
             **fields,
-            layers=tuple(self._layers_of(pair.id)),
+            layers=self._layers_of(pair.id),
             numbers_objects=self._show_objects,
             merged_mask=made.png if made else "",
         )
 
-    def _layers_of(self, image_id: str) -> Iterator[LayerPath]:
-        id_of_files = self._id_of_files(image_id)
-        for one in self.classes:
-            for name in one.names_by_id.get(id_of_files, ()):
-                yield LayerPath(one.name, one.value, str(self.folder / name))
+    def _layers_of(self, image_id: str) -> tuple[LayerPath, ...]:
+        assert self.class_file
+        value_by_class = {entry.name: entry.value for entry in self.class_file.entries}
+        return tuple(
+            LayerPath(one.name, value_by_class[one.name], str(self.folder / name))
+            for one, name in self._list_layers(image_id)
+        )
 
     def pair_of_mask(self, image_id: str) -> MergedPair:
         """Returns a pair from which the mask of an id can be merged."""
@@ -225,13 +205,8 @@ class MergedLabels(MadeLabels[MergedMask]):
             filename=name,
             image=self.image_folder / name,
             mask=self.folder / self.names[image_id],
-            layers=tuple(self._layers_of(image_id)),
+            layers=self._layers_of(image_id),
         )
-
-    def file(self, image_id: str) -> File:
-        """Returns the index mask of an id that has one, merged."""
-        merged = self.pair_of_mask(image_id).merge()
-        return File(encode_mask(merged.mask), str(self.folder / self.names[image_id]))
 
     def shapes_of(self, image_id: str) -> str:
         """Returns a line for each file: the value of its class, and a digest of its bytes.
@@ -255,71 +230,58 @@ class MergedLabels(MadeLabels[MergedMask]):
             pixels are covered.
         """
         for one in self.classes:
-            self._check_one_value(one)
-            self._check_is_visible(one)
+            facts_of_class = self._list_facts(one)
+            first_by_key: dict[str, str] = {}
+            for facts in facts_of_class:
+                if facts.key:
+                    first_by_key.setdefault(facts.key, facts.where)
+            if len(first_by_key) > 1:
+                (key, where), (other_key, other_where), *_ = first_by_key.items()
+                raise MaskError(
+                    other_where,
+                    found=f"the value {other_key} for {one.name}, but {key} in {where}",
+                    expected=f"one value in all masks of the class {one.name}",
+                    remedy="if each value is a class, do not name a class for these files, and "
+                    "give --classes; otherwise, save all with the same value",
+                    kind="several values of one class",
+                )
+            pixels = sum(facts.pixels for facts in facts_of_class)
+            if pixels and not any(facts.visible_pixels for facts in facts_of_class):
+                raise MaskError(
+                    self.folder,
+                    found=f"all {counted(pixels, 'pixel')} of the class {one.name} are covered by "
+                    "classes that are named later",
+                    expected="visible pixels of each class; a class that is named later covers "
+                    "earlier ones",
+                    remedy=f"name {one.name} after the class that covers it; or, if both have the "
+                    "same pixels, leave one out",
+                    kind="covered class",
+                )
 
-    def _check_one_value(self, one: ClassFiles) -> None:
-        first_by_key: dict[str, str] = {}
-        for facts in self._facts_of(one):
-            if facts.key:
-                first_by_key.setdefault(facts.key, facts.where)
-        if len(first_by_key) < 2:
-            return
-        (key, where), (other_key, other_where), *_ = first_by_key.items()
-        raise MaskError(
-            other_where,
-            found=f"the value {other_key} for {one.name}, but {key} in {where}",
-            expected=f"one value in all masks of the class {one.name}",
-            remedy="if each value is a class, do not name a class for these files, and give "
-            "--classes; otherwise, save all with the same value",
-            kind="several values of one class",
-        )
-
-    def _check_is_visible(self, one: ClassFiles) -> None:
-        pixels = sum(facts.pixels for facts in self._facts_of(one))
-        visible_pixels = sum(facts.visible_pixels for facts in self._facts_of(one))
-        if visible_pixels or not pixels:
-            return
-        raise MaskError(
-            self.folder,
-            found=f"all {counted(pixels, 'pixel')} of the class {one.name} are covered by classes "
-            "that are named later",
-            expected="visible pixels of each class; a class that is named later covers earlier "
-            "ones",
-            remedy=f"name {one.name} after the class that covers it; or, if both have the same "
-            "pixels, leave one out",
-            kind="covered class",
-        )
-
-    def _facts_of(self, one: ClassFiles) -> Iterator[ClassFacts]:
-        """Yields what the files of a class add to each mask that was merged."""
-        for made in self.made_masks:
-            for facts in made.facts.layers:
-                if facts.class_name == one.name:
-                    yield facts
+    def _list_facts(self, one: ClassFiles) -> list[ClassFacts]:
+        """Returns what the files of a class add to each mask that was merged."""
+        return [
+            facts
+            for made in self.made_masks
+            for facts in made.facts.layers
+            if facts.class_name == one.name
+        ]
 
     def notes(self) -> list[str]:
         """Returns what a user should know of the masks that were merged."""
-        contested = sum(made.facts.contested for made in self.made_masks)
-        images = sum(1 for made in self.made_masks if made.facts.contested)
+        merged = [made.facts for made in self.made_masks]
+        contested = [facts.contested for facts in merged if facts.contested]
+        shared = sum(facts.shared for facts in merged)
         notes = []
         if contested:
             order = " under ".join(one.name for one in self.classes)
             notes.append(
-                f"{counted(contested, 'pixel')} of {counted(images, 'image')} in the masks of "
-                f"several classes. The class that is named later lies above: {order}."
+                f"{counted(sum(contested), 'pixel')} of {counted(len(contested), 'image')} in the "
+                f"masks of several classes. The class that is named later lies above: {order}."
             )
-        shared = sum(made.facts.shared for made in self.made_masks)
         if shared:
             notes.append(f"{counted(shared, 'pixel')} in several masks of one class.")
-        return [*notes, *self._notes_on_empty_classes()]
-
-    def _notes_on_empty_classes(self) -> list[str]:
-        """Returns a note on classes of which no mask shows a pixel."""
-        if not self.made_masks:
-            return []
-        return [
-            f"The masks of {one.name} have no pixel of it."
-            for one in self.classes
-            if not any(facts.pixels for facts in self._facts_of(one))
-        ]
+        for one in self.classes:
+            if merged and not any(facts.pixels for facts in self._list_facts(one)):
+                notes.append(f"The masks of {one.name} have no pixel of it.")
+        return notes

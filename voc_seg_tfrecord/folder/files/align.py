@@ -1,0 +1,292 @@
+"""Aligns names: which names hold which ids, and what they have around them.
+
+A name without its ending is a stem. Stems are cut only between tokens: whole words, whole numbers,
+and single signs.
+
+- `align` finds ids that are known, such as the names of images, in names that hold them.
+- `find_affixes` finds ids that both of two sets of names have something around.
+"""
+
+import collections
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+import functools
+import itertools
+import posixpath
+import re
+from typing import NamedTuple
+
+from voc_seg_tfrecord.core.role_words import ROLE_WORDS
+from voc_seg_tfrecord.core.split_names import words
+
+
+class Affix(NamedTuple):
+    """What stands before and behind the id in a name."""
+
+    before: str
+    after: str
+
+
+NO_AFFIX = Affix("", "")
+
+AffixPair = tuple[Affix, Affix]
+"""What the names of images have around their ids, and what those of masks have."""
+
+StemsByGuess = Mapping[Affix, Mapping[str, str]]
+"""Stems by the id that they have if an affix is around it, by the affix; without one first."""
+
+MIN_SAMPLED_NAMES = 300
+"""Of more names, every nth is looked at: at least as many, and less than twice as many."""
+
+_TOKEN = re.compile(r"\d+|[^\W\d_]+|[\W_]")
+"""A number, a word, or a sign."""
+
+_MIN_ALIKE_NAMES = 2
+_MIN_SHARE_OF_NAMES = 0.6
+"""At least this share of names has what counts as shared by most of them."""
+
+_LONG_ROLES = sorted((word for word in ROLE_WORDS if len(word) > 1), key=len, reverse=True)
+_GLUED_ROLES = "|".join(_LONG_ROLES)
+"""A pattern of the `ROLE_WORDS` that may stand beside a number: `img1`, but not `l1`."""
+
+_ROLE_AT_BEGIN = re.compile(f"({_GLUED_ROLES})", re.IGNORECASE)
+_ROLE_AT_END = re.compile(f"({_GLUED_ROLES})$", re.IGNORECASE)
+# A word behind a sign, as in `7_mask`, `7 (old)` and `7_manual1`, or beside a digit, as in `7mask`.
+_LAST_WORD = re.compile(r".+?([ _.\-]+[(\[]?[^\W\d_]+\d?[)\]]?|(?<=\d)[^\W\d_]+)")
+# A word before a sign, as in `mask_7`, or one of roles before a number alone, as in `img7`.
+_FIRST_WORD = re.compile(rf"([^\W\d_]+[ _.\-]+|(?:{_GLUED_ROLES})(?=\d+$)).+", re.IGNORECASE)
+_OUTERMOST_BEFORE = re.compile(r"[^\W\d_]+[\W_]*")
+_OUTERMOST_AFTER = re.compile(r"[\W_]*[^\W\d_]+\W*$")
+_LETTER = re.compile(r"[^\W\d_]")
+_DIGIT_IN_WORD = re.compile(r"(?<=[^\W\d_])\d(?=[^\W\d_])")
+_NUMBER_ALONE = re.compile(r"(?<![^\W_])\d+(?![^\W_])")
+
+
+def parts_of(stem: str) -> Iterator[tuple[str, Affix]]:
+    """Yields each part of a stem in whole tokens, the longest first, with what is around it.
+
+    Example: `a_12`, `_12` behind `a`, `a_` before `12`, `12`, `a` and `_`; but no `a_1`.
+    """
+    ends = [0, *itertools.accumulate(map(len, _TOKEN.findall(stem)))]
+    parts = itertools.combinations(ends, 2)
+    for start, end in sorted(parts, key=lambda part: part[0] - part[1]):
+        yield stem[start:end], Affix(stem[:start], stem[end:])
+
+
+def align(stems: Iterable[str], ids: Container[str]) -> dict[Affix, dict[str, str]]:
+    """Returns all ways in which stems hold ids: by what is around the ids, the stem of each id.
+
+    Example: of `1_fov`, `2_fov` and `roi_2`, with the ids 1 and 2, `1_fov` and `2_fov` by `_fov`,
+    and `roi_2` by `roi_`.
+    """
+    stem_by_id: dict[Affix, dict[str, str]] = {}
+    for stem in stems:
+        for part, affix in parts_of(stem):
+            if part in ids:
+                stem_by_id.setdefault(affix, {})[part] = stem
+    return stem_by_id
+
+
+def parts_at_ends(stem: str) -> Iterator[tuple[str, str]]:
+    """Yields the beginnings and ends of a stem in whole tokens, the longest first, with the rest.
+
+    Example: `_12` with `a`, `a_` with `12`, `12` with `a_`, and `a` with `_12`, of `a_12`.
+    """
+    for part, affix in parts_of(stem):
+        if "" in affix and affix != NO_AFFIX:
+            yield part, "".join(affix)
+
+
+def is_within_token(before: str, after: str) -> bool:
+    """Says whether two characters beside each other are in one word or number."""
+    both_letters = before.isalpha() and after.isalpha()
+    both_digits = before.isdigit() and after.isdigit()
+    return both_letters or both_digits
+
+
+@functools.lru_cache(4096)
+def says_role(affix: str) -> bool:
+    """Says whether a word says what a file holds: `_mask`, but not `_old`."""
+    return not ROLE_WORDS.isdisjoint(words(affix))
+
+
+def words_at_ends(stem: str) -> Affix:
+    """Returns the first word of a stem and the last one, each with the signs beside it.
+
+    Each may be the word of a kind of files if the other one is a part of the id: `mask_` and `_old`
+    of `mask_hall_old`.
+    """
+    first = _FIRST_WORD.fullmatch(stem)
+    # Most stems end with a number, and a word ends with one digit at most.
+    last = None if stem[-2:].isdigit() else _LAST_WORD.fullmatch(stem)
+    return Affix(first[1] if first else "", last[1] if last else "")
+
+
+def core_of(stem: str, affix: Affix) -> str:
+    """Returns what an affix leaves of a stem; empty if the stem has not got it."""
+    before, after = affix
+    if stem.startswith(before) and stem.endswith(after):
+        return stem[len(before) : len(stem) - len(after)]
+    return ""
+
+
+def cut_stems(stems: Iterable[str], affix: Affix) -> dict[str, str]:
+    """Returns the stems that have an affix, by what it leaves of them."""
+    if affix == NO_AFFIX:
+        return {stem: stem for stem in stems}
+    stem_by_core = {core_of(stem, affix): stem for stem in stems}
+    stem_by_core.pop("", None)
+    return stem_by_core
+
+
+def affix_of_most_names(stems: Sequence[str]) -> Affix:
+    """Returns what most names begin and end with, in whole words and numbers.
+
+    Example: `im_` and `_rgb` of `im_1_rgb`, `im_2_rgb` and `extra`. Of a single name these are its
+    first and last word, if they tell what it holds: `_mask` of `7_mask`.
+    """
+    if len(stems) != 1:
+        return common_affix(stems, _MIN_SHARE_OF_NAMES)
+    before, after = words_at_ends(stems[0])
+    return Affix(before if says_role(before) else "", after if says_role(after) else "")
+
+
+def common_affix(stems: Sequence[str], share: float = 1) -> Affix:
+    """Returns what a share of stems begin with, and what the same share of these end with."""
+    every_nth = max(1, len(stems) // MIN_SAMPLED_NAMES)
+    tokens_of_stems = [_TOKEN.findall(stem) for stem in stems[::every_nth]]
+    before = _common_beginning(tokens_of_stems, share)
+    length = len(before)
+    rests = [tokens[length:][::-1] for tokens in tokens_of_stems if tokens[:length] == before]
+    after = _common_beginning(rests, share)
+    return Affix("".join(before), "".join(reversed(after)))
+
+
+def _common_beginning(token_lists: Sequence[Sequence[str]], share: float) -> list[str]:
+    """Returns the tokens with which a share of the lists begin.
+
+    Each of these lists has at least one more token behind them.
+    """
+    min_count = max(_MIN_ALIKE_NAMES, share * len(token_lists))
+    beginning: list[str] = []
+    longer_lists = [tokens for tokens in token_lists if len(tokens) > 1]
+    while longer_lists:
+        position = len(beginning)
+        counts = collections.Counter(tokens[position] for tokens in longer_lists)
+        ((token, count),) = counts.most_common(1)
+        if count < min_count:
+            break
+        beginning.append(token)
+        alike_lists = [tokens for tokens in longer_lists if tokens[position] == token]
+        longer_lists = [tokens for tokens in alike_lists if len(tokens) > position + 2]
+    return beginning
+
+
+def guess_affixes(stems: Sequence[str], affix_of_kind: Affix) -> list[Affix]:
+    """Returns what may stand around the ids of files, nothing first.
+
+    Every beginning that is guessed is combined with every end. The guesses are what most names
+    have, its outermost words (`gt_` and `_v` of `gt_scan_` and `_x_v`), what all names have, words
+    for roles beside numbers (`lb` of `lb1` and `lb2`), and words that tell kinds of files apart.
+
+    Args:
+      stems: the names of the files, without the ending.
+      affix_of_kind: what tells these files from others in their folder; see `sort_by_kind`.
+    """
+    of_most = affix_of_most_names(stems)
+    of_all = common_affix(stems)
+    befores = ["", of_most.before, of_all.before, affix_of_kind.before]
+    afters = ["", of_most.after, of_all.after, affix_of_kind.after]
+    befores += _OUTERMOST_BEFORE.findall(of_most.before)[:1]
+    afters += _OUTERMOST_AFTER.findall(of_most.after)
+    if len(stems) > 1 and not of_most.before and not of_all.before:
+        befores += _ROLE_AT_BEGIN.findall(posixpath.commonprefix(stems))
+    if len(stems) > 1 and not of_most.after and not of_all.after:
+        afters += _ROLE_AT_END.findall(posixpath.commonprefix([stem[::-1] for stem in stems])[::-1])
+    return [*dict.fromkeys(itertools.starmap(Affix, itertools.product(befores, afters)))]
+
+
+def find_affixes(images: StemsByGuess, masks: StemsByGuess, min_count: int) -> AffixPair | None:
+    """Returns what stands around the ids of images and of masks, by which most files pair.
+
+    Args:
+      images: the names of the images, cut by each guess.
+      masks: the names of the masks, likewise.
+      min_count: how many files have to pair.
+    """
+    best: AffixPair | None = None
+    best_count = min_count - 1
+    counts_of_files = sorted([len(images[NO_AFFIX]), len(masks[NO_AFFIX])])
+    for image_affix, mask_affix in itertools.product(images, masks):
+        count = len(images[image_affix].keys() & masks[mask_affix].keys())
+        has_affix = image_affix != NO_AFFIX or mask_affix != NO_AFFIX
+        if not has_affix or count <= best_count:
+            continue
+        affixes = _drop_common_parts(image_affix, mask_affix)
+        if _have_words_and_same_numbers(affixes) and count >= _min_pairs(affixes, *counts_of_files):
+            best = affixes
+            best_count = count
+    return best
+
+
+def _drop_common_parts(affix: Affix, other: Affix) -> AffixPair:
+    """Leaves out of two affixes what both have next to the id, in whole words and numbers.
+
+    That is a part of the id: `a_x_` and `b_x_` become `a_` and `b_`.
+    """
+    before = _TOKEN.findall(affix.before)[::-1]
+    length_before = _common_length(before, _TOKEN.findall(other.before)[::-1])
+    length_after = _common_length(_TOKEN.findall(affix.after), _TOKEN.findall(other.after))
+    first, second = (
+        Affix(each.before[: len(each.before) - length_before], each.after[length_after:])
+        for each in (affix, other)
+    )
+    return first, second
+
+
+def _common_length(tokens: Sequence[str], other_tokens: Sequence[str]) -> int:
+    """Returns how many characters two lists of tokens begin with alike, up to a word or number.
+
+    If all of one list is alike, the signs at its end count too.
+    """
+    common: list[str] = []
+    for token, other_token in zip(tokens, other_tokens, strict=False):
+        if token != other_token:
+            break
+        common.append(token)
+    is_one_whole = len(common) in (len(tokens), len(other_tokens))
+    while common and not is_one_whole and not common[-1].isalnum():
+        common.pop()
+    return len("".join(common))
+
+
+def _have_words_and_same_numbers(affixes: AffixPair) -> bool:
+    """Says whether affixes may be a tool's or a person's: words, and no numbers that differ.
+
+    Examples: `im_` and `gt_` may, `t1_` and `gt_` too. `0_` and `gt_` may not, as 0 is no word, and
+    `t1_` and `t2_` may not. A digit within a word is none, as in `leftImg8bit`.
+    """
+    texts = [text for affix in affixes for text in affix if text]
+    numbers, other_numbers = (
+        re.findall(r"\d+", _DIGIT_IN_WORD.sub("", "".join(affix))) for affix in affixes
+    )
+    have_words = all(_LETTER.search(text) for text in texts)
+    return have_words and (numbers == other_numbers or not numbers or not other_numbers)
+
+
+def _min_pairs(affixes: AffixPair, count_of_fewer: int, count_of_more: int) -> int:
+    """Returns how many files have to pair, so that what is around their ids can be no accident.
+
+    Args:
+      affixes: what is around the ids of images and of masks.
+      count_of_fewer: how many images or masks there are, whichever are fewer.
+      count_of_more: the other count.
+    """
+    texts = [" ".join(affix) for affix in affixes]
+    numbers, other_numbers = map(_NUMBER_ALONE.findall, texts)
+    if numbers != other_numbers:
+        return count_of_more  # where some names are `{id}_0`, the id may be `1_0`
+    if not all(before[-1:].isalpha() or after[:1].isalpha() for before, after in affixes):
+        return 0  # `im_1` and `gt_1`: a word behind a sign is no part of an id
+    if ROLE_WORDS.issuperset(words(" ".join(texts))):
+        return count_of_fewer  # `img1` and `lb1`
+    return count_of_more  # `u1` and `v1`: many files have a letter and a number
