@@ -80,7 +80,7 @@ def find_merged_tree(
 
 
 @dataclasses.dataclass(frozen=True)
-class _NamedFiles:
+class _FilesOfClass:
     """The files that may be masks of a class by their folder and name.
 
     Attributes:
@@ -96,9 +96,9 @@ class _NamedFiles:
 
 def _find_by_folders(
     given: GivenLayout, masks_of_classes: Sequence[ClassMasks], find_tree: FindTree
-) -> tuple[VocTree, list[_NamedFiles]]:
+) -> tuple[VocTree, list[_FilesOfClass]]:
     """Finds the images, and the masks of each class as if there were no other class."""
-    named_files: list[_NamedFiles] = []
+    named_files: list[_FilesOfClass] = []
     trees: list[VocTree] = []
     for masks in masks_of_classes:
         options = {**given.options, "masks": masks.folder}
@@ -119,17 +119,17 @@ def _find_by_folders(
             for name in names.names_by_ambiguous_id.get(mask_id, (first_name,)):
                 path = posixpath.normpath(posixpath.join(tree.layout.masks, name))
                 ids_by_path[path] = [mask_id]
-        named_files.append(_NamedFiles(masks, masks.folder, ids_by_path))
+        named_files.append(_FilesOfClass(masks, masks.folder, ids_by_path))
     return trees[0], named_files
 
 
 def _find_by_patterns(
     given: GivenLayout, masks_of_classes: Sequence[ClassMasks]
-) -> tuple[VocTree, list[_NamedFiles]]:
+) -> tuple[VocTree, list[_FilesOfClass]]:
     """Finds the images, without files that are named as masks, and the masks of each class."""
     listing = given.listing
     image_folder = _only_folder("images", _list_image_folders(given))
-    named_files: list[_NamedFiles] = []
+    named_files: list[_FilesOfClass] = []
     for masks in masks_of_classes:
         folders = _list_mask_folders(given) or [NamedFolder("", image_folder)]
         if masks.folder:
@@ -147,7 +147,7 @@ def _find_by_patterns(
             elif name.lower().endswith(PHOTO_ENDINGS):
                 ids_by_path[path] = naming.without_ending.list_ids(name)
         folder_and_pattern = posixpath.join(folder, masks.pattern)
-        named_files.append(_NamedFiles(masks, folder_and_pattern, ids_by_path))
+        named_files.append(_FilesOfClass(masks, folder_and_pattern, ids_by_path))
     layout = Layout(image_folder or ".", ".", given.image_name)
     files = SetFiles(listing.root, layout, listing, image_endings=given.endings.images)
     tree = VocTree(listing.root, layout, listing, given_files=files)
@@ -156,7 +156,7 @@ def _find_by_patterns(
     return dataclasses.replace(tree, given_files=files), named_files
 
 
-def _sort_by_image(tree: VocTree, named_files: _NamedFiles) -> ClassFiles:
+def _sort_by_image(tree: VocTree, named_files: _FilesOfClass) -> ClassFiles:
     """Returns the masks of a class by the id of their image.
 
     A mask of no image has the id that its name has, if that is clear. That id may differ from an
