@@ -15,12 +15,10 @@ from voc_seg_tfrecord.core.class_rows import parse_pairs
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError
 from voc_seg_tfrecord.core.names import VOC_CLASSES
-from voc_seg_tfrecord.folder.meaning.choose import choose_meaning
-from voc_seg_tfrecord.folder.meaning.doubts import DOUBTS
-from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
+from voc_seg_tfrecord.folder.meaning.candidates import ClassNaming
+from voc_seg_tfrecord.folder.meaning.choose import choose_meaning, weigh_candidates
 from voc_seg_tfrecord.folder.meaning.proposals import propose_meanings
-from voc_seg_tfrecord.folder.meaning.questions import UNDECIDED
-from voc_seg_tfrecord.folder.meaning.rules import RULES
+from voc_seg_tfrecord.folder.meaning.rules import RULES, UNDECIDED
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, survey
 from voc_seg_tfrecord.tools.class_file import ClassFile
 
@@ -294,7 +292,9 @@ def test_both_orders_of_a_background_listed_later_are_proposed(tmp_path):
     file = late_background()
     naming = ClassNaming(ClassTable(tuple(file.class_names)), file)
     found = survey(write_masks(tmp_path, LATE), all_colors=naming.needs_colors())
-    assert [proposal.options for proposal in propose_meanings(found, naming)] == [
+    assert [
+        proposal.options for proposal in propose_meanings(weigh_candidates(found, [naming]), naming)
+    ] == [
         {"classes": {0: "road", 1: "car", 2: "background"}},
         {"classes": {0: "background", 1: "road", 2: "car"}},
     ]
@@ -312,17 +312,21 @@ def test_a_file_from_1_may_number_masks_from_0_that_lack_its_last_value(tmp_path
     file = ClassFile("classes.csv", tuple(entries))
     naming = ClassNaming(ClassTable(tuple(file.class_names)), file)
     found = survey(write_masks(tmp_path, [gray(*values)]), all_colors=naming.needs_colors())
-    rows = [proposal.options["classes"] for proposal in propose_meanings(found, naming)]
+    rows = [
+        proposal.options["classes"]
+        for proposal in propose_meanings(weigh_candidates(found, [naming]), naming)
+    ]
     assert rows == proposed
 
 
 PAGE = REPOSITORY / "docs" / "background" / "values-or-colors.md"
 
 
-@pytest.mark.parametrize("functions", [[rule.loses for rule in RULES], DOUBTS])
-def test_the_page_lists_the_rules_and_doubts_in_their_order(functions):
+@pytest.mark.parametrize("verdict", ["loses", "asks"])
+def test_the_page_lists_the_rules_of_a_verdict_in_their_order(verdict):
     page = " ".join(PAGE.read_text().split())
-    told = [f"{n}. {' '.join(rule.__doc__.split())}" for n, rule in enumerate(functions, start=1)]
+    judges = [getattr(rule, verdict) for rule in RULES if getattr(rule, verdict)]
+    told = [f"{n}. {' '.join(judge.__doc__.split())}" for n, judge in enumerate(judges, start=1)]
     assert " ".join(told) in page
 
 

@@ -15,7 +15,6 @@ from voc_seg_tfrecord.core.spelling import group_by_case
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
 from voc_seg_tfrecord.folder.classes.folder_table import FolderTable
 from voc_seg_tfrecord.folder.classes.names import names_under_rows, rows_of_file
-from voc_seg_tfrecord.folder.meaning.advice import advise_table
 from voc_seg_tfrecord.folder.meaning.default_names import (
     DefaultNames,
     DoubtedNames,
@@ -24,11 +23,12 @@ from voc_seg_tfrecord.folder.meaning.default_names import (
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_numbering
 from voc_seg_tfrecord.folder.meaning.proposals import (
     advise_smoothed,
+    advise_table,
     are_spaced_grays,
     list_pixels,
     propose_classes,
+    propose_threshold,
 )
-from voc_seg_tfrecord.folder.meaning.soft_advice import propose_threshold
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree

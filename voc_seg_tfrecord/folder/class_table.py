@@ -16,12 +16,9 @@ from voc_seg_tfrecord.folder.classes.choose import (
 )
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.looks import Looks
-from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
-from voc_seg_tfrecord.folder.meaning.choose import weigh_candidates
+from voc_seg_tfrecord.folder.meaning.candidates import ClassNaming, MeaningCandidate
+from voc_seg_tfrecord.folder.meaning.choose import check_number_of_keys, weigh_candidates
 from voc_seg_tfrecord.folder.meaning.label_meaning import list_namings
-from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
-from voc_seg_tfrecord.folder.meaning.questions import check_number_of_keys
-from voc_seg_tfrecord.folder.meaning.words import describe_candidate
 from voc_seg_tfrecord.folder.plan import OpenFolder
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey, content_of_file
@@ -65,10 +62,10 @@ def write_table(opened: OpenFolder) -> WrittenTable:
     namings = _list_namings(opened)
     if not namings:
         return _table_to_fill_in(survey, [])
-    weighed = weigh_candidates(survey, namings)
-    if weighed.taken:
-        return _table_of_candidate(survey, weighed.taken)
-    return _table_to_fill_in(survey, weighed.in_question)
+    choice = weigh_candidates(survey, namings)
+    if choice.meaning is not None:
+        return _table_of_candidate(survey, choice.meaning.candidate)
+    return _table_to_fill_in(survey, choice.left)
 
 
 def _raise_fault_of_mask(tree: VocTree, image_id: str) -> None:
@@ -188,7 +185,7 @@ def _table_to_fill_in(survey: Survey, candidates: Sequence[MeaningCandidate]) ->
         names = [candidate.class_of(pixel) or UNKNOWN for candidate in candidates]
         row = _add_to_row(rows, key, pixel, _find_agreed_name(survey, pixel, names), survey)
         for candidate, name in zip(candidates, names, strict=True):
-            row.add_name(describe_candidate(candidate), name)
+            row.add_name(candidate.words, name)
     return _write_csv(list(rows.values()))
 
 

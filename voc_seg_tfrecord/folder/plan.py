@@ -30,9 +30,9 @@ from voc_seg_tfrecord.folder.classes.choose import (
 from voc_seg_tfrecord.folder.classes.folder_table import FolderTable, read_folder_table
 from voc_seg_tfrecord.folder.classes.names import note_spelling, note_void
 from voc_seg_tfrecord.folder.left_out_splits import check_no_split_left_out
-from voc_seg_tfrecord.folder.meaning.advice import advise_table
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_meaning_of_labels
+from voc_seg_tfrecord.folder.meaning.proposals import advise_table
 from voc_seg_tfrecord.folder.notes import list_notes
 from voc_seg_tfrecord.folder.paired_splits import choose_splits
 from voc_seg_tfrecord.folder.question import Problems, QuestionError

@@ -5,7 +5,7 @@ value or color that is transparent), or by the transparent value of a GIF.
 
 1. A palette mask is read by its indices, whatever the alpha of its entries.
 2. Of another mask the gray or color under fully transparent pixels is read, if it is one. Whether
-   it is background is judged with all masks of the set, see `folder.meaning.doubts`.
+   it is background is judged with all masks of the set, see `folder.meaning.rules`.
 3. Partly transparent pixels, and several colors under transparent ones, are refused.
 """
 

@@ -7,24 +7,35 @@ palette are. The user's rows stand over every candidate.
 Here a class is a name, or 255 for void: the rules of candidates have names until one is taken.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 import dataclasses
 import functools
 from typing import Literal
 
-from voc_seg_tfrecord.core.class_entries import is_void
-from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Key, color_of
+from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void, may_be_background
+from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Key, Rows, color_key, color_of
+from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.mask_rule import VOID_VALUES, MaskRule
 from voc_seg_tfrecord.core.names import (
+    BLACK,
+    VOC_CLASSES,
     VOC_NUMBERS,
     VOID,
     VOID_COLOR,
     WHITE,
     Color,
+    plain,
 )
-from voc_seg_tfrecord.folder.meaning.naming import ClassName, ClassNaming
+from voc_seg_tfrecord.folder.classes.names import class_of_entry
 from voc_seg_tfrecord.folder.meaning.palettes import entries_out_of_place
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
+from voc_seg_tfrecord.tools.class_file import ClassFile
+
+MAX_LISTED_PIXELS = 8
+"""How many values and colors a message lists."""
+
+ClassName = str | int
+"""The name of a class of the masks; or 255, which is void and has no name."""
 
 CandidateKind = Literal[
     "rows", "values", "grays of file", "colors of file", "VOC order", "VOC names"
@@ -32,29 +43,103 @@ CandidateKind = Literal[
 """What gives the classes: see the function below that makes each kind."""
 
 
+@dataclasses.dataclass(frozen=True)
+class ClassNaming:
+    """What gives the classes of masks their names, and the values and colors that they have.
+
+    Attributes:
+      table: the names, and the user's rows over them.
+      file: the class file that has the names; None if they are those of the values 0, 1, 2.
+    """
+
+    table: ClassTable
+    file: ClassFile | None = None
+
+    @property
+    def entries(self) -> Sequence[ClassEntry]:
+        """The entries of the class file; without one, the names with their places."""
+        if self.file is not None:
+            return self.file.entries
+        return [ClassEntry(value, name) for value, name in enumerate(self.table.names)]
+
+    @property
+    def has_colors(self) -> bool:
+        """Whether a class file gives each class a color."""
+        return self.file is not None and self.file.has_colors
+
+    @property
+    def numbering(self) -> str:
+        """How the class file is numbered, in words; empty if there is only one way."""
+        return "" if self.file is None else self.file.numbering_note.rstrip(".")
+
+    def class_of_entry(self, entry: ClassEntry) -> ClassName:
+        """Returns an entry's name, or 255 if it means void and no row says something else."""
+        return class_of_entry(entry, self.table)
+
+    def classes_by_value(self) -> dict[int, ClassName]:
+        """Returns the class name, or 255, of each value."""
+        return {entry.value: self.class_of_entry(entry) for entry in self.entries}
+
+    def names_by_voc_number(self) -> dict[int, str]:
+        """Returns which name stands for which of VOC's numbers, if all names are VOC's; else none.
+
+        With the names `background, person` that is `{0: 'background', 15: 'person'}`.
+        """
+        voc_names = [plain(name) for name in VOC_CLASSES]
+        names: dict[int, str] = {}
+        for entry in self.entries:
+            if is_void(entry):
+                continue
+            if plain(entry.name) not in voc_names:
+                return {}
+            number = voc_names.index(plain(entry.name))
+            if number in names:
+                return {}
+            names[number] = entry.name
+        return names
+
+    def has_all_voc_names(self) -> bool:
+        """Says whether the names are VOC's 21."""
+        return len(self.names_by_voc_number()) == len(VOC_CLASSES)
+
+    def has_voc_names_at_other_values(self) -> bool:
+        """Says whether all names are VOC's, and some have other values than VOC's numbers."""
+        return not self.names_by_voc_number().items() <= self.classes_by_value().items()
+
+    def needs_colors(self) -> bool:
+        """Says whether it matters which of VOC's colors the masks with VOC's palette use."""
+        table = self.table
+        has_rows = bool(table.class_by_value or table.class_by_color) or table.star_takes_pixels
+        moved = self.file is None and self.has_voc_names_at_other_values()
+        has_possible_background = any(may_be_background(entry.name) for entry in self.entries)
+        return self.has_colors or has_rows or moved or has_possible_background
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MeaningCandidate:
-    """One way to read the masks of a set.
+    """One way to read the masks of a set, with all that follows from it for these masks.
 
-    Equality compares `by`, `kind`, `source`, `numbering` and `reads_255_as_class`.
+    Equality compares `by`, `kind`, `reads_255_as_class` and `naming`.
 
     Attributes:
       by: what of a pixel gives its class.
       kind: what gives the classes.
-      source: the same in a few words that `check` prints: "gray values", "from labelmap.txt".
-      numbering: how the class file is numbered, if it may be in two ways; see `ClassNaming`.
       reads_255_as_class: whether 255 is the second of two classes, and not void.
       naming: what gives the classes their names.
+      source: what gives them in a few words that `check` prints: "gray values".
+      words: how the masks are read: `by value`, `by the colors of labelmap.txt`.
+      survey: what the masks use.
       name_rule: the class name, or 255, of each value and color, without the user's rows.
       star_classes: the class of each value and color in use that the user's `*` takes.
     """
 
     by: Literal["value", "color"]
     kind: CandidateKind
-    source: str
-    numbering: str
     reads_255_as_class: bool = False
-    naming: ClassNaming = dataclasses.field(compare=False)
+    naming: ClassNaming
+    source: str = dataclasses.field(compare=False)
+    words: str = dataclasses.field(compare=False)
+    survey: Survey = dataclasses.field(compare=False, repr=False)
     name_rule: MaskRule = dataclasses.field(compare=False)
     star_classes: Mapping[Key, str] = dataclasses.field(default_factory=dict, compare=False)
 
@@ -62,38 +147,27 @@ class MeaningCandidate:
     def rule(self) -> MaskRule:
         """The rule with the class indices of the dataset, 255 being void, and the user's rows."""
         table = self.naming.table
+        index_by_name = {name: index for index, name in self.class_names.items()}
+
+        def index_of(name: ClassName) -> int | None:
+            return VOID if isinstance(name, int) else index_by_name.get(table.target(name))
+
         star_indices: dict[int | Color, int] = {}
         for key, name in self.star_classes.items():
             pixel = key if isinstance(key, int) else color_of(key)
             if pixel is not None:
                 star_indices[pixel] = table.index(name)
         return dataclasses.replace(
-            self.name_rule.with_classes(self._index_of),
+            self.name_rule.with_classes(index_of),
             given_values={value: table.index(name) for value, name in table.class_by_value.items()},
             given_colors={color: table.index(name) for color, name in table.class_by_color.items()},
             star_classes=star_indices,
         )
 
-    def _index_of(self, name: ClassName) -> int | None:
-        """Returns the index that a class of the masks gets; None if the dataset has none for it."""
-        if isinstance(name, int):
-            return VOID
-        return self._index_by_name.get(self.naming.table.target(name))
-
-    @functools.cached_property
-    def _index_by_name(self) -> dict[str, int]:
-        """The index of each class of the dataset, and of `void`."""
-        return {name: index for index, name in self.class_names.items()}
-
     @property
     def uses_file_colors(self) -> bool:
         """Whether the colors of a class file give the classes."""
         return self.kind == "colors of file"
-
-    @property
-    def has_rows_alone(self) -> bool:
-        """Whether the user's rows give all classes, without a class file or names."""
-        return self.kind == "rows"
 
     @functools.cached_property
     def class_names(self) -> dict[int, str]:
@@ -105,15 +179,68 @@ class MeaningCandidate:
         index = self.rule.class_of(*pixel)
         return None if index is None else self.class_names[index]
 
-    def reads(self, pixels: Iterable[StoredPixel]) -> bool:
-        """Says whether each of some pixels has a class."""
-        return all(self.class_of(pixel) is not None for pixel in pixels)
+    @functools.cached_property
+    def class_by_pixel(self) -> dict[StoredPixel, str | None]:
+        """The class of each pixel in use; None if it has no class."""
+        return {pixel: self.class_of(pixel) for pixel in self.survey.pixels}
 
-    def unused_names(self, survey: Survey) -> list[str]:
-        """Returns the class names that no mask has. The user's rows do not count."""
+    @property
+    def pixels_without_class(self) -> list[StoredPixel]:
+        """The pixels in use that have no class."""
+        return [pixel for pixel, name in self.class_by_pixel.items() if name is None]
+
+    @functools.cached_property
+    def masks_read(self) -> int:
+        """In how many masks each pixel has a class."""
+        masks = self.survey.voc.masks  # every candidate reads the masks with VOC's palette
+        for pixels, occurrence in self.survey.masks_by_pixels.items():
+            if all(self.class_by_pixel[pixel] is not None for pixel in pixels):
+                masks += occurrence.masks
+        return masks
+
+    @functools.cached_property
+    def unused_names(self) -> list[str]:
+        """The class names that no mask has. The user's rows do not count."""
         known = [*self.name_rule.values.values(), *(self.name_rule.colors or {}).values()]
-        used = {self.name_rule.class_of(*pixel) for pixel in survey.pixels}
+        used = {self.name_rule.class_of(*pixel) for pixel in self.survey.pixels}
         return [name for name in dict.fromkeys(known) if name != VOID and name not in used]
+
+    @functools.cached_property
+    def index_by_value(self) -> dict[int, int]:
+        """The class index of each value, also where colors give the classes."""
+        index_by_value: dict[int, int] = {} if self.rule.all_colors else dict(self.rule.all_values)
+        for pixel in self.survey.pixels:
+            index = self.rule.class_of(*pixel)
+            if index is not None and pixel.value is not None:
+                index_by_value[pixel.value] = index
+        return index_by_value
+
+    @functools.cached_property
+    def rows(self) -> Rows:
+        """The candidate as a table of classes: what each value and color becomes.
+
+        Where colors count, its values are those of grayscale masks; and all values of the rule, if
+        palette masks are read by value.
+        """
+        index_by_key: dict[Key, int] = {}
+        if self.by == "value" or not self.rule.all_colors:
+            index_by_key.update(self.rule.all_values.items())
+        if self.rule.all_colors:
+            index_by_color = dict(self.rule.all_colors)
+            for pixel in self.survey.pixels:
+                index = self.rule.class_of(*pixel)
+                if index is None:
+                    continue
+                if pixel.kind == "gray" and pixel.value is not None:
+                    index_by_key[pixel.value] = index
+                elif pixel.kind != "gray" and pixel.color:
+                    index_by_color[pixel.color] = index
+            index_by_key |= {color_key(color): index for color, index in index_by_color.items()}
+        rows: list[tuple[Key, str]] = []
+        for key, index in index_by_key.items():
+            if isinstance(key, str) or key >= 0 or key in self.survey.values:
+                rows.append((key, self.class_names[index]))
+        return tuple(rows)
 
 
 def list_candidates(namings: Sequence[ClassNaming], survey: Survey) -> list[MeaningCandidate]:
@@ -128,30 +255,16 @@ def list_candidates(namings: Sequence[ClassNaming], survey: Survey) -> list[Mean
         if not naming.entries:
             candidates.append(make_rows_candidate(naming, survey))
             continue
-        if not naming.has_values:
+        if naming.file is not None and not naming.file.has_values:
             candidates.append(_make_file_color_candidate(naming, survey))
             continue
-        candidates.append(_make_value_candidate(naming, survey))
-        if _may_have_255_as_class(naming, survey):
-            candidates.append(_make_255_candidate(naming, survey))
+        candidates += _list_value_candidates(naming, survey)
         if naming.has_colors:
             candidates.append(_make_file_color_candidate(naming, survey))
             candidates += _list_file_gray_candidates(naming, survey)
         else:
             candidates += _list_voc_color_candidates(naming, survey)
     return candidates
-
-
-def _make_candidate(
-    kind: CandidateKind,
-    by: Literal["value", "color"],
-    source: str,
-    naming: ClassNaming,
-    rule: MaskRule,
-) -> MeaningCandidate:
-    return MeaningCandidate(
-        by=by, kind=kind, source=source, numbering=naming.numbering, naming=naming, name_rule=rule
-    )
 
 
 def make_rows_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
@@ -161,17 +274,48 @@ def make_rows_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate
     """
     has_rgb_masks = any(pixel.kind == "rgb" for pixel in survey.pixels)
     by_color = has_rgb_masks or bool(naming.table.class_by_color)
-    rule = MaskRule(VOID_VALUES, {VOID_COLOR: VOID} if by_color else None)
-    by: Literal["value", "color"] = "value"
-    if by_color and not naming.table.class_by_value:
-        by = "color"
-    return _make_candidate("rows", by, "as you said", naming, rule)
+    is_by_color_alone = by_color and not naming.table.class_by_value
+    return MeaningCandidate(
+        by="color" if is_by_color_alone else "value",
+        kind="rows",
+        naming=naming,
+        source="as you said",
+        words="by the colors that you gave" if is_by_color_alone else "by value",
+        survey=survey,
+        name_rule=MaskRule(VOID_VALUES, {VOID_COLOR: VOID} if by_color else None),
+    )
 
 
-def _make_value_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
-    """Values are the values of the class file, or the places of the user's names."""
-    rule = MaskRule({**VOID_VALUES, **naming.classes_by_value()})
-    return _make_candidate("values", "value", _source_of_values(survey), naming, rule)
+def _list_value_candidates(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
+    """Values are the values of the class file, or the places of the user's names.
+
+    If there are two classes, and masks of 0 and 255 alone, 255 may be the second class: the first
+    is background in `0` and crack in `255`. It is not if masks show that 255 is void, or a class
+    means void.
+    """
+    classes = naming.classes_by_value()
+    numbering = f" ({naming.numbering})" if naming.numbering else ""
+    by_value = MeaningCandidate(
+        by="value",
+        kind="values",
+        naming=naming,
+        source=_source_of_values(survey),
+        words=f"by value{numbering}",
+        survey=survey,
+        name_rule=MaskRule({**VOID_VALUES, **classes}),
+    )
+    is_one_void = any(is_void(entry) for entry in naming.entries)
+    if is_one_void or survey.void.masks:
+        return [by_value]
+    if classes.keys() != {0, 1} or not survey.values.keys() <= {0, VOID}:
+        return [by_value]
+    with_255 = dataclasses.replace(
+        by_value,
+        reads_255_as_class=True,
+        words=f"by value, 255 being the second class{numbering}",
+        name_rule=MaskRule({**VOID_VALUES, 0: classes[0], VOID: classes[1]}),
+    )
+    return [by_value, with_255]
 
 
 def _source_of_values(survey: Survey) -> str:
@@ -187,33 +331,25 @@ def _source_of_values(survey: Survey) -> str:
     return "gray values"
 
 
-def _may_have_255_as_class(naming: ClassNaming, survey: Survey) -> bool:
-    """Says whether there are two classes, and masks of 0 and 255 alone, where 255 is not void."""
-    if any(is_void(entry) for entry in naming.entries) or survey.void.masks:
-        return False
-    has_two_classes = naming.classes_by_value().keys() == {0, 1}
-    return has_two_classes and survey.values.keys() <= {0, VOID}
-
-
-def _make_255_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
-    """255 is the second of two classes: the first is background in `0` and crack in `255`."""
-    classes = naming.classes_by_value()
-    rule = MaskRule({**VOID_VALUES, 0: classes[0], VOID: classes[1]})
-    candidate = _make_candidate("values", "value", _source_of_values(survey), naming, rule)
-    return dataclasses.replace(candidate, reads_255_as_class=True)
-
-
 def _make_file_color_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     """Colors are those of the class file; and so are grays, if all in use are among them."""
-    classes = naming.classes_by_value() if naming.has_values else {}
+    assert naming.file is not None
+    classes = naming.classes_by_value() if naming.file.has_values else {}
     colors: dict[Color, ClassName] = {VOID_COLOR: VOID}
     for entry in naming.entries:
         if entry.color:
             colors[entry.color] = naming.class_of_entry(entry)
     white_is_void = classes.get(VOID, VOID) == VOID and WHITE not in colors
     gray_is_color = _grays_in_use_are_colors(survey, colors, white_is_void=white_is_void)
-    rule = MaskRule({**VOID_VALUES, **classes}, colors, gray_is_color)
-    return _make_candidate("colors of file", "color", _source_of_file(naming), naming, rule)
+    return MeaningCandidate(
+        by="color",
+        kind="colors of file",
+        naming=naming,
+        source=f"from {naming.file.source}",
+        words=f"by the colors of {naming.file.source}",
+        survey=survey,
+        name_rule=MaskRule({**VOID_VALUES, **classes}, colors, gray_is_color),
+    )
 
 
 def _grays_in_use_are_colors(
@@ -234,24 +370,25 @@ def _grays_in_use_are_colors(
 
 def _list_file_gray_candidates(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
     """The values of palette masks may mean the grays of the class file: 7 is the color 7,7,7."""
+    assert naming.file is not None
     has_palettes = any(pixel.kind == "palette" for pixel in survey.pixels)
     values: dict[int, ClassName] = {}
     for entry in naming.entries:
-        if entry.color is None:
-            continue
-        red, green, blue = entry.color
-        if red == green == blue:
-            values[red] = naming.class_of_entry(entry)
+        if entry.color and len({*entry.color}) == 1:
+            values[entry.color[0]] = naming.class_of_entry(entry)
     has_shades = bool(values.keys() - {0})
     if not has_palettes or not has_shades:
         return []
-    rule = MaskRule({**VOID_VALUES, **values})
-    source = f"the grays {_source_of_file(naming)}"
-    return [_make_candidate("grays of file", "value", source, naming, rule)]
-
-
-def _source_of_file(naming: ClassNaming) -> str:
-    return "" if naming.file is None else f"from {naming.file.source}"
+    candidate = MeaningCandidate(
+        by="value",
+        kind="grays of file",
+        naming=naming,
+        source=f"the grays from {naming.file.source}",
+        words=f"by the grays from {naming.file.source}",
+        survey=survey,
+        name_rule=MaskRule({**VOID_VALUES, **values}),
+    )
+    return [candidate]
 
 
 def _list_voc_color_candidates(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
@@ -267,54 +404,82 @@ def _list_voc_color_candidates(naming: ClassNaming, survey: Survey) -> list[Mean
     | all 21 of VOC's at other values, of the user                | by name           |
     | some of VOC's at other values, of the user                  | by order, by name |
     """
-    if not survey.voc.masks and not _has_colors(survey):
+    has_colors = any(pixel.color not in (None, (pixel.value,) * 3) for pixel in survey.pixels)
+    if not survey.voc.masks and not has_colors:
         return []  # some grays are VOC's by chance
-    by_order = _make_voc_order_candidate(naming)
+    classes = {**VOID_VALUES, **naming.classes_by_value()}
+    by_order = MeaningCandidate(
+        by="color",
+        kind="VOC order",
+        naming=naming,
+        source="with VOC's palette",
+        words="by the colors of VOC's palette",
+        survey=survey,
+        name_rule=MaskRule(classes, _class_by_voc_color(classes)),
+    )
     if not naming.has_voc_names_at_other_values():
         return [by_order]
-    by_name = _make_voc_names_candidate(naming)
+    names: dict[int, ClassName] = {**VOID_VALUES, **naming.names_by_voc_number()}
+    # Value n of gray masks is VOC's class n, too.
+    by_name = dataclasses.replace(
+        by_order,
+        kind="VOC names",
+        source="with VOC's palette, by name",
+        words="by the colors of VOC's palette, by name",
+        name_rule=MaskRule(names, _class_by_voc_color(names)),
+    )
     if naming.file is not None:
         # The file's values count, unless a mask has a color of VOC at another value than VOC.
-        return [by_order, by_name] if _has_voc_colors_elsewhere(survey) else [by_order]
+        has_voc_colors_elsewhere = any(
+            pixel.color and VOC_NUMBERS.get(pixel.color) != pixel.value for pixel in survey.pixels
+        )
+        return [by_order, by_name] if has_voc_colors_elsewhere else [by_order]
     if naming.has_all_voc_names():
         return [by_name]
     return [by_order, by_name]
 
 
-def _has_colors(survey: Survey) -> bool:
-    """Says whether a pixel has another color than the gray of its value."""
-    for pixel in survey.pixels:
-        if pixel.color is not None and pixel.color != (pixel.value,) * 3:
-            return True
-    return False
+def _class_by_voc_color(classes: Mapping[int, ClassName]) -> dict[Color, ClassName]:
+    """Returns the class of each color of VOC's palette whose number has one."""
+    return {color: classes[number] for color, number in VOC_NUMBERS.items() if number in classes}
 
 
-def _has_voc_colors_elsewhere(survey: Survey) -> bool:
-    """Says whether a pixel has a color that VOC's palette has not at its value."""
-    for pixel in survey.pixels:
-        if pixel.color and VOC_NUMBERS.get(pixel.color) != pixel.value:
-            return True
-    return False
+# Words for pixels.
 
 
-def _make_voc_order_candidate(naming: ClassNaming) -> MeaningCandidate:
-    """Color n of VOC's palette is the class of value n."""
-    classes = {**VOID_VALUES, **naming.classes_by_value()}
-    colors: dict[Color, ClassName] = {}
-    for color, number in VOC_NUMBERS.items():
-        if number in classes:
-            colors[color] = classes[number]
-    rule = MaskRule(classes, colors)
-    return _make_candidate("VOC order", "color", "with VOC's palette", naming, rule)
+def describe_pixel(pixel: StoredPixel) -> str:
+    """Returns what a pixel has: `value 1`, `value 1 with color #800000`, `color #800000`."""
+    if pixel.value is None:
+        return f"color {color_key(pixel.color or BLACK)}"
+    if pixel.kind == "palette" and pixel.color:
+        return f"value {pixel.value} with color {color_key(pixel.color)}"
+    return f"value {pixel.value}"
 
 
-def _make_voc_names_candidate(naming: ClassNaming) -> MeaningCandidate:
-    """Color n of VOC's palette is VOC's class n, by its name, and so is value n of gray masks."""
-    names = naming.names_by_voc_number()
-    assert names is not None  # all names are VOC's; see `_list_voc_color_candidates`
-    colors: dict[Color, ClassName] = {VOID_COLOR: VOID}
-    for color, number in VOC_NUMBERS.items():
-        if number in names:
-            colors[color] = names[number]
-    rule = MaskRule({**VOID_VALUES, **names}, colors)
-    return _make_candidate("VOC names", "color", "with VOC's palette, by name", naming, rule)
+def compare_candidates(survey: Survey, candidates: Sequence[MeaningCandidate]) -> str:
+    """Returns what pixels mean by each candidate, first those about which the candidates differ.
+
+    For example `value 1 is cat by value and dog by the colors of VOC's palette.`
+    """
+    differing = []
+    agreed = []
+    for pixel, _ in sorted(survey.pixels.items(), key=lambda item: -item[1].pixels):
+        words_by_name: dict[str | None, str] = {}
+        for candidate in candidates:
+            words_by_name.setdefault(candidate.class_of(pixel), candidate.words)
+        meanings = [f"{name or 'no class'} {words}" for name, words in words_by_name.items()]
+        line = f"{describe_pixel(pixel)} is {' and '.join(meanings)}"
+        is_agreed = len(words_by_name) == 1 and None not in words_by_name
+        if is_agreed:
+            agreed.append(line)
+        else:
+            differing.append(line)
+    return list_first([*differing, *agreed]) + "."
+
+
+def list_first(texts: Sequence[str]) -> str:
+    """Returns the first texts, and how many more there are."""
+    more = len(texts) - MAX_LISTED_PIXELS
+    if more <= 0:
+        return "; ".join(texts)
+    return "; ".join([*texts[:MAX_LISTED_PIXELS], f"and {more} more"])

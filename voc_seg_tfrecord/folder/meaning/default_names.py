@@ -21,8 +21,8 @@ from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.classes.by_content import SingleFile, list_single_files
 from voc_seg_tfrecord.folder.classes.candidates import has_class_file
 from voc_seg_tfrecord.folder.files.pairings import few
+from voc_seg_tfrecord.folder.meaning.candidates import ClassNaming
 from voc_seg_tfrecord.folder.meaning.choose import choose_meaning
-from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.proposals import propose_other_background
 from voc_seg_tfrecord.folder.question import Alternative
 from voc_seg_tfrecord.folder.tree.labels import Labels
@@ -172,7 +172,7 @@ def _doubt_meaning(survey: Survey, table: ClassTable) -> DoubtedNames | None:
         meaning = choose_meaning(survey, [ClassNaming(table)], "")
     except VocSegError as error:
         return DoubtedNames(error.found)
-    if meaning.candidate.by != "value" or not meaning.candidate.reads(survey.pixels):
+    if meaning.candidate.by != "value" or meaning.candidate.pixels_without_class:
         return DoubtedNames("values and colors contradict")
     is_255_open = set(survey.values) == {0, VOID} and VOID not in table.class_by_value
     if is_255_open and not meaning.candidate.reads_255_as_class:

@@ -1,8 +1,7 @@
-"""Looks at the labels of a folder, and chooses what they mean."""
+"""Looks at the labels of a folder, and chooses what they mean, or asks with options that say it."""
 
 from collections.abc import Collection, Sequence
 import dataclasses
-from typing import Any
 
 from voc_seg_tfrecord.core.class_rows import Rows, are_whole, table_error
 from voc_seg_tfrecord.core.class_table import ClassTable
@@ -10,13 +9,14 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.default_names import BINARY_NAMES
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError, VocSegError
 from voc_seg_tfrecord.folder.classes.names import names_from_file
-from voc_seg_tfrecord.folder.meaning.candidates import make_rows_candidate
-from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning, choose_meaning, choose_naming
-from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
-from voc_seg_tfrecord.folder.meaning.notes import note_possible_background
-from voc_seg_tfrecord.folder.meaning.proposals import propose_meanings, propose_numberings
-from voc_seg_tfrecord.folder.meaning.questions import UNDECIDED
-from voc_seg_tfrecord.folder.meaning.soft_advice import propose_threshold
+from voc_seg_tfrecord.folder.meaning.candidates import ClassNaming, make_rows_candidate
+from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning, weigh_candidates
+from voc_seg_tfrecord.folder.meaning.proposals import (
+    propose_meanings,
+    propose_numberings,
+    propose_threshold,
+)
+from voc_seg_tfrecord.folder.meaning.rules import UNDECIDED, note_possible_background
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels
@@ -42,37 +42,26 @@ def choose_meaning_of_labels(
     Raises:
       QuestionError: if it is not known what the masks mean.
       MaskError: likewise, if no option says it.
-      ConfigError: if a row has no effect.
+      ConfigError: if a row has no effect, or has a value or a color and masks are drawn or merged:
+        these have no values of a file.
     """
     naming = ClassNaming(config.table, file)
-    _check_rows_fit_origin(labels, naming)
-    meaning = _choose_or_propose(labels, ids, naming, remedy)
-    labels.check_surveyed()  # after the choice, which has surveyed the masks
-    if meaning.candidate.reads_255_as_class:
-        meaning = _choose_by_all_masks(labels, naming, remedy)
-    if isinstance(labels, MadeLabels):
-        notes = (*meaning.notes, *_list_notes_on_made_masks(labels, naming))
-        meaning = dataclasses.replace(meaning, notes=notes)
-    return meaning
-
-
-def _check_rows_fit_origin(labels: Labels, naming: ClassNaming) -> None:
-    """Checks that rows name classes if masks are drawn or merged: these have no values of a file.
-
-    Raises:
-      ConfigError: if a row has a value or a color.
-    """
     if labels.origin and (naming.table.class_by_value or naming.table.class_by_color):
         raise table_error(
             f"values or colors, but the masks are {labels.origin}",
             "rows with the names of classes, and *",
             "change classes, or classes.csv of the folder",
         )
-
-
-def _choose_by_all_masks(labels: Labels, naming: ClassNaming, remedy: str) -> MaskMeaning:
-    """Chooses with the masks of all ids: one that no list names may show that 255 is void."""
-    return _choose_or_propose(labels, labels.names, naming, remedy)
+    meaning = _choose_or_propose(labels, ids, naming, remedy)
+    labels.check_surveyed()  # after the choice, which has surveyed the masks
+    if meaning.candidate.reads_255_as_class:
+        # With the masks of all ids: one that no list names may show that 255 is void.
+        meaning = _choose_or_propose(labels, labels.names, naming, remedy)
+    if isinstance(labels, MadeLabels):
+        pixels = labels.pixels_by_class()
+        notes = note_possible_background(pixels, pixels.total(), naming.table.class_by_name)
+        meaning = dataclasses.replace(meaning, notes=(*meaning.notes, *notes))
+    return meaning
 
 
 def _choose_or_propose(
@@ -84,18 +73,19 @@ def _choose_or_propose(
     is all that is proposed.
     """
     survey = labels.survey(ids, all_colors=naming.needs_colors())
-    try:
-        return choose_meaning(survey, [naming], remedy)
-    except MaskError as error:
-        if error.kind != UNDECIDED:
-            raise
-        survey = labels.survey(ids, all_colors=True)
-        proposals: list[Alternative] = []
-        if len(naming.table.class_names) <= len(BINARY_NAMES):
-            proposals += propose_threshold(labels, survey)
-        if not naming.table.rows:
-            proposals += propose_meanings(survey, naming)
-        raise _as_question(error, proposals) from None
+    choice = weigh_candidates(survey, [naming], remedy)
+    if choice.meaning is not None:
+        return choice.meaning
+    assert choice.question is not None
+    if choice.question.kind != UNDECIDED:
+        raise choice.question
+    survey = labels.survey(ids, all_colors=True)
+    proposals: list[Alternative] = []
+    if len(naming.table.class_names) <= len(BINARY_NAMES):
+        proposals += propose_threshold(labels, survey)
+    if not naming.table.rows:
+        proposals += propose_meanings(weigh_candidates(survey, [naming]), naming)
+    raise _as_question(choice.question, proposals)
 
 
 def _as_question(error: MaskError, proposals: Sequence[Alternative]) -> VocSegError:
@@ -118,17 +108,10 @@ def _as_question(error: MaskError, proposals: Sequence[Alternative]) -> VocSegEr
     )
 
 
-def _list_notes_on_made_masks(labels: MadeLabels[Any], naming: ClassNaming) -> list[str]:
-    """Names a class of made masks that is called void or the like, and covers most pixels."""
-    pixels = labels.pixels_by_class()
-    note = note_possible_background(pixels, pixels.total(), naming.table.class_by_name)
-    return [note] if note else []
-
-
 def choose_numbering(
     labels: Labels, numberings: Sequence[ClassFile], rows: Rows, background: str, remedy: str
 ) -> ClassFile | None:
-    """Returns the numbering of a class file that the masks fit.
+    """Returns the numbering of a class file that the masks fit; the first if they fit none.
 
     Returns:
       The class file; None if the user's rows say all, so that its numbers do not matter.
@@ -142,16 +125,16 @@ def choose_numbering(
     survey = labels.survey(labels.names, all_colors=True)
     if are_whole(rows):
         naming_by_rows = ClassNaming(ClassTable((), rows, background))
-        rows_alone = make_rows_candidate(naming_by_rows, survey)
-        if rows_alone.reads(survey.pixels):
+        if not make_rows_candidate(naming_by_rows, survey).pixels_without_class:
             return None
     namings = list_namings(numberings, rows, background)
-    try:
-        return choose_naming(survey, namings, remedy).file
-    except MaskError as error:
-        if error.kind != UNDECIDED or rows:
-            raise
-        raise _as_question(error, propose_numberings(survey, namings)) from None
+    choice = weigh_candidates(survey, namings, remedy)
+    if len(choice.left) == 1:
+        return choice.left[0].naming.file
+    if any(candidate.pixels_without_class for candidate in choice.left):
+        return namings[0].file
+    assert choice.question is not None  # several candidates are left
+    raise _as_question(choice.question, [] if rows else propose_numberings(survey, namings))
 
 
 def list_namings(numberings: Sequence[ClassFile], rows: Rows, background: str) -> list[ClassNaming]:

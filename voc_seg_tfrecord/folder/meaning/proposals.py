@@ -1,10 +1,13 @@
-"""Options that say what masks mean, for errors that ask for it.
+"""Options that say what masks mean, and advice, for errors that ask for it.
 
 Each option was tried before it is proposed: with it, all masks of the set are read.
 """
 
 from collections.abc import Collection, Sequence
 import dataclasses
+import os
+
+from etils import epath
 
 from voc_seg_tfrecord.core.class_rows import (
     VOID_CLASS,
@@ -15,21 +18,30 @@ from voc_seg_tfrecord.core.class_rows import (
     parse_pairs,
 )
 from voc_seg_tfrecord.core.class_table import ClassTable
-from voc_seg_tfrecord.core.errors import VocSegError, counted, several
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import MaskError, VocSegError, counted, several
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.layout import Layout
 from voc_seg_tfrecord.core.mask_rule import VOID_VALUES
 from voc_seg_tfrecord.core.names import BLACK, VOC_CLASSES, VOID, VOID_COLOR
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.classes.names import names_under_rows, rows_of_file
+from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.meaning import palettes
-from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
-from voc_seg_tfrecord.folder.meaning.choose import choose_meaning, list_rows, weigh_candidates
-from voc_seg_tfrecord.folder.meaning.doubts import (
-    background_is_not_value_0,
-    background_listed_later,
-)
-from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
-from voc_seg_tfrecord.folder.meaning.words import describe_candidate, describe_pixel
+from voc_seg_tfrecord.folder.meaning.candidates import ClassNaming, describe_pixel
+from voc_seg_tfrecord.folder.meaning.choose import MeaningChoice, weigh_candidates
+from voc_seg_tfrecord.folder.meaning.rules import background_listed_later
 from voc_seg_tfrecord.folder.question import Alternative
+from voc_seg_tfrecord.folder.tree.labels import Labels
+from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels
+from voc_seg_tfrecord.folder.tree.soft_labels import SoftLabels
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
+from voc_seg_tfrecord.formats.soft_masks import (
+    LOWEST_SOFT_VALUE,
+    PROPOSED_THRESHOLD,
+    are_soft,
+)
+from voc_seg_tfrecord.tools.registry import CLASS_NAMES_BY_WORD, TOOLS
 
 MAX_PROPOSED_CLASSES = 12
 """How many classes an option may have to be proposed; more are easier to write into a table."""
@@ -46,14 +58,24 @@ MIN_SHARE_OF_0_AND_255 = 0.8
 MIN_NEARLY_WHITE = 253
 """From which value on grays beside 255 are white that was saved inexactly."""
 
+MAX_READ_SOFT_MASKS = 8
+"""How many masks with soft values are tried with a threshold before it is proposed."""
+
 _BLACK_KEY = color_key(BLACK)
+_VOID_KEY = color_key(VOID_COLOR)
 _BACKGROUND = "background"
 _NO_NAMES = ClassNaming(ClassTable(()))
 
 
+# Masks whose classes nothing names.
+
+
 def propose_classes(survey: Survey) -> list[Alternative]:
     """Returns how to name the classes of the masks, the likeliest first."""
-    proposals = _propose_one_class_of_1_and_255(survey)
+    proposals: list[Alternative] = []
+    if {*survey.values} == {0, 1, VOID} and survey.is_255_doubtful:
+        rows: Rows = ((0, _BACKGROUND), (1, "NAME"), (VOID, "NAME"))
+        proposals += _propose_if_read("if 1 and 255 are one class", survey, rows)
     names = _plan_placeholder_names(survey)
     if names:
         words = "name the values 0, 1 and so on"
@@ -78,9 +100,8 @@ def _plan_placeholder_names(survey: Survey) -> list[str]:
     if values != list(range(len(values))) or not 2 <= len(values) <= MAX_PROPOSED_CLASSES:
         return []
     names = _placeholders(survey, values)
-    if not _would_read_all_masks(survey, ClassNaming(ClassTable(tuple(names)))):
-        return []
-    return names
+    is_read = _would_read_all_masks(survey, ClassNaming(ClassTable(tuple(names))))
+    return names if is_read else []
 
 
 def _propose_white(survey: Survey) -> list[Alternative]:
@@ -95,6 +116,14 @@ def _propose_white(survey: Survey) -> list[Alternative]:
 def propose_rows(survey: Survey, names: Sequence[str] = ()) -> list[Alternative]:
     """Returns how to name the class of each value, or else of each color, with the option.
 
+    Whether masks show that 255 is void, and whether it has a row then:
+
+        shown   else                                          row of 255
+        no                                                    yes
+        yes     the user gave a name for each value with it   yes, "if 255 is a class"
+        yes     more masks have 255 beside 0 alone            yes, "if 255 is a class"
+        yes                                                   no
+
     Args:
       survey: what the masks use.
       names: the class names that the user gave.
@@ -102,12 +131,23 @@ def propose_rows(survey: Survey, names: Sequence[str] = ()) -> list[Alternative]
     Returns:
       The proposal; none if the masks are not read so, or use too much.
     """
-    for table in _list_tables(survey, len(names)):
-        if not 1 <= len(table.keys) <= MAX_PROPOSED_CLASSES:
+    for pixels_by_key in _list_pixels_by_key(survey):
+        keys = [key for key in pixels_by_key if key != _VOID_KEY]
+        keys.sort(key=lambda key: (isinstance(key, int) and key < 0, key))
+        condition = ""
+        is_void_shown = survey.void.masks and not are_spaced_grays(survey.values)
+        if VOID in keys and is_void_shown:
+            if len(keys) == len(names) or survey.is_255_doubtful:
+                condition = "if 255 is a class, "
+            else:
+                keys.remove(VOID)
+        if not 1 <= len(keys) <= MAX_PROPOSED_CLASSES:
             continue
-        classes = names if len(names) == len(table.keys) else _placeholders(survey, table.keys)
-        rows = tuple(zip(table.keys, classes, strict=True))
-        proposals = _propose_if_read(table.task, survey, rows)
+        kind = "value" if isinstance(keys[0], int) else "color"
+        classes = names if len(names) == len(keys) else _placeholders(survey, keys)
+        rows = tuple(zip(keys, classes, strict=True))
+        words = f"{condition}name the class of each {kind}"
+        proposals = _propose_if_read(words, survey, rows)
         if proposals:
             return proposals
     return []
@@ -137,10 +177,10 @@ def _propose_class_in_place_of_void(survey: Survey) -> list[Alternative]:
     Where a class for 255 is the likelier reading, it returns how to say that 255 is void.
     """
     for pixels_by_key in _list_pixels_by_key(survey):
-        void_keys = [key for key in pixels_by_key if key in (VOID, color_key(VOID_COLOR))]
-        if len(void_keys) != 1 or not 3 <= len(pixels_by_key) <= MAX_PROPOSED_CLASSES:
-            continue
         keys = list(pixels_by_key)
+        void_keys = [key for key in keys if key in (VOID, _VOID_KEY)]
+        if len(void_keys) != 1 or not 3 <= len(keys) <= MAX_PROPOSED_CLASSES:
+            continue
         words = f"if {void_keys[0]} is a class, which is void otherwise"
         rows = tuple(zip(keys, _placeholders(survey, keys), strict=True))
         if survey.is_255_doubtful or are_spaced_grays(survey.values):
@@ -152,14 +192,6 @@ def _propose_class_in_place_of_void(survey: Survey) -> list[Alternative]:
         if proposals:
             return proposals
     return []
-
-
-def _propose_one_class_of_1_and_255(survey: Survey) -> list[Alternative]:
-    """Returns how to read 1 and 255 as one class, if masks of 0 and 255 lie among those of 1."""
-    if set(survey.values) != {0, 1, VOID} or not survey.is_255_doubtful:
-        return []
-    rows: Rows = ((0, _BACKGROUND), (1, "NAME"), (VOID, "NAME"))
-    return _propose_if_read("if 1 and 255 are one class", survey, rows)
 
 
 def are_spaced_grays(values: Collection[int]) -> bool:
@@ -189,223 +221,6 @@ def _is_usual_background(survey: Survey, key: Key) -> bool:
     return key == _BLACK_KEY or key in (black_values or {0})
 
 
-@dataclasses.dataclass(frozen=True)
-class _PossibleTable:
-    """A table of classes that may be proposed.
-
-    Attributes:
-      task: what the user does with it: "name the class of each value".
-      keys: the key of each row.
-    """
-
-    task: str
-    keys: Sequence[Key]
-
-
-def _list_tables(survey: Survey, name_count: int) -> list[_PossibleTable]:
-    """Returns a table of all values and one of all colors, each if it can tell the classes apart.
-
-    Args:
-      survey: what the masks use.
-      name_count: how many class names the user gave.
-    """
-    tables: list[_PossibleTable] = []
-    if not palettes.values_with_several_colors(survey):
-        tables.append(_table_of_values(survey, name_count))
-    if not palettes.has_values_of_one_color(survey):
-        colors = [color_key(color) for color in survey.colors if color != VOID_COLOR]
-        tables.append(_PossibleTable("name the class of each color", colors))
-    return tables
-
-
-def _table_of_values(survey: Survey, name_count: int) -> _PossibleTable:
-    """Returns the table of all values, of which 255 has a row only if it may be a class.
-
-    Whether masks show that 255 is void, and what the table is then:
-
-        shown   else                                          row of 255
-        no                                                    yes
-        yes     the user gave a name for each value with it   yes, "if 255 is a class"
-        yes     more masks have 255 beside 0 alone            yes, "if 255 is a class"
-        yes                                                   no
-
-    Args:
-      survey: what the masks use.
-      name_count: how many class names the user gave.
-    """
-    task = "name the class of each value"
-    values = sorted(survey.values, key=lambda value: (value < 0, value))
-    if not survey.void.masks or are_spaced_grays(values):
-        return _PossibleTable(task, values)
-    has_name_for_255 = len(values) == name_count
-    if has_name_for_255 or survey.is_255_doubtful:
-        return _PossibleTable(f"if 255 is a class, {task}", values)
-    return _PossibleTable(task, [value for value in values if value != VOID])
-
-
-def propose_meanings(survey: Survey, naming: ClassNaming) -> list[Alternative]:
-    """Returns proposals for masks whose class names are known: how to say what they mean.
-
-    Args:
-      survey: what the masks use.
-      naming: the names, without rows of the user.
-    """
-    proposals = _propose_void(survey, naming)
-    for propose in (
-        _propose_alternatives,
-        _propose_places_of_background,
-        _propose_other_rows,
-        _propose_missing_classes,
-    ):
-        further = propose(survey, naming)
-        if further:
-            return [*proposals, *further]
-    return proposals
-
-
-def _propose_void(survey: Survey, naming: ClassNaming) -> list[Alternative]:
-    """Returns how to say that 255 is void, or a class, in masks that hold 0 and 255 alone."""
-    if VOID not in survey.values or not survey.is_255_doubtful:
-        return []
-    proposals: list[Alternative] = []
-    for words, name in (("is void", VOID_CLASS), ("is a class", "NAME")):
-        proposals += _propose_if_read(f"if 255 {words}", survey, ((VOID, name),), naming)
-    return proposals
-
-
-def _propose_alternatives(survey: Survey, naming: ClassNaming) -> list[Alternative]:
-    """Returns how to choose one of several meanings; none if there are not several."""
-    in_question = weigh_candidates(survey, [naming]).in_question
-    if len(in_question) < 2:
-        return []
-    return _propose_candidates(survey, in_question)
-
-
-def _propose_places_of_background(survey: Survey, naming: ClassNaming) -> list[Alternative]:
-    """Returns the order of a class file, and that with background first, if it lists it later."""
-    in_question = weigh_candidates(survey, [naming]).in_question
-    if len(in_question) != 1:
-        return []
-    candidate = in_question[0]
-    background = background_listed_later(candidate)
-    if background is None or background_is_not_value_0(candidate, survey) is None:
-        return []
-    if len(naming.entries) > MAX_PROPOSED_CLASSES:
-        return []
-    classes = []
-    for entry in naming.entries:
-        name = naming.class_of_entry(entry)
-        classes.append(VOID_CLASS if isinstance(name, int) else name)
-    others = [name for name in classes if name != background.name]
-    proposals: list[Alternative] = []
-    for words, ordered in (
-        (f"take the order of {background.source}", classes),
-        (f"if value 0 is {background.name}", [background.name, *others]),
-    ):
-        rows = tuple(enumerate(ordered))
-        proposals += _propose_if_read(words, survey, rows, naming)
-    return proposals
-
-
-def _propose_other_rows(survey: Survey, naming: ClassNaming) -> list[Alternative]:
-    """Returns how to name each value or color in place of the user's names; none beside a file.
-
-    An option cannot take the names away, so the user changes them by hand.
-    """
-    if naming.file is not None:
-        return []
-    proposals: list[Alternative] = []
-    for proposal in propose_rows(survey, naming.table.names):
-        words = f"in place of --class_names, {proposal.words}"
-        proposals.append(Alternative(words, {}, advice=proposal.command))
-    return proposals
-
-
-def _propose_missing_classes(survey: Survey, naming: ClassNaming) -> list[Alternative]:
-    """Returns how to say what has no class by a class file is; none without a file.
-
-    ADE20K's file, for example, does not name 0, which its benchmark does not score.
-    """
-    in_question = weigh_candidates(survey, [naming]).in_question
-    if naming.file is None or not in_question:
-        return []
-    candidate = in_question[0]
-    keys = _list_keys_without_class(survey, candidate)
-    if not keys or len(keys) > MAX_PROPOSED_CLASSES:
-        return []
-    shown_keys = several(map(str, keys))
-    proposals = _propose_values_from_0(survey, candidate.naming)
-    for words, names in (
-        ("void", [VOID_CLASS] * len(keys)),
-        ("a class", _placeholders(survey, keys)),
-    ):
-        rows = tuple(zip(keys, names, strict=True))
-        words = f"if {shown_keys} is {words}"
-        proposals += _propose_if_read(words, survey, rows, candidate.naming)
-    return proposals
-
-
-def _propose_values_from_0(survey: Survey, naming: ClassNaming) -> list[Alternative]:
-    """Returns how to number a class file from 0 that numbers from 1, if masks lack its last value.
-
-    Example: `classes.csv` has the values 1 to 3, and the masks have 0 to 2.
-    """
-    entries = naming.entries
-    is_from_1 = [entry.value for entry in entries] == [*range(1, len(entries) + 1)]
-    last = len(entries)
-    has_last = last in survey.values
-    if not is_from_1 or has_last or last > MAX_PROPOSED_CLASSES or 0 not in survey.values:
-        return []
-    rows: list[tuple[Key, str]] = []
-    for value, entry in enumerate(entries):
-        name = naming.class_of_entry(entry)
-        rows.append((value, VOID_CLASS if isinstance(name, int) else name))
-    return _propose_if_read(f"if value 0 is {entries[0].name}", survey, tuple(rows), naming)
-
-
-def _list_keys_without_class(survey: Survey, candidate: MeaningCandidate) -> list[Key]:
-    """Returns the values or colors to which a candidate gives no class, each once."""
-    keys: dict[Key, None] = {}  # in place of an ordered set
-    for pixel in survey.pixels:
-        if candidate.class_of(pixel) is None:
-            keys[pixel.key(by_color=candidate.by == "color")] = None
-    return list(keys)
-
-
-def propose_numberings(survey: Survey, namings: Sequence[ClassNaming]) -> list[Alternative]:
-    """Returns the ways in which a class file may be numbered.
-
-    Args:
-      survey: what the masks use.
-      namings: the numberings, without rows of the user.
-    """
-    proposals = []
-    for naming in namings:
-        names = naming.table.names
-        if naming.numbering and _would_read_all_masks(survey, naming):
-            options = {"class_names": list(names)}
-            proposals.append(Alternative(naming.numbering.rstrip("."), options))
-    return proposals
-
-
-def _propose_candidates(
-    survey: Survey, candidates: Sequence[MeaningCandidate]
-) -> list[Alternative]:
-    """Returns the option that chooses each candidate; none if an option does not, or is long."""
-    proposals: list[Alternative] = []
-    for candidate in candidates:
-        keys = {pixel.key(by_color=candidate.by == "color") for pixel in survey.pixels}
-        rows = tuple(row for row in list_rows(candidate, survey) if row[0] in keys)
-        if len(rows) > MAX_PROPOSED_CLASSES:
-            return []
-        words = f"read the masks {describe_candidate(candidate)}"
-        proposal = _propose_if_read(words, survey, rows, candidate.naming)
-        if not proposal:
-            return []
-        proposals += proposal
-    return proposals
-
-
 def _placeholders(survey: Survey, keys: Sequence[Key]) -> list[str]:
     """Returns `background` for 0 or black, void for negative values, and else NAME1, NAME2, ..."""
     name_of_key: dict[Key, str] = {}
@@ -424,6 +239,138 @@ def _number_names(keys: Sequence[Key]) -> list[str]:
     if len(keys) == 1:
         return ["NAME"]
     return [f"NAME{number}" for number in range(1, len(keys) + 1)]
+
+
+# Masks whose class names are known.
+
+
+def propose_meanings(choice: MeaningChoice, naming: ClassNaming) -> list[Alternative]:
+    """Returns proposals for masks whose class names are known: how to say what they mean.
+
+    Args:
+      choice: what is known of the masks' meaning.
+      naming: the names, without rows of the user.
+    """
+    proposals: list[Alternative] = []
+    if VOID in choice.survey.values and choice.survey.is_255_doubtful:
+        for words, name in (("is void", VOID_CLASS), ("is a class", "NAME")):
+            rows: Rows = ((VOID, name),)
+            proposals += _propose_if_read(f"if 255 {words}", choice.survey, rows, naming)
+    for propose in (
+        _propose_candidates,
+        _propose_places_of_background,
+        _propose_other_rows,
+        _propose_missing_classes,
+    ):
+        further = propose(choice, naming)
+        if further:
+            return [*proposals, *further]
+    return proposals
+
+
+def _propose_candidates(choice: MeaningChoice, naming: ClassNaming) -> list[Alternative]:
+    """Returns how to choose one of several meanings; none if an option does not, or is long."""
+    del naming
+    if choice.meaning is not None or len(choice.left) < 2:
+        return []
+    proposals: list[Alternative] = []
+    for candidate in choice.left:
+        keys = {pixel.key(by_color=candidate.by == "color") for pixel in choice.survey.pixels}
+        rows = tuple(row for row in candidate.rows if row[0] in keys)
+        words = f"read the masks {candidate.words}"
+        proposal = _propose_if_read(words, choice.survey, rows, candidate.naming)
+        if not proposal or len(rows) > MAX_PROPOSED_CLASSES:
+            return []
+        proposals += proposal
+    return proposals
+
+
+def _propose_places_of_background(choice: MeaningChoice, naming: ClassNaming) -> list[Alternative]:
+    """Returns the order of a class file, and that with background first, if it lists it later."""
+    if choice.meaning is not None or len(choice.left) != 1 or naming.file is None:
+        return []
+    background = background_listed_later(choice.left[0], choice.survey)
+    if background is None or len(naming.entries) > MAX_PROPOSED_CLASSES:
+        return []
+    classes = _list_classes(naming)
+    others = [name for name in classes if name != background.name]
+    proposals: list[Alternative] = []
+    for words, ordered in (
+        (f"take the order of {naming.file.source}", classes),
+        (f"if value 0 is {background.name}", [background.name, *others]),
+    ):
+        proposals += _propose_if_read(words, choice.survey, tuple(enumerate(ordered)), naming)
+    return proposals
+
+
+def _list_classes(naming: ClassNaming) -> list[str]:
+    """Returns the class of each entry, or `void`."""
+    classes = map(naming.class_of_entry, naming.entries)
+    return [VOID_CLASS if isinstance(name, int) else name for name in classes]
+
+
+def _propose_other_rows(choice: MeaningChoice, naming: ClassNaming) -> list[Alternative]:
+    """Returns how to name each value or color in place of the user's names; none beside a file.
+
+    An option cannot take the names away, so the user changes them by hand.
+    """
+    if naming.file is not None:
+        return []
+    proposals: list[Alternative] = []
+    for proposal in propose_rows(choice.survey, naming.table.names):
+        words = f"in place of --class_names, {proposal.words}"
+        proposals.append(Alternative(words, {}, advice=proposal.command))
+    return proposals
+
+
+def _propose_missing_classes(choice: MeaningChoice, naming: ClassNaming) -> list[Alternative]:
+    """Returns how to say what has no class by a class file is; none without a file.
+
+    ADE20K's file, for example, does not name 0, which its benchmark does not score. A file that
+    numbers from 1 may number masks from 0 that lack its last value: `classes.csv` has the values 1
+    to 3, and the masks have 0 to 2.
+    """
+    if naming.file is None or choice.meaning is not None:
+        return []
+    candidate = choice.left[0]
+    by_color = candidate.by == "color"
+    keys = [*dict.fromkeys(p.key(by_color=by_color) for p in candidate.pixels_without_class)]
+    if not keys or len(keys) > MAX_PROPOSED_CLASSES:
+        return []
+    survey = choice.survey
+    proposals: list[Alternative] = []
+    entries = naming.entries
+    is_from_1 = [entry.value for entry in entries] == [*range(1, len(entries) + 1)]
+    lacks_last = 0 in survey.values and len(entries) not in survey.values
+    if is_from_1 and lacks_last and len(entries) <= MAX_PROPOSED_CLASSES:
+        rows: Rows = tuple(enumerate(_list_classes(naming)))
+        proposals += _propose_if_read(f"if value 0 is {entries[0].name}", survey, rows, naming)
+    for words, names in (
+        ("void", [VOID_CLASS] * len(keys)),
+        ("a class", _placeholders(survey, keys)),
+    ):
+        rows = tuple(zip(keys, names, strict=True))
+        words = f"if {several(map(str, keys))} is {words}"
+        proposals += _propose_if_read(words, survey, rows, candidate.naming)
+    return proposals
+
+
+def propose_numberings(survey: Survey, namings: Sequence[ClassNaming]) -> list[Alternative]:
+    """Returns the ways in which a class file may be numbered.
+
+    Args:
+      survey: what the masks use.
+      namings: the numberings, without rows of the user.
+    """
+    proposals = []
+    for naming in namings:
+        if naming.numbering and _would_read_all_masks(survey, naming):
+            options = {"class_names": list(naming.table.names)}
+            proposals.append(Alternative(naming.numbering, options))
+    return proposals
+
+
+# Trying an option.
 
 
 def _propose_if_read(
@@ -447,66 +394,54 @@ def _propose_if_read(
 
 
 def _would_read_all_masks(survey: Survey, naming: ClassNaming, rows: Rows = ()) -> bool:
-    """Says whether all masks would be read with names, and with rows over these.
+    """Says whether all masks would be read with names, and with rows over these, as a build has it.
+
+    The lines of a class file become rows themselves if names cannot stand for its values.
 
     Args:
       survey: what the masks use.
       naming: the names.
       rows: rows that the user would add.
     """
-    try:
-        meaning = choose_meaning(survey, [_naming_with_rows(naming, rows)], "")
-    except VocSegError:
-        return False
-    return meaning.candidate.reads(survey.pixels)
-
-
-def _naming_with_rows(naming: ClassNaming, rows: Rows) -> ClassNaming:
-    """Returns names with the user's rows over them, as a build has them.
-
-    The lines of a class file become rows themselves if names cannot stand for its values.
-    """
     file = naming.file
     table = naming.table
-    if file is not None and not names_under_rows(file, rows):
-        all_rows = rows_of_file(file, rows, table.background)
-        return ClassNaming(ClassTable((), all_rows, table.background))
-    table_with_rows = dataclasses.replace(table, rows=(*table.rows, *rows))
-    return dataclasses.replace(naming, table=table_with_rows)
+    try:
+        if file is not None and not names_under_rows(file, rows):
+            all_rows = rows_of_file(file, rows, table.background)
+            naming = ClassNaming(ClassTable((), all_rows, table.background))
+        else:
+            table = dataclasses.replace(table, rows=(*table.rows, *rows))
+            naming = dataclasses.replace(naming, table=table)
+        return weigh_candidates(survey, [naming]).reads_all_masks
+    except VocSegError:
+        return False
 
 
-def _order_of_pixel(pixel: StoredPixel) -> tuple[str, int, tuple[int, ...]]:
-    """Returns what pixels are sorted by; one without a value or a color comes first."""
-    value = -1 if pixel.value is None else pixel.value
-    return pixel.kind, value, pixel.color or ()
+# What masks hold, and what to do by hand.
 
 
 def list_pixels(survey: Survey) -> list[str]:
     """Returns what masks hold, most masks first: `value 0 in 5 masks, 814 pixels (71.0%)`."""
-    by_masks = sorted(
-        survey.pixels.items(),
-        key=lambda item: (-item[1].masks, -item[1].pixels, _order_of_pixel(item[0])),
-    )
+
+    def order(pixel: StoredPixel) -> tuple[int, int, str, int, tuple[int, ...]]:
+        occurrence = survey.pixels[pixel]
+        value = -1 if pixel.value is None else pixel.value
+        return -occurrence.masks, -occurrence.pixels, pixel.kind, value, pixel.color or ()
+
     all_pixels = sum(occurrence.pixels for occurrence in survey.pixels.values())
     lines = []
-    for pixel, occurrence in by_masks[:MAX_PIXEL_LINES]:
-        masks = counted(occurrence.masks, "mask")
-        share = occurrence.pixels / all_pixels
+    for pixel in sorted(survey.pixels, key=order)[:MAX_PIXEL_LINES]:
+        occurrence = survey.pixels[pixel]
         line = (
-            f"{describe_pixel(pixel)} in {masks}, {counted(occurrence.pixels, 'pixel')} "
-            f"({share:.1%})"
+            f"{describe_pixel(pixel)} in {counted(occurrence.masks, 'mask')}, "
+            f"{counted(occurrence.pixels, 'pixel')} ({occurrence.pixels / all_pixels:.1%})"
         )
-        if _is_void(pixel):
+        if pixel.value in VOID_VALUES or pixel.color == VOID_COLOR:
             line += ", void if no row names it"
         lines.append(line)
-    if len(by_masks) > MAX_PIXEL_LINES:
-        lines.append(f"and {len(by_masks) - MAX_PIXEL_LINES} more")
+    if len(survey.pixels) > MAX_PIXEL_LINES:
+        lines.append(f"and {len(survey.pixels) - MAX_PIXEL_LINES} more")
     return lines
-
-
-def _is_void(pixel: StoredPixel) -> bool:
-    """Says whether a pixel is void unless a row names it."""
-    return pixel.value in VOID_VALUES or pixel.color == VOID_COLOR
 
 
 def advise_smoothed(survey: Survey) -> str:
@@ -525,3 +460,83 @@ def advise_smoothed(survey: Survey) -> str:
         f"{MIN_SHARE_OF_0_AND_255:.0%} of the pixels or more are 0 or 255, so the masks were "
         "smoothed, or saved with loss. If each value is a class, give the names with --class_names"
     )
+
+
+def propose_threshold(labels: Labels, survey: Survey) -> list[Alternative]:
+    """Returns how to read masks that are black and white with soft edges.
+
+    Args:
+      labels: the masks.
+      survey: what they use.
+
+    Returns:
+      The proposal; none unless the first masks with soft values and a sample of all masks are black
+      and white with soft edges.
+    """
+    if isinstance(labels, MadeLabels | SoftLabels):
+        return []
+    soft_masks: dict[str, None] = {}  # in place of an ordered set
+    for pixel, occurrence in survey.pixels.items():
+        grays = {pixel.value} if pixel.color is None else {*pixel.color}
+        gray = grays.pop()
+        if not grays and gray is not None and LOWEST_SOFT_VALUE <= gray < VOID:
+            soft_masks[occurrence.first] = None
+    # A survey cannot read JPEGs and counts them as damaged; a threshold can read them.
+    if not soft_masks and not survey.damaged:
+        return []
+    sampled_masks = [os.fspath(labels.folder / name) for name in few([*labels.names.values()])]
+    paths = dict.fromkeys([*[*soft_masks][:MAX_READ_SOFT_MASKS], *sampled_masks])
+    try:
+        if not are_soft([File.read(path, MaskError) for path in paths]):
+            return []
+    except VocSegError:  # one cannot be read
+        return []
+    words = (
+        "if they are black and white masks of one class, read all pixels from a gray on as white"
+    )
+    return [Alternative(words, {"threshold": PROPOSED_THRESHOLD})]
+
+
+def advise_table(given: epath.Path, layout: Layout, config: VocSegConfig, *, named: bool) -> str:
+    """Returns how to write the table of classes, and how to build with it.
+
+    It is the option that reads the masks if these are called as those of a tool whose classes are
+    known, unless it is the option that the user gave: masks called `*_labelIds.png`, and
+    `--class_names cityscapes`, which are other ids.
+
+    Args:
+      given: the folder that the user gave.
+      layout: how its files are named.
+      config: says the names, and the folders that the user named.
+      named: whether the user gave the names, and no file has them.
+    """
+    names_given = _option_of_names(config) if named else None
+    mask_names = {part.mask_name for part in layout.folders()}
+    advice = ""
+    for tool in TOOLS:
+        if not advice and tool.advise_classes:
+            advice = tool.advise_classes(mask_names)
+    is_known_word = names_given in CLASS_NAMES_BY_WORD
+    if advice and (not named or (is_known_word and f"--class_names {names_given}" not in advice)):
+        return advice
+    options = {
+        "class_names": names_given,
+        **(config.layout or {}),
+        "threshold": config.threshold,
+        "ignore_masks": config.ignore_masks or None,
+    }
+    write = command("voc-seg-tfrecord", "check", given, **options, write_classes="classes.csv")
+    return (
+        f"write the table of classes ({write}), fill in its column class, and build with "
+        "--classes classes.csv"
+    )
+
+
+def _option_of_names(config: VocSegConfig) -> str | None:
+    """Returns the user's class names as an option; None if one has a comma, its separator."""
+    for word, names in CLASS_NAMES_BY_WORD.items():
+        if tuple(config.class_names) == names:
+            return word
+    if any("," in name for name in config.class_names):
+        return None
+    return ",".join(config.class_names) or None
