@@ -17,7 +17,7 @@ from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.folder.classes.candidates import find_class_files
-from voc_seg_tfrecord.folder.classes.rules import RULES
+from voc_seg_tfrecord.folder.classes.choose import RULES
 
 TRUTH = drawing.truth("a")  # has 0, 1 and 2
 

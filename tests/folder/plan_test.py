@@ -19,7 +19,7 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.folder.classes import choose, folder_table
+from voc_seg_tfrecord.folder.classes import candidates, choose
 from voc_seg_tfrecord.folder.plan import plan_folder
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
@@ -356,7 +356,7 @@ def test_a_folder_is_listed_and_its_texts_read_once_for_a_build(tmp_path, monkey
     counted(Listing, "of")
     counted(SplitEvidence, "find")
     counted(choose, "find_class_files")
-    counted(folder_table, "parse_table")
+    counted(candidates, "parse_table")
     counted(VocSegConfig, "__post_init__")
     words = ["build", str(root), "--name", "mine", "--data_dir", str(tmp_path / "data")]
     assert cli.main([*words, "--dry_run"]) == 0

@@ -12,8 +12,8 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.names import background_index
 from voc_seg_tfrecord.core.spelling import group_by_case
+from voc_seg_tfrecord.folder.classes.candidates import FolderTable
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
-from voc_seg_tfrecord.folder.classes.folder_table import FolderTable
 from voc_seg_tfrecord.folder.classes.names import names_under_rows, rows_of_file
 from voc_seg_tfrecord.folder.meaning.default_names import (
     DefaultNames,
@@ -90,70 +90,36 @@ def find_classes(
         two differ.
     """
     tree = evidence.tree
-    choice = choose_class_file(tree, _add_rows(config, rows), table, background)
+    config_with_rows = copy.copy(config)  # whose names are checked when the class file is known
+    config_with_rows.classes = rows
+    config_with_rows.background = background
+    choice = choose_class_file(tree, config_with_rows, table, named=False)
+    fields: dict[str, Any] = {"class_names": (), "classes": rows, "background": background}
+    choice_of_rows = ClassFileChoice(notes=choice.notes)
+    if not choice.numberings and are_whole(rows):
+        return FoundClasses(fields, choice_of_rows)
     if not choice.numberings:
-        if are_whole(rows):
-            return _classes_of_rows(rows, background, choice.notes)
         default = choose_default_names(tree, config, rows, background, default_names)
-        if isinstance(default, DefaultNames):
-            return _classes_of_default_names(default, rows, background, choice.notes)
-        raise _ask_for_names(evidence, config, rows, choice.notes, default)
+        if not isinstance(default, DefaultNames):
+            raise _ask_for_names(evidence, config, rows, choice.notes, default)
+        fields |= {"class_names": default.names, "default_names": True}
+        return FoundClasses(fields, ClassFileChoice(notes=(default.note, *choice.notes)))
     advice = advise_table(tree.given, tree.layout, config, named=False)
     file = choose_numbering(tree.labels, choice.numberings, rows, background, advice)
     if file is None:
-        return _classes_of_rows(rows, background, choice.notes)
+        return FoundClasses(fields, choice_of_rows)
     names = names_under_rows(file, rows)
-    if not names:
-        return _classes_of_lines(file, choice, rows, background)
-    if len({posixpath.dirname(path) for path in tree.labels.label_files}) > 1:
-        _check_spelling(tree, names, rows)
-    fields = {
-        "class_names": names,
-        "classes": rows,
-        "background": background or _background_of(file, names),
-    }
-    return FoundClasses(fields, dataclasses.replace(choice, numberings=(file,)))
-
-
-def _add_rows(config: VocSegConfig, rows: Rows) -> VocSegConfig:
-    """Returns a config with rows, whose names are checked when the class file is known."""
-    config_with_rows = copy.copy(config)
-    config_with_rows.classes = rows
-    return config_with_rows
-
-
-def _classes_of_rows(rows: Rows, background: str, notes: Sequence[str]) -> FoundClasses:
-    """Returns the classes of rows that are the whole table, and the notes on class files."""
-    fields = {"class_names": (), "classes": rows, "background": background}
-    return FoundClasses(fields, ClassFileChoice(notes=tuple(notes)))
-
-
-def _classes_of_default_names(
-    default: DefaultNames, rows: Rows, background: str, notes: Sequence[str]
-) -> FoundClasses:
-    """Returns classes that nobody named, and the notes on them and on class files."""
-    fields = {
-        "class_names": default.names,
-        "default_names": True,
-        "classes": rows,
-        "background": background,
-    }
-    return FoundClasses(fields, ClassFileChoice(notes=(default.note, *notes)))
-
-
-def _classes_of_lines(
-    file: ClassFile, choice: ClassFileChoice, rows: Rows, background: str
-) -> FoundClasses:
-    """Returns the lines of a class file as a whole table of rows, with rows over them."""
-    all_rows = rows_of_file(file, rows, background)
-    names = ClassTable((), all_rows, background).class_names
-    fields = {
-        "class_names": (),
-        "classes": all_rows,
-        "background": background or _background_of(file, names),
-    }
-    choice_of_rows = dataclasses.replace(choice, numberings=(), file_of_rows=file.source)
-    return FoundClasses(fields, choice_of_rows)
+    if names:
+        choice = dataclasses.replace(choice, numberings=(file,))
+        fields |= {"class_names": names, "background": background or _background_of(file, names)}
+        if len({posixpath.dirname(path) for path in tree.labels.label_files}) > 1:
+            _check_spelling(tree, names, rows)
+    else:
+        choice = dataclasses.replace(choice, numberings=(), file_of_rows=file.source)
+        all_rows = rows_of_file(file, rows, background)
+        names = ClassTable((), all_rows, background).class_names
+        fields |= {"classes": all_rows, "background": background or _background_of(file, names)}
+    return FoundClasses(fields, choice)
 
 
 def _check_spelling(tree: VocTree, names: Sequence[str], rows: Rows) -> None:

@@ -9,11 +9,7 @@ from typing import cast
 from voc_seg_tfrecord.core.class_rows import UNKNOWN, Key, Rows, color_key
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.folder.classes.choose import (
-    ClassFileChoice,
-    choose_class_file,
-    choose_class_file_for_names,
-)
+from voc_seg_tfrecord.folder.classes.choose import choose_class_file
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.looks import Looks
 from voc_seg_tfrecord.folder.meaning.candidates import ClassNaming, MeaningCandidate
@@ -116,7 +112,9 @@ def _list_namings(opened: OpenFolder) -> list[ClassNaming]:
     config = opened.config
     if not config.class_names:
         return [ClassNaming(config.table)]
-    files = _choose_class_file(opened).numberings
+    named = not opened.has_names_of_values
+    choice = choose_class_file(opened.tree, config, opened.read_table(), named=named)
+    files = choice.numberings
     if not files and (opened.has_names_of_values or config.default_names):
         return []
     if not files:
@@ -124,14 +122,6 @@ def _list_namings(opened: OpenFolder) -> list[ClassNaming]:
     if len(files) == 1:
         return [ClassNaming(config.table, files[0])]
     return list_namings(files, cast(Rows, config.classes), config.background)
-
-
-def _choose_class_file(opened: OpenFolder) -> ClassFileChoice:
-    """Chooses the class file by the names of the config, if they were given or found."""
-    table = opened.read_table()
-    if opened.has_names_of_values:
-        return choose_class_file(opened.tree, opened.config, table)
-    return choose_class_file_for_names(opened.tree, opened.config, table)
 
 
 @dataclasses.dataclass

@@ -22,12 +22,12 @@ from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.folder.account import Account, list_unused_files
 from voc_seg_tfrecord.folder.class_names import FoundClasses, find_classes
-from voc_seg_tfrecord.folder.classes.candidates import list_folders_of_class_files
-from voc_seg_tfrecord.folder.classes.choose import (
-    ClassFileChoice,
-    choose_class_file_for_names,
+from voc_seg_tfrecord.folder.classes.candidates import (
+    FolderTable,
+    list_folders_of_class_files,
+    read_folder_table,
 )
-from voc_seg_tfrecord.folder.classes.folder_table import FolderTable, read_folder_table
+from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
 from voc_seg_tfrecord.folder.classes.names import note_spelling, note_void
 from voc_seg_tfrecord.folder.left_out_splits import check_no_split_left_out
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
@@ -424,7 +424,7 @@ def _choose_class_file(opened: OpenFolder) -> ClassFileChoice:
     if opened.source_of_classes.class_file is not None:
         choice = opened.source_of_classes.class_file
     elif config.class_names:
-        choice = choose_class_file_for_names(opened.tree, config, opened.read_table())
+        choice = choose_class_file(opened.tree, config, opened.read_table(), named=True)
     else:
         choice = ClassFileChoice()
     notes = (*choice.notes, *note_void(choice.file, config), *note_spelling(config))

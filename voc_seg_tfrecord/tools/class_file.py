@@ -74,8 +74,6 @@ class ClassFile:
       is_preferred_numbering: whether this numbering is taken if the masks fit several; set by
         `folder.classes.numbering`.
       is_sorted: whether nothing numbers the classes, so that they are sorted by name.
-      has_values: whether its values count; not if it is united of files that have the same colors
-        and number the classes differently.
     """
 
     source: str
@@ -84,7 +82,6 @@ class ClassFile:
     numbering_note: str = dataclasses.field(default="", compare=False)
     is_preferred_numbering: bool = dataclasses.field(default=False, compare=False)
     is_sorted: bool = False
-    has_values: bool = True
 
     @property
     def has_colors(self) -> bool:

@@ -1,10 +1,10 @@
-"""The class files of a folder, each in the ways in which it may be numbered.
+"""Finds the class files of a folder, and the table of classes that may lie in it.
 
-They lie in the folder of the set, or of a split or part of it. If there is none, those in the
-folder of the masks count, and else those above the set.
+Class files lie in the folder of the set, or of a split or part of it. If there is none, those in
+the folder of the masks count, and else those above the set.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 import dataclasses
 import posixpath
 from typing import cast
@@ -12,15 +12,17 @@ from typing import cast
 from etils import epath
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void_name
+from voc_seg_tfrecord.core.class_rows import Rows
+from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.names import VOID, describe_color
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.classes.by_content import find_by_content
-from voc_seg_tfrecord.folder.classes.numbering import list_numberings
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders, first_folder
 from voc_seg_tfrecord.folder.tree.listing import Listing, subfolders
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree, path_below_given
-from voc_seg_tfrecord.tools.class_file import ClassFile, read_class_files
+from voc_seg_tfrecord.tools.class_file import ClassFile, read_class_files, read_table
+from voc_seg_tfrecord.tools.class_texts import TABLE, has_unknown_class, parse_table
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, CLASS_FILES
 
 _LOWER_CASE_NAMES = frozenset(name.lower() for name in CLASS_FILE_NAMES)
@@ -29,24 +31,6 @@ _DEVKIT = "vocdevkit"  # VOC's folder of all releases, in small letters
 
 _VALUES_OF_SEVERAL_CLASSES = (-1, VOID)
 """Values that a class file may give to several classes: no value, and void."""
-
-
-@dataclasses.dataclass(frozen=True)
-class ClassFileCandidate:
-    """A class file, in one of the ways in which it may be numbered.
-
-    Attributes:
-      file: the class file.
-      position: its position among all candidates, in the order in which the files are searched.
-    """
-
-    file: ClassFile
-    position: int
-
-    @property
-    def source(self) -> str:
-        """The file's name, with its folder if that is not the one of the set."""
-        return self.file.source
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,24 +47,6 @@ class FoundClassFiles:
     files: Sequence[ClassFile]
     misnamed: Sequence[LayoutError]
     notes: Sequence[str]
-
-
-def list_candidates(files: Sequence[ClassFile], background: str = "") -> list[ClassFileCandidate]:
-    """Returns each class file in each way in which it may be numbered.
-
-    Args:
-      files: the class files.
-      background: the name of the class that is background, if the user gave it.
-    """
-    numberings = []
-    for file in files:
-        numberings += list_numberings(file, background)
-    return as_candidates(numberings)
-
-
-def as_candidates(files: Iterable[ClassFile]) -> list[ClassFileCandidate]:
-    """Returns numbered class files as candidates, in their order."""
-    return [ClassFileCandidate(file, position) for position, file in enumerate(files)]
 
 
 def find_class_files(tree: VocTree) -> FoundClassFiles:
@@ -132,15 +98,7 @@ def _lists_class_file(tree: VocTree, folder: str) -> bool:
     return any(name.lower() in _LOWER_CASE_NAMES for name in names)
 
 
-@dataclasses.dataclass(frozen=True)
-class _ClassFilesOfSplits:
-    """The class files in the folders of splits, those of one name as one; and notes on them."""
-
-    files: Sequence[ClassFile]
-    notes: Sequence[str]
-
-
-def _find_in_splits(tree: VocTree, names_in_root: Container[str]) -> _ClassFilesOfSplits:
+def _find_in_splits(tree: VocTree, names_in_root: Container[str]) -> FoundClassFiles:
     """Finds the class files in the folders of splits.
 
     Args:
@@ -151,10 +109,8 @@ def _find_in_splits(tree: VocTree, names_in_root: Container[str]) -> _ClassFiles
     files_by_name: dict[str, list[ClassFile]] = {}
     folders = list_folders_of_class_files(tree)
     for folder in folders:
-        in_folder = read_class_files(tree.root / folder, CLASS_FILES, read=tree.texts.read)
-        for file in in_folder.files:
-            of_split = _with_prefix(f"{folder}/", file)
-            files_by_name.setdefault(file.source, []).append(of_split)
+        for file in _read_in_folder(tree, tree.root / folder, f"{folder}/"):
+            files_by_name.setdefault(posixpath.basename(file.source), []).append(file)
     if not SplitFolders(tree).dividing_first_folders:
         _check_all_have_class_files(tree, files_by_name)
     united = []
@@ -164,7 +120,7 @@ def _find_in_splits(tree: VocTree, names_in_root: Container[str]) -> _ClassFiles
         united.append(_unite(tree.root, source, files))
         if len({file.entries for file in files}) > 1:
             notes.append(f"The splits have different files {name}; all are used.")
-    return _ClassFilesOfSplits(united, notes)
+    return FoundClassFiles(united, (), notes)
 
 
 def _check_all_have_class_files(
@@ -188,9 +144,10 @@ def _check_all_have_class_files(
             )
 
 
-def _with_prefix(prefix: str, file: ClassFile) -> ClassFile:
-    """Returns a file whose source is a path with its folder."""
-    return dataclasses.replace(file, source=prefix + file.source)
+def _read_in_folder(tree: VocTree, folder: epath.Path, path: str) -> list[ClassFile]:
+    """Returns the class files of a folder, whose sources begin with its path from the set."""
+    files = read_class_files(folder, CLASS_FILES, tree.images, tree.texts.read).files
+    return [dataclasses.replace(file, source=path + file.source) for file in files]
 
 
 def _unite(root: epath.Path, source: str, files: Sequence[ClassFile]) -> ClassFile:
@@ -222,18 +179,14 @@ def _check_splits_agree(root: epath.Path, files: Sequence[ClassFile]) -> None:
     Raises:
       LayoutError: about the first entry that differs from an earlier one of its value or name.
     """
-    first_by_value: dict[int, _EntryOfFile] = {}
-    first_by_name: dict[str, _EntryOfFile] = {}
+    first_by_key: dict[int | str, _EntryOfFile] = {}
     for file in files:
         for entry in file.entries:
-            entry_of_file = _EntryOfFile(entry, file.source)
-            if entry.value not in _VALUES_OF_SEVERAL_CLASSES:
-                first = first_by_value.setdefault(entry.value, entry_of_file)
-                if first.entry != entry:
-                    raise _splits_contradict_error(root, files, entry_of_file, first)
-            first = first_by_name.setdefault(entry.name, entry_of_file)
-            if first.entry != entry:
-                raise _splits_contradict_error(root, files, entry_of_file, first)
+            later = _EntryOfFile(entry, file.source)
+            for key in (entry.value, entry.name):
+                first = first_by_key.setdefault(key, later)
+                if first.entry != entry and key not in _VALUES_OF_SEVERAL_CLASSES:
+                    raise _splits_contradict_error(root, files, later, first)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -243,11 +196,17 @@ class _EntryOfFile:
     entry: ClassEntry
     source: str
 
+    def __str__(self) -> str:
+        words = f"{self.entry.name!r} with the value {self.entry.value}"
+        if self.entry.color:
+            words += f" and the color {describe_color(self.entry.color)}"
+        return words
+
 
 def _splits_contradict_error(
     root: epath.Path, files: Sequence[ClassFile], later: _EntryOfFile, first: _EntryOfFile
 ) -> LayoutError:
-    found = f"{_describe_entry(later.entry)}, and {_describe_entry(first.entry)} in {first.source}"
+    found = f"{later}, and {first} in {first.source}"
     names = _list_names_of_all(files)
     if names:
         # A question shows only this first line of a reading that is not possible.
@@ -270,20 +229,10 @@ def _list_names_of_all(files: Sequence[ClassFile]) -> str:
     return "" if any("," in name for name in names) else ",".join(names)
 
 
-def _describe_entry(entry: ClassEntry) -> str:
-    words = f"{entry.name!r} with the value {entry.value}"
-    if entry.color:
-        words += f" and the color {describe_color(entry.color)}"
-    return words
-
-
 def _find_beside_masks(tree: VocTree) -> list[ClassFile]:
     """Returns the class files in the folder of masks."""
     folder = tree.layout.masks
-    if folder == ".":
-        return []
-    in_folder = read_class_files(tree.root / folder, CLASS_FILES, tree.images, tree.texts.read)
-    return [_with_prefix(f"{folder}/", file) for file in in_folder.files]
+    return [] if folder == "." else _read_in_folder(tree, tree.root / folder, f"{folder}/")
 
 
 def _find_above(tree: VocTree) -> list[ClassFile]:
@@ -295,8 +244,7 @@ def _find_above(tree: VocTree) -> list[ClassFile]:
     for folder in _folders_above(tree):
         path_up += "../"
         if has_class_file(folder):
-            in_folder = read_class_files(folder, CLASS_FILES, read=tree.texts.read)
-            return [_with_prefix(path_up, file) for file in in_folder.files]
+            return _read_in_folder(tree, folder, path_up)
     return []
 
 
@@ -324,7 +272,44 @@ def _folders_above(tree: VocTree) -> list[epath.Path]:
 
 def has_class_file(folder: epath.Path) -> bool:
     """Says whether a folder has a class file that may lie elsewhere than its images."""
-    for file_format in CLASS_FILES:
-        if not file_format.needs_its_folder and (folder / file_format.name).exists():
-            return True
-    return False
+    names = [file_format.name for file_format in CLASS_FILES if not file_format.needs_its_folder]
+    return any((folder / name).exists() for name in names)
+
+
+# The table of classes, as a user or `check --write_classes` wrote it.
+
+
+@dataclasses.dataclass(frozen=True)
+class FolderTable:
+    """The table of a folder.
+
+    Attributes:
+      rows: its rows; none if there is no table, or it is not complete.
+      is_complete: whether each row has a class. Otherwise the table is not used.
+    """
+
+    rows: Rows = ()
+    is_complete: bool = True
+
+    def notes(self, config: VocSegConfig) -> list[str]:
+        """Says that the table is not used: a row has no class, or the config lacks keys of it."""
+        if not self.is_complete:
+            return [f"{TABLE} has rows without a class, so it is not used."]
+        keys_of_config = {key for key, _ in config.classes}
+        if dict(self.rows).keys() <= keys_of_config:
+            return []
+        return [f"{TABLE} is not used: --classes {TABLE} reads it."]
+
+
+def read_folder_table(tree: VocTree) -> FolderTable:
+    """Reads the table of a folder, if it has one.
+
+    Raises:
+      ConfigError: if the table cannot be read.
+    """
+    text = read_table(tree.root, tree.texts.read)
+    if not text:
+        return FolderTable()
+    if has_unknown_class(text):
+        return FolderTable(is_complete=False)
+    return FolderTable(parse_table(text, tree.root / TABLE))

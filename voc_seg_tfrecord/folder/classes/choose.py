@@ -1,29 +1,25 @@
-"""Chooses which class file a folder is read by, or asks."""
+"""Chooses which class file a folder is read by, or asks.
+
+The class files of a folder, each in the ways in which it may be numbered, are the candidates. By
+`RULES` one loses to another.
+"""
 
 from collections.abc import Sequence
 import dataclasses
 
 from etils import epath
 
+from voc_seg_tfrecord.core.class_entries import is_void
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, several
-from voc_seg_tfrecord.core.names import background_index
+from voc_seg_tfrecord.core.names import background_index, describe_color
 from voc_seg_tfrecord.folder.classes.candidates import (
-    ClassFileCandidate,
+    FolderTable,
     FoundClassFiles,
-    as_candidates,
     find_class_files,
-    list_candidates,
 )
-from voc_seg_tfrecord.folder.classes.folder_table import FolderTable
 from voc_seg_tfrecord.folder.classes.numbering import list_numberings, numbering_of_given_names
-from voc_seg_tfrecord.folder.classes.rules import (
-    NAMES_IN_ORDER,
-    RULES,
-    ClassFileEvidence,
-    find_difference,
-)
-from voc_seg_tfrecord.folder.decide import Decision, decide
+from voc_seg_tfrecord.folder.decide import Rule, decide
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.class_file import ClassFile
@@ -64,146 +60,106 @@ class ClassFileChoice:
 
 
 def choose_class_file(
-    tree: VocTree, config: VocSegConfig, table: FolderTable, background: str = ""
+    tree: VocTree, config: VocSegConfig, table: FolderTable, *, named: bool
 ) -> ClassFileChoice:
-    """Chooses the class file of a folder if the config has no class names.
+    """Chooses the class file of a folder.
+
+    One file may be left in several numberings, between which the masks decide later.
 
     Args:
       tree: the folder.
       config: the user's options.
       table: the folder's table of classes.
-      background: the name of the class that is background, if the user gave it.
-
-    Raises:
-      LayoutError: if a file cannot be read, or two contradict each other.
-    """
-    if tree.labels.class_file:
-        return ClassFileChoice((tree.labels.class_file,))
-    class_files = find_class_files(tree)
-    notes = _notes_of_search(class_files, table, config)
-    if not class_files.files:
-        _check_misnamed(class_files.misnamed)
-        return ClassFileChoice(notes=tuple(notes))
-    candidates = list_candidates(class_files.files, background)
-    return _choose(tree, config, candidates, (), notes)
-
-
-def _notes_of_search(
-    class_files: FoundClassFiles, table: FolderTable, config: VocSegConfig
-) -> list[str]:
-    """Returns the notes on class files, on misnamed ones, and on the table of classes."""
-    return [*class_files.notes, *_note_misnamed(class_files.misnamed), *table.notes(config)]
-
-
-def _check_misnamed(errors: Sequence[LayoutError]) -> None:
-    """Raises the first error of a misnamed class file, but for names such as `dataset.json`.
-
-    Most files of these names are something else.
-    """
-    ambiguous_names = tuple(kind.name for kind in CLASS_FILES if kind.needs_its_folder)
-    for error in errors:
-        if not error.where.endswith(ambiguous_names):
-            raise error
-
-
-def choose_class_file_for_names(
-    tree: VocTree, config: VocSegConfig, table: FolderTable
-) -> ClassFileChoice:
-    """Chooses the class file of a folder if the config has the class names.
-
-    Args:
-      tree: the folder.
-      config: the user's options, with the names.
-      table: the folder's table of classes.
+      named: whether the class names of the config count, so that a file needs to have them.
 
     Raises:
       ConfigError: if the names are not those of a file that gives values or colors.
       LayoutError: if a file cannot be read, or two contradict each other.
     """
     if tree.labels.class_file:
-        _check_names_of_labels(tree.labels.class_file, config)
+        if named:
+            _check_names_of_labels(tree.labels.class_file, config)
         return ClassFileChoice((tree.labels.class_file,))
-    class_files = find_class_files(tree)
-    notes = _notes_of_search(class_files, table, config)
-    with_names = _find_files_with_names(class_files.files, config)
-    for file in with_names.other_files:
-        if not _is_above(file):
-            notes.append(f"{file.source} has other class names than you gave; it is not used.")
-    if not with_names.candidates:
+    found = find_class_files(tree)
+    notes = [*found.notes, *_note_misnamed(found.misnamed), *table.notes(config)]
+    if named:
+        candidates = _list_files_with_names(found.files, config)
+        notes += _note_other_names(found.files, candidates)
+    else:
+        candidates = _list_all_candidates(found, config)
+    if not candidates:
         return ClassFileChoice(notes=tuple(notes))
-    choice = _choose(tree, config, with_names.candidates, config.named_classes, notes)
-    order = _note_order(choice.numberings[0], config)
-    return dataclasses.replace(choice, notes=(*choice.notes, *order))
+    evidence = ClassFileEvidence(config.named_classes if named else (), candidates)
+    decision = decide(candidates, RULES, evidence)
+    left = decision.alternatives if decision.taken is None else [decision.taken]
+    if len({file.source for file in left}) > 1:
+        raise _ask_which_file(tree.given, left, config)
+    winners = [one.winner for one in decision.lost.values() if one.rule == NAMES_IN_ORDER]
+    for winner in winners[:1]:
+        notes.append(f"{winner.source} is the class file with the names you gave.")
+    if named:
+        notes += _note_order(left[0], config)
+    return ClassFileChoice(tuple(left), tuple(notes))
 
 
-@dataclasses.dataclass(frozen=True)
-class _FilesWithNames:
-    """The class files that have the user's class names, and those that have others."""
+def _list_all_candidates(found: FoundClassFiles, config: VocSegConfig) -> list[ClassFile]:
+    """Returns the class files of a folder in each way in which they may be numbered.
 
-    candidates: Sequence[ClassFileCandidate]
-    other_files: Sequence[ClassFile]
+    Raises:
+      LayoutError: if there is none, about the first misnamed class file. Most files of names such
+        as `dataset.json` are something else, and do not count.
+    """
+    ambiguous_names = tuple(kind.name for kind in CLASS_FILES if kind.needs_its_folder)
+    for error in found.misnamed:
+        if not found.files and not error.where.endswith(ambiguous_names):
+            raise error
+    candidates: list[ClassFile] = []
+    for file in found.files:
+        candidates += list_numberings(file, config.background)
+    return candidates
 
 
-def _find_files_with_names(files: Sequence[ClassFile], config: VocSegConfig) -> _FilesWithNames:
-    """Finds the class files that have the user's class names.
+def _note_other_names(files: Sequence[ClassFile], candidates: Sequence[ClassFile]) -> list[str]:
+    """Names the class files of the set that are no candidates."""
+    sources = [file.source for file in files if not _is_above(file)]
+    used_sources = {file.source for file in candidates}
+    return [
+        f"{source} has other class names than you gave; it is not used."
+        for source in sources
+        if source not in used_sources
+    ]
+
+
+def _note_misnamed(errors: Sequence[LayoutError]) -> list[str]:
+    names = [epath.Path(error.where).name for error in errors]
+    pairs = zip(names, errors, strict=True)
+    return [f"{name} is not used as a class file: {error.found}." for name, error in pairs]
+
+
+def _list_files_with_names(files: Sequence[ClassFile], config: VocSegConfig) -> list[ClassFile]:
+    """Returns the class files that have the user's class names, each in the numbering with these.
 
     Raises:
       ConfigError: if a file of the set with values or colors has only some of the names, at other
         values.
     """
-    numberings = []
-    other_files = []
+    value_by_name = {name: value for value, name in enumerate(config.class_names)}
+    files_with_names = []
     for file in files:
         numbering = numbering_of_given_names(list_numberings(file, config.background), config)
         if numbering is not None:
-            numberings.append(numbering)
-        elif not _is_above(file) and _is_contradicted_by_names(file, config):
+            files_with_names.append(numbering)
+            continue
+        if _is_above(file) or file.has_names_alone:
+            continue
+        if any(value_by_name.get(entry.name, entry.value) != entry.value for entry in file.entries):
             raise _other_names_error(file, config)
-        else:
-            other_files.append(file)
-    return _FilesWithNames(as_candidates(numberings), other_files)
+    return files_with_names
 
 
 def _is_above(file: ClassFile) -> bool:
     """Says whether a file lies above the set, where it may be that of other data."""
     return file.source.startswith("../")
-
-
-def _choose(
-    tree: VocTree,
-    config: VocSegConfig,
-    candidates: Sequence[ClassFileCandidate],
-    given_names: tuple[str, ...],
-    notes: Sequence[str],
-) -> ClassFileChoice:
-    """Applies the rules, and asks if several files are left.
-
-    One file may be left in several numberings, between which the masks decide later.
-    """
-    evidence = ClassFileEvidence(given_names, candidates)
-    decision = decide(candidates, RULES, evidence)
-    undecided = [decision.taken] if decision.taken else list(decision.alternatives)
-    if len({candidate.source for candidate in undecided}) > 1:
-        raise _ask_which_file(tree.given, undecided, config)
-    numberings_of_file = tuple(candidate.file for candidate in undecided)
-    notes = [*notes, *_note_names_in_order(decision)]
-    return ClassFileChoice(numberings_of_file, tuple(notes))
-
-
-def _note_names_in_order(decision: Decision[ClassFileCandidate]) -> list[str]:
-    """Says which of several files has the names that the user gave, in their order."""
-    for reason in decision.lost.values():
-        if reason.rule == NAMES_IN_ORDER.name:
-            return [f"{reason.winner.source} is the class file with the names you gave."]
-    return []
-
-
-def _note_misnamed(errors: Sequence[LayoutError]) -> list[str]:
-    notes = []
-    for error in errors:
-        name = epath.Path(error.where).name
-        notes.append(f"{name} is not used as a class file: {error.found}.")
-    return notes
 
 
 def _note_order(file: ClassFile, config: VocSegConfig) -> list[str]:
@@ -231,24 +187,10 @@ def _check_names_of_labels(file: ClassFile, config: VocSegConfig) -> None:
     given = set(config.named_classes)
     if names == given:
         return
-    added = given - names
-    names_are_kept = names.issubset(given)
-    has_second_background = background_index([*added]) is not None
-    if file.is_sorted and names_are_kept and not has_second_background:
+    has_second_background = background_index([*(given - names)]) is not None
+    if file.is_sorted and names <= given and not has_second_background:
         return
     raise _other_names_error(file, config)
-
-
-def _is_contradicted_by_names(file: ClassFile, config: VocSegConfig) -> bool:
-    """Says whether a file with values or colors has some of the user's names at other values."""
-    if file.has_names_alone:
-        return False
-    value_by_name = {name: value for value, name in enumerate(config.class_names)}
-    for entry in file.entries:
-        value = value_by_name.get(entry.name)
-        if value is not None and value != entry.value:
-            return True
-    return False
 
 
 def _other_names_error(file: ClassFile, config: VocSegConfig) -> ConfigError:
@@ -264,19 +206,18 @@ def _other_names_error(file: ClassFile, config: VocSegConfig) -> ConfigError:
 
 
 def _ask_which_file(
-    where: epath.Path, candidates: Sequence[ClassFileCandidate], config: VocSegConfig
+    where: epath.Path, candidates: Sequence[ClassFile], config: VocSegConfig
 ) -> LayoutError:
     """Returns the question which of several class files is right, with a line for each file."""
     files_by_source: dict[str, ClassFile] = {}
-    for candidate in candidates:
-        files_by_source.setdefault(candidate.source, candidate.file)
+    for file in candidates:
+        files_by_source.setdefault(file.source, file)
     files = list(files_by_source.values())
-    alternatives = [_make_alternative(file, files, config) for file in files]
     differences = [find_difference(files[0], other) for other in files[1:]]
     first_difference = next(difference for difference in differences if difference)
     return QuestionError(
         where,
-        alternatives,
+        [_make_alternative(file, files, config) for file in files],
         task=f"name the classes by class files, because {first_difference}",
         expected="one class file, or files that agree",
         kind=CONTRADICT,
@@ -293,11 +234,124 @@ def _make_alternative(
         return by_hand
     named = dataclasses.replace(config, class_names=file.class_names)
     try:
-        candidates = _find_files_with_names(files, named).candidates
+        candidates = _list_files_with_names(files, named)
     except ConfigError:
         return by_hand
-    evidence = ClassFileEvidence(named.named_classes, candidates)
-    taken = decide(candidates, RULES, evidence).taken
-    if taken is None or find_difference(taken.file, file):
+    taken = decide(candidates, RULES, ClassFileEvidence(named.named_classes, candidates)).taken
+    if taken is None or find_difference(taken, file):
         return by_hand
     return Alternative(words, {"class_names": list(file.class_names)})
+
+
+# The rules by which a candidate loses.
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassFileEvidence:
+    """What rules look at beside two candidates.
+
+    Attributes:
+      given_names: the class names that the user gave, in order; none if they are looked for.
+      candidates: all candidates, in the order in which files are searched.
+    """
+
+    given_names: tuple[str, ...]
+    candidates: Sequence[ClassFile]
+
+
+def names_are_in_another_order(
+    candidate: ClassFile, other: ClassFile, evidence: ClassFileEvidence
+) -> bool:
+    """If two class files contradict each other, one that equals your `--class_names` wins.
+
+    Example: `class_names.txt` has background, a, b, `_classes.csv` has background, b, a, and you
+    say `--class_names background,b,a`.
+    """
+    if not find_difference(candidate, other):
+        return False
+    has_order = candidate.class_names == evidence.given_names
+    other_has_order = other.class_names == evidence.given_names
+    return other_has_order and not has_order
+
+
+def contradicts_another_file(
+    candidate: ClassFile, other: ClassFile, evidence: ClassFileEvidence
+) -> bool:
+    """If a file has two possible numberings, one that other files contradict loses.
+
+    Example: `classes.txt` has a and b, and `class_names.txt` has background, a and b. So `a` is
+    value 1 in `classes.txt`, too.
+    """
+    if candidate.source != other.source or not _is_contradicted(candidate, evidence):
+        return False
+    return not _is_contradicted(other, evidence)
+
+
+def _is_contradicted(candidate: ClassFile, evidence: ClassFileEvidence) -> bool:
+    """Says whether none of the numberings of another file agrees with a candidate."""
+    agreeing_files: set[str] = set()
+    for other in evidence.candidates:
+        if not find_difference(candidate, other):
+            agreeing_files.add(other.source)
+    return any(other.source not in agreeing_files for other in evidence.candidates)
+
+
+def says_less(candidate: ClassFile, other: ClassFile, evidence: ClassFileEvidence) -> bool:
+    """A class file loses to one that agrees and also has colors or names the background.
+
+    Example: `classes.txt` has the names, and `labelmap.txt` the same names with colors.
+    """
+    del evidence
+    if candidate.source == other.source or find_difference(candidate, other):
+        return False
+    if other.has_colors != candidate.has_colors:
+        return other.has_colors
+    return other.background != "" and not candidate.background
+
+
+def says_the_same(candidate: ClassFile, other: ClassFile, evidence: ClassFileEvidence) -> bool:
+    """If two class files have the same classes, the later one in the search order loses.
+
+    Example: `classes.txt` and `labels.txt` have the same names in the same order.
+    """
+    if candidate.source == other.source or find_difference(candidate, other):
+        return False
+    return evidence.candidates.index(candidate) > evidence.candidates.index(other)
+
+
+NAMES_IN_ORDER = "names are in another order"
+
+RULES: tuple[Rule[ClassFile, ClassFileEvidence], ...] = (
+    Rule(NAMES_IN_ORDER, loses=names_are_in_another_order),
+    Rule("contradicts another file", loses=contradicts_another_file),
+    Rule("says less", loses=says_less),
+    Rule("says the same", loses=says_the_same),
+)
+"""Why a candidate loses, the most certain rule first."""
+
+
+def find_difference(file: ClassFile, other: ClassFile) -> str:
+    """Says in what two class files contradict each other; empty if they agree.
+
+    They agree if one only says more, such as colors. Entries that mean void do not count.
+    """
+    entries = {entry.name: entry for entry in file.entries if not is_void(entry)}
+    other_entries = {entry.name: entry for entry in other.entries if not is_void(entry)}
+    for name in entries:
+        if name not in other_entries:
+            return f"{name!r} is in {file.source} and not in {other.source}"
+    for name in other_entries:
+        if name not in entries:
+            return f"{name!r} is in {other.source} and not in {file.source}"
+    for name, entry in entries.items():
+        other_entry = other_entries[name]
+        meanings = (f"the value {entry.value}", f"{other_entry.value}")
+        are_equal = entry.value == other_entry.value
+        if are_equal and entry.color and other_entry.color:
+            are_equal = entry.color == other_entry.color
+            color = describe_color(entry.color)
+            meanings = (f"the color {color}", describe_color(other_entry.color))
+        if not are_equal:
+            meaning, other_meaning = meanings
+            return f"{name!r} has {meaning} in {file.source} and {other_meaning} in {other.source}"
+    return ""

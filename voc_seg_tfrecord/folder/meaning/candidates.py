@@ -255,9 +255,6 @@ def list_candidates(namings: Sequence[ClassNaming], survey: Survey) -> list[Mean
         if not naming.entries:
             candidates.append(make_rows_candidate(naming, survey))
             continue
-        if naming.file is not None and not naming.file.has_values:
-            candidates.append(_make_file_color_candidate(naming, survey))
-            continue
         candidates += _list_value_candidates(naming, survey)
         if naming.has_colors:
             candidates.append(_make_file_color_candidate(naming, survey))
@@ -334,7 +331,7 @@ def _source_of_values(survey: Survey) -> str:
 def _make_file_color_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     """Colors are those of the class file; and so are grays, if all in use are among them."""
     assert naming.file is not None
-    classes = naming.classes_by_value() if naming.file.has_values else {}
+    classes = naming.classes_by_value()
     colors: dict[Color, ClassName] = {VOID_COLOR: VOID}
     for entry in naming.entries:
         if entry.color:
