@@ -182,13 +182,9 @@ def _ask_for_names(
         facts.append(doubted.reason)
     facts += [note.rstrip(".") for note in notes]
     likeliest = () if doubted is None else doubted.proposals
-    alternatives: list[Alternative] = []
-    for alternative in _list_alternatives(tree, survey, likeliest):
-        if not _contradicts(alternative, rows):
-            alternatives.append(_add_rows_to(alternative, rows))
     return QuestionError(
         tree.root,
-        alternatives,
+        _keep_rows(_list_alternatives(tree, survey, likeliest), rows),
         facts=["; ".join(facts), *list_pixels(survey)],
         task="name the classes",
         expected="a class for each value or color of the masks",
@@ -198,22 +194,24 @@ def _ask_for_names(
     )
 
 
-def _contradicts(alternative: Alternative, rows: Rows) -> bool:
-    """Says whether an alternative makes a class of what is void by a row, or the other way."""
-    classes = alternative.options.get("classes", {})
-    for key, name in rows:
-        if key in classes and (classes[key] == VOID_CLASS) != (name == VOID_CLASS):
-            return True
-    return False
+def _keep_rows(alternatives: Sequence[Alternative], rows: Rows) -> list[Alternative]:
+    """Returns alternatives that keep the user's rows: their option --classes would replace these.
 
-
-def _add_rows_to(alternative: Alternative, rows: Rows) -> Alternative:
-    """Returns an alternative that keeps rows: its option --classes would replace the user's."""
-    if "classes" not in alternative.options:
-        return alternative
-    classes = {**alternative.options["classes"], **dict(rows)}
-    options = {**alternative.options, "classes": classes}
-    return dataclasses.replace(alternative, options=options)
+    One that makes a class of what is void by a row, or the other way, is left out.
+    """
+    with_rows: list[Alternative] = []
+    for alternative in alternatives:
+        options = dict(alternative.options)
+        if "classes" in options:
+            classes = options["classes"]
+            if any(
+                key in classes and (classes[key] == VOID_CLASS) != (name == VOID_CLASS)
+                for key, name in rows
+            ):
+                continue
+            options["classes"] = {**classes, **dict(rows)}
+        with_rows.append(dataclasses.replace(alternative, options=options))
+    return with_rows
 
 
 def _describe_use(survey: Survey) -> str:

@@ -1,10 +1,10 @@
 """The table of classes that a user fills in: a row for each value and color that masks use."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 import csv
 import dataclasses
 import io
-from typing import cast
+from typing import Any, cast
 
 from voc_seg_tfrecord.core.class_rows import UNKNOWN, Key, Rows, color_key
 from voc_seg_tfrecord.core.errors import LayoutError
@@ -53,20 +53,15 @@ def write_table(opened: OpenFolder) -> WrittenTable:
         _check_sizes(tree, ids)
     survey = tree.labels.survey(ids, all_colors=True)
     if ids and not survey.pixels:
-        _raise_fault_of_mask(tree, ids[0])
+        content_of_file(tree.labels.file(ids[0]))  # which raises what is wrong with it
     check_number_of_keys(survey)
     namings = _list_namings(opened)
     if not namings:
-        return _table_to_fill_in(survey, [])
+        return _fill_table(survey, [], is_decided=False)
     choice = weigh_candidates(survey, namings)
     if choice.meaning is not None:
-        return _table_of_candidate(survey, choice.meaning.candidate)
-    return _table_to_fill_in(survey, choice.left)
-
-
-def _raise_fault_of_mask(tree: VocTree, image_id: str) -> None:
-    """Reads a mask that the survey could not read, which raises what is wrong with it."""
-    content_of_file(tree.labels.file(image_id))
+        return _fill_table(survey, [choice.meaning.candidate], is_decided=True)
+    return _fill_table(survey, choice.left, is_decided=False)
 
 
 def _ids_that_count(opened: OpenFolder) -> list[str]:
@@ -115,99 +110,71 @@ def _list_namings(opened: OpenFolder) -> list[ClassNaming]:
     named = not opened.has_names_of_values
     choice = choose_class_file(opened.tree, config, opened.read_table(), named=named)
     files = choice.numberings
+    if len(files) > 1:
+        return list_namings(files, cast(Rows, config.classes), config.background)
     if not files and (opened.has_names_of_values or config.default_names):
         return []
-    if not files:
-        return [ClassNaming(config.table)]
-    if len(files) == 1:
-        return [ClassNaming(config.table, files[0])]
-    return list_namings(files, cast(Rows, config.classes), config.background)
+    return [ClassNaming(config.table, choice.file)]
 
 
-@dataclasses.dataclass
-class _Row:
-    """A row: a key and its class, and columns for people.
+def _fill_table(
+    survey: Survey, candidates: Sequence[MeaningCandidate], *, is_decided: bool
+) -> WrittenTable:
+    """Returns a row for each value and color in use: first values, ascending, then colors.
 
-    Attributes:
-      key: a value or a color.
-      name: the class; `?` if the user has to fill it in.
-      pixels: how many pixels have the key.
-      masks: how many masks have it, at least: a palette may have a value in several colors.
-      palette_color: the color of a value in a palette; empty if it has none.
-      names_by_candidate: for each candidate, the class that it gives, if the user has to choose.
+    Several pixels may have one key. A class is `?` if they have different ones.
+
+    | column | holds |
+    | --- | --- |
+    | value, color | the key |
+    | class | the class; `?` if the user has to fill it in |
+    | pixels | how many pixels have the key |
+    | masks | how many masks have it, at least: a palette may have a value in several colors |
+    | palette | the color of a value in a palette; left out if no value has one |
+    | the words of a candidate | the class that it gives, if the user has to choose |
+
+    Args:
+      survey: what the masks use.
+      candidates: in which ways the masks may be read; none if there are no names.
+      is_decided: whether the first one is taken.
     """
-
-    key: Key
-    name: str
-    pixels: int = 0
-    masks: int = 0
-    palette_color: str = ""
-    names_by_candidate: dict[str, str] = dataclasses.field(default_factory=dict)
-
-    def add_name(self, candidate: str, name: str) -> None:
-        """Adds the class that a candidate gives a pixel of the row.
-
-        It is `?` if the candidate gives another pixel of the row another class.
-
-        Args:
-          candidate: the candidate, in words.
-          name: the class.
-        """
-        if self.names_by_candidate.setdefault(candidate, name) != name:
-            self.names_by_candidate[candidate] = UNKNOWN
-
-
-def _table_of_candidate(survey: Survey, candidate: MeaningCandidate) -> WrittenTable:
-    """Returns the table with the classes that a candidate gives."""
-    rows: dict[Key, _Row] = {}
-    for pixel, key in _keys_in_order(survey, by_color=candidate.by == "color"):
-        _add_to_row(rows, key, pixel, candidate.class_of(pixel) or UNKNOWN, survey)
-    return _write_csv(list(rows.values()))
-
-
-def _table_to_fill_in(survey: Survey, candidates: Sequence[MeaningCandidate]) -> WrittenTable:
-    """Returns the table with a column of classes for each candidate that the user may choose.
-
-    Candidates whose words are the same have one column, with `?` where their classes differ.
-    """
-    rows: dict[Key, _Row] = {}
-    for pixel, key in _keys_in_order(survey, by_color=_has_value_of_several_colors(survey)):
-        names = [candidate.class_of(pixel) or UNKNOWN for candidate in candidates]
-        row = _add_to_row(rows, key, pixel, _find_agreed_name(survey, pixel, names), survey)
-        for candidate, name in zip(candidates, names, strict=True):
-            row.add_name(candidate.words, name)
-    return _write_csv(list(rows.values()))
-
-
-def _has_value_of_several_colors(survey: Survey) -> bool:
-    """Says whether a value has another color in another palette, so that rows are by color."""
     palette_pixels = [pixel for pixel in survey.pixels if pixel.kind == "palette"]
-    values = {pixel.value for pixel in palette_pixels}
-    return len(values) < len(palette_pixels)
-
-
-def _keys_in_order(survey: Survey, *, by_color: bool) -> Iterator[tuple[StoredPixel, Key]]:
-    """Yields each pixel with its key: first values, ascending, then colors."""
-    keys = [(pixel, pixel.key(by_color=by_color)) for pixel in survey.pixels]
-    yield from sorted(keys, key=lambda item: (isinstance(item[1], str), item[1]))
-
-
-def _add_to_row(
-    rows: dict[Key, _Row], key: Key, pixel: StoredPixel, name: str, survey: Survey
-) -> _Row:
-    """Adds a pixel to the row of its key.
-
-    Several pixels may have one key. The class of their row is `?` if their classes differ.
-    """
-    row = rows.setdefault(key, _Row(key, name))
-    occurrence = survey.pixels[pixel]
-    if row.name != name:
-        row.name = UNKNOWN
-    row.pixels += occurrence.pixels
-    row.masks = max(row.masks, occurrence.masks)
-    if pixel.kind == "palette" and pixel.color and isinstance(key, int):
-        row.palette_color = color_key(pixel.color)
-    return row
+    by_color = len({pixel.value for pixel in palette_pixels}) < len(palette_pixels)
+    if is_decided:
+        by_color = candidates[0].by == "color"
+    rows: dict[Key, dict[str, Any]] = {}
+    for pixel, occurrence in survey.pixels.items():
+        key = pixel.key(by_color=by_color)
+        names = [candidate.class_of(pixel) or UNKNOWN for candidate in candidates]
+        classes = (
+            [("class", names[0])]
+            if is_decided
+            else [
+                ("class", _find_agreed_name(survey, pixel, names)),
+                *((c.words, name) for c, name in zip(candidates, names, strict=True)),
+            ]
+        )
+        row = rows.setdefault(key, {"pixels": 0, "masks": 0})
+        row["value" if isinstance(key, int) else "color"] = key
+        for column, name in classes:
+            if row.setdefault(column, name) != name:
+                row[column] = UNKNOWN
+        row["pixels"] += occurrence.pixels
+        row["masks"] = max(row["masks"], occurrence.masks)
+        if pixel.kind == "palette" and pixel.color and isinstance(key, int):
+            row["palette"] = color_key(pixel.color)
+    columns = ["value", "color", "class", "pixels", "masks"]
+    if any("palette" in row for row in rows.values()):
+        columns.append("palette")
+    if not is_decided:
+        columns += dict.fromkeys(candidate.words for candidate in candidates)
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    for key in sorted(rows, key=lambda key: (isinstance(key, str), key)):
+        writer.writerow(rows[key])
+    rows_without_class = sum(row["class"] == UNKNOWN for row in rows.values())
+    return WrittenTable(out.getvalue(), rows_without_class)
 
 
 def _find_agreed_name(survey: Survey, pixel: StoredPixel, names: Sequence[str]) -> str:
@@ -221,33 +188,8 @@ def _find_agreed_name(survey: Survey, pixel: StoredPixel, names: Sequence[str]) 
       pixel: the pixel.
       names: the class that each candidate gives it.
     """
-    if pixel.value == VOID and survey.is_255_doubtful:
+    is_255_doubtful = pixel.value == VOID and survey.is_255_doubtful
+    is_palette_doubtful = pixel.kind == "palette" and len(names) == 1
+    if len({*names}) != 1 or is_255_doubtful or is_palette_doubtful:
         return UNKNOWN
-    has_one_candidate = len(names) == 1
-    if pixel.kind == "palette" and has_one_candidate:
-        return UNKNOWN
-    different_names = set(names)
-    return different_names.pop() if len(different_names) == 1 else UNKNOWN
-
-
-def _write_csv(rows: Sequence[_Row]) -> WrittenTable:
-    """Returns rows as CSV. The columns of palettes and candidates are there if a row has them."""
-    columns = ["value", "color", "class", "pixels", "masks"]
-    if any(row.palette_color for row in rows):
-        columns.append("palette")
-    columns += dict.fromkeys(words for row in rows for words in row.names_by_candidate)
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        cells = {
-            "value" if isinstance(row.key, int) else "color": row.key,
-            "class": row.name,
-            "pixels": row.pixels,
-            "masks": row.masks,
-        }
-        if row.palette_color:
-            cells["palette"] = row.palette_color
-        writer.writerow({**cells, **row.names_by_candidate})
-    rows_without_class = sum(row.name == UNKNOWN for row in rows)
-    return WrittenTable(out.getvalue(), rows_without_class)
+    return names[0]
