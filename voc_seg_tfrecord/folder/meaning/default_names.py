@@ -93,15 +93,16 @@ def choose_default_names(
     """
     labels = tree.labels
     survey = labels.survey(labels.names, all_colors=True)
-    if labels.origin or not _make_only_values_void(rows) or _has_colors_without_values(survey):
+    has_other_rows = any(name != VOID_CLASS or isinstance(key, str) for key, name in rows)
+    has_colors_alone = any(pixel.value is None for pixel in survey.pixels)
+    if labels.origin or has_other_rows or has_colors_alone:
         return None
     values = set(survey.values)
     is_255_second_class = values == {0, VOID}
     # The values of an earlier build do not count here: one value in use numbers nothing.
     if len(values - {VOID}) < 2 and not is_255_second_class:
         return None
-    known_values = set(range(len(known_names)))
-    names = name_values(values | known_values)
+    names = name_values(values | set(range(len(known_names))))
     if not names:
         return None
     doubted = (
@@ -113,16 +114,6 @@ def choose_default_names(
     if doubted is not None:
         return doubted
     return DefaultNames(names, _write_note(names, survey, background))
-
-
-def _make_only_values_void(rows: Rows) -> bool:
-    """Says whether all rows make a value void. Rows of names or colors leave no default names."""
-    return all(name == VOID_CLASS and isinstance(key, int) for key, name in rows)
-
-
-def _has_colors_without_values(survey: Survey) -> bool:
-    """Says whether a mask has colors in place of values."""
-    return any(pixel.value is None for pixel in survey.pixels)
 
 
 def _doubt_folder(tree: VocTree, config: VocSegConfig) -> DoubtedNames | None:
@@ -169,13 +160,13 @@ def _may_be_class_file(file: SingleFile, class_count: int) -> bool:
 def _doubt_meaning(survey: Survey, table: ClassTable) -> DoubtedNames | None:
     """Returns a doubt if the masks' colors contradict their values as these classes."""
     try:
-        meaning = choose_meaning(survey, [ClassNaming(table)], "")
+        candidate = choose_meaning(survey, [ClassNaming(table)], "").candidate
     except VocSegError as error:
         return DoubtedNames(error.found)
-    if meaning.candidate.by != "value" or meaning.candidate.pixels_without_class:
+    if candidate.by != "value" or candidate.pixels_without_class:
         return DoubtedNames("values and colors contradict")
     is_255_open = set(survey.values) == {0, VOID} and VOID not in table.class_by_value
-    if is_255_open and not meaning.candidate.reads_255_as_class:
+    if is_255_open and not candidate.reads_255_as_class:
         return DoubtedNames("255 has VOC's color of void, and no class is left beside 0")
     return None
 
@@ -204,7 +195,9 @@ def _doubt_look(labels: Labels, names: Sequence[str]) -> DoubtedNames | None:
 
 def _write_note(names: Sequence[str], survey: Survey, background: str) -> str:
     """Returns the note that classes have default names, and how to give others."""
-    note = note_default_names(names, set(survey.values), has_voc_palette=_has_voc_palette(survey))
+    colors = {pixel.color: pixel.value for pixel in survey.palette_entries if pixel.value}
+    has_voc_palette = bool(colors) and colors.items() <= VOC_NUMBERS.items()
+    note = note_default_names(names, set(survey.values), has_voc_palette=has_voc_palette)
     sentences = [note]
     if tuple(names) != BINARY_NAMES and not background:
         sentences.append(
@@ -215,9 +208,3 @@ def _write_note(names: Sequence[str], survey: Survey, background: str) -> str:
         condition = proposal.words[:1].upper() + proposal.words[1:]
         sentences.append(f"{condition}, say {proposal.command}.")
     return " ".join(sentences)
-
-
-def _has_voc_palette(survey: Survey) -> bool:
-    """Says whether all colors in use are those of VOC's palette at their values."""
-    colors = {pixel.color: pixel.value for pixel in survey.palette_entries if pixel.value}
-    return bool(colors) and colors.items() <= VOC_NUMBERS.items()
