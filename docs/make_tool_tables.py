@@ -1,4 +1,4 @@
-"""Writes the tables of tools into the guides, from the registry in `voc_seg_tfrecord/tools`.
+"""Writes the tables of tools into the guides.
 
   python docs/make_tool_tables.py
 
@@ -6,11 +6,8 @@ A table is found in its page by its head line. tests/tools/guide_test.py checks 
 the tables that this script writes.
 """
 
-import dataclasses
 import pathlib
 import re
-
-from voc_seg_tfrecord.tools.registry import TOOLS
 
 GUIDES = pathlib.Path(__file__).parent / "guides"
 FOLDERS_HEAD = ("written by", "images", "masks", "class names from", "splits from")
@@ -24,25 +21,172 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "\n".join([lines[0], dashes, *lines[1:]]) + "\n"
 
 
-def table_of_folders() -> str:
-    """Returns the table of tools that write masks."""
-    rows = [dataclasses.astuple(tool.folder_row) for tool in TOOLS if tool.folder_row]
-    return table(FOLDERS_HEAD, rows)
+FOLDERS = [
+    (
+        'CVAT "Segmentation mask 1.1", "PASCAL VOC 1.1"',
+        "`JPEGImages` and its sub-folders",
+        "`SegmentationClass`, RGB",
+        "`labelmap.txt`, in its order",
+        "`ImageSets/Segmentation/*.txt`",
+    ),
+    (
+        "datumaro",
+        "`JPEGImages` and its sub-folders",
+        "`SegmentationClass`, RGB, or grayscale with the class's line number",
+        "`labelmap.txt` (a label without a color has VOC's) or `dataset_meta.json`",
+        "`ImageSets/Segmentation/*.txt`",
+    ),
+    (
+        "labelme2voc",
+        "`JPEGImages`",
+        "`SegmentationClass`; before 2023-09, `SegmentationClassPNG`, or `.npy` in "
+        "`SegmentationClass`",
+        "`class_names.txt`",
+        "none; all images are `train`",
+    ),
+    (
+        "Supervisely",
+        "`VOCdevkit/VOC/JPEGImages`",
+        "a palette per image, read by color",
+        "`colors.txt`",
+        "lists",
+    ),
+    (
+        'Roboflow "Semantic segmentation masks"',
+        "`train`, `valid`, `test`",
+        "`NAME_mask.png` beside `NAME.jpg`",
+        "`_classes.csv`",
+        "the folders",
+    ),
+    (
+        "MMSegmentation",
+        "`imgs/ID_img.jpg`",
+        "`gts/ID_gt.png`",
+        "`--class_names`",
+        "`splits/*.txt`",
+    ),
+    (
+        "trainaug, DeepLab",
+        "`JPEGImages`",
+        "`SegmentationClassAug` or `SegmentationClassRaw`; if `SegmentationClass` is there too, "
+        "give `--masks`",
+        "`--class_names voc`",
+        "lists",
+    ),
+    (
+        "nnU-Net, MONAI",
+        "`imagesTr`, `NAME_0000.png` or `NAME.png`",
+        "`labelsTr`, `NAME.png`",
+        "`dataset.json`",
+        "`labelsTs`, if it exists, is `test`",
+    ),
+    (
+        "ADE20K",
+        "`images/training`, `images/validation`",
+        "`annotations/training`, `annotations/validation`",
+        "`objectInfo150.txt` or `.csv`, and `--classes 0=void`",
+        "the folders",
+    ),
+    (
+        "CamVid",
+        "`train`, `val`, `test`",
+        "`trainannot`, or `train_labels` and `NAME_L.png`",
+        "a class file, or `--class_names camvid` for SegNet's masks",
+        "lists of pairs of paths, or the folders",
+    ),
+    (
+        "plain folders",
+        "`images`, `img`, `Original`, `img_dir`, or the top folder",
+        "`masks`, `labels`, `annotations`, `gt`, `segmentation`, `manual`, `ann_dir`; a mask has "
+        "the name of its image",
+        "a class file or `--class_names`",
+        "lists, or folders: `train/images` with `train/masks`, `images/train` with `masks/train`, "
+        "or images in `train` and `val` with one folder `masks`",
+    ),
+    (
+        "a flat folder",
+        "`NAME.jpg`, `NAME_img.png`, `NAME_sat.jpg`",
+        "`NAME.png`, `NAME_mask.png`, `NAME_L.png` or the like beside it; other names with "
+        "`--mask_name`",
+        "a class file or `--class_names`",
+        "lists in the folder, or the folders `train`, `val`, `test`",
+    ),
+    (
+        "a folder for each image",
+        "`ID/image.jpg`, `ID/rgb.png`, `ID_json/img.png`",
+        "`ID/mask.png`, `ID/label.png` or the like",
+        "`--class_names`; the folders are the ids",
+        "lists, or the folders `train`, `val`, `test`",
+    ),
+    (
+        "by hand",
+        "any name with `--images`",
+        "any name with `--masks`; palette, gray of 1 to 16 bits, RGB, `.npy`, BMP, TIFF",
+        "`--class_names`",
+        "lists, or `--splits`",
+    ),
+]
+"""Tools that write masks, and kinds of folders: a line of the table each."""
 
+SHAPES = {
+    "labelme": (
+        "labelme",
+        "one JSON per image: beside it, in another folder (`imagePath`), or with the image inside "
+        "(`imageData`)",
+        "Pillow, as `shapes_to_label` of labelme 7.1.0",
+        "the later one in the file",
+        "`labels.txt`, which must have every label; without it, by name",
+    ),
+    "COCO": (
+        "COCO",
+        "one JSON, or one per split; Roboflow's `_annotations.coco.json`",
+        "pycocotools, like its `annToMask`",
+        "the one with fewer pixels",
+        "in the order of the category ids",
+    ),
+    "YOLO": (
+        "YOLO segmentation",
+        "`images`, `labels` and `data.yaml`, as from Ultralytics or Roboflow",
+        "Pillow, with coordinates truncated to whole pixels",
+        "the smaller one",
+        "`names` of `data.yaml`, or `classes.txt`. The splits are the folders, or else `train`, "
+        "`val` and `test` of `data.yaml`",
+    ),
+    "CVAT": (
+        "CVAT for images 1.1",
+        "`annotations.xml`, one or several",
+        "pycocotools, like CVAT's export `Segmentation mask 1.1`",
+        "the one with the higher z-order, then the later one",
+        "in the order of the labels",
+    ),
+    "Supervisely": (
+        "Supervisely",
+        "a project with `meta.json`, `DATASET/img/NAME.jpg` and `DATASET/ann/NAME.jpg.json`",
+        "bitmaps as stored; polygons and their holes by Pillow",
+        "the later one in the file",
+        "in the order of `meta.json`",
+    ),
+    "VIA": (
+        "VIA 1, 2 and 3",
+        "`via_region_data.json` or `.csv`, or a project; one or several",
+        "pycocotools, as VIA's export to COCO; rotated ellipses too",
+        "the smaller one",
+        "the values of the attribute named class, label or category, or of the only attribute; "
+        "numbered as for labelme. Without attributes, all shapes are of one class, `region`",
+    ),
+}
+"""Tools that write shapes: a line of the table each, by the tool's name in the registry."""
 
-def table_of_shapes() -> str:
-    """Returns the table of tools that write shapes."""
-    rows = [dataclasses.astuple(tool.shapes_row) for tool in TOOLS if tool.shapes_row]
-    return table(SHAPES_HEAD, rows)
-
-
-TABLES = {"own-data.md": table_of_folders, "polygons.md": table_of_shapes}
-"""By page: the function that makes its table."""
+TABLES = {
+    "own-data.md": table(FOLDERS_HEAD, FOLDERS),
+    "polygons.md": table(SHAPES_HEAD, [*SHAPES.values()]),
+}
+"""By page: its table."""
 
 
 def with_table(page: str, text: str) -> str:
-    """Returns the text of a page with the table as the registry has it."""
-    wanted = TABLES[page]()
+    """Returns the text of a page with the table as it is here."""
+    wanted = TABLES[page]
     head = re.escape(wanted.partition("\n")[0])
     (old,) = re.findall(rf"^{head}\n(?:\|.*\n)+", text, re.MULTILINE)
     return text.replace(old, wanted)

@@ -23,7 +23,7 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools import coco, cvat, labelme, yolo
 from voc_seg_tfrecord.tools.drawing import draw
 from voc_seg_tfrecord.tools.shapes import Annotation
-from voc_seg_tfrecord.tools.yolo_names import NumberedNames
+from voc_seg_tfrecord.tools.yolo import NumberedNames
 
 coco_module = pytest.importorskip("pycocotools.coco")
 coco_masks = coco_module.maskUtils

@@ -8,8 +8,7 @@ from support import drawing
 from support.encoding import decoded
 from support.folders import examples_of, refused, said_by
 
-from voc_seg_tfrecord.tools.ade20k import parse_object_info
-from voc_seg_tfrecord.tools.registry import CLASS_NAMES_BY_WORD
+from voc_seg_tfrecord.tools.layouts import CLASS_NAMES_BY_WORD, parse_object_info
 
 OBJECT_INFO = {
     "csv": "Idx,Ratio,Train,Val,Stuff,Name\n1,0.16,11664,1172,1,wall\n2,0.12,6,6,1,door;gate\n",

@@ -8,7 +8,7 @@ from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools import yolo
 from voc_seg_tfrecord.tools.drawing import draw
-from voc_seg_tfrecord.tools.yolo_names import NumberedNames, read_names
+from voc_seg_tfrecord.tools.yolo import NumberedNames, read_names
 
 NAMES = ("car", "tree")
 VALUES = {"car": 1, "tree": 2}
@@ -94,7 +94,7 @@ def test_class_names_are_read_from_yaml(text, names):
     ("text", "found"),
     [
         ("names: {0: car, 2: tree}\n", "no 1"),
-        ("names: {0: car, '0': tree}\n", "no 1"),
+        ("names: {0: car, '0': tree}\n", "the key 0 twice"),
         ("names: [car, tree]\nnc: 3\n", "2 names, and 3 as nc"),
         ("names: [[car]]\n", "the name ['car'], which is no word"),
         ("names: [yes, no]\n", "the name True, which is no word without quotes"),
@@ -106,7 +106,7 @@ def test_class_names_are_read_from_yaml(text, names):
         ("names: &a [car]\nothers: *a\n", "YAML with aliases"),
         (f"names: {'[' * 200_000}", "YAML of more than 100 lists within each other"),
         (f"names: [{'car, ' * 300_000}]", "YAML of 1,500,009 characters, more than 1,048,576"),
-        ("names: {[a]: car}\n", "the key ['a']"),
+        ("names: {[a]: car}\n", "unhashable"),
         ("names: {0: car, 0: tree}\n", "the key 0 twice"),
     ],
 )

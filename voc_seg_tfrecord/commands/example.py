@@ -21,7 +21,7 @@ from voc_seg_tfrecord.core.errors import ConfigError, counted
 from voc_seg_tfrecord.core.releases import facts_folder
 from voc_seg_tfrecord.core.storage import as_storage_error
 from voc_seg_tfrecord.formats import frames
-from voc_seg_tfrecord.tools.registry import TOOLS
+from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS
 from voc_seg_tfrecord.tools.tool import DrawnImage, ShapeExample
 from voc_seg_tfrecord.writing.serializer import record_parts
 
@@ -237,12 +237,11 @@ _EXAMPLES = {
         "two large photos of a drone and a small one, as CVAT exports them", _draw_field
     ),
 }
-for _tool in TOOLS:
-    if _tool.example:
-        _EXAMPLES[_tool.name.lower()] = _ExampleFolder(
-            f"four photos of a street with polygons as {_tool.name} writes them",
-            functools.partial(_draw_street, _tool.example),
-        )
+for _tool in SHAPE_TOOLS:
+    _EXAMPLES[_tool.name.lower()] = _ExampleFolder(
+        f"four photos of a street with polygons as {_tool.name} writes them",
+        functools.partial(_draw_street, _tool.example),
+    )
 _EXAMPLES["voc"] = _ExampleFolder("six images in a VOCdevkit, the package's sample", _copy_sample)
 _EXAMPLES["old"] = _ExampleFolder(
     "TFRecords as tutorials write them, and with other keys", _write_old_records

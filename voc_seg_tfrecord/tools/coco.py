@@ -7,7 +7,7 @@ References:
 
 from array import array
 import collections
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 import json
@@ -16,17 +16,18 @@ from typing import Any
 
 from etils import epath
 
-from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.errors import LayoutError, MaskError, several
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.tools.coco_polygons import decode_run
+from voc_seg_tfrecord.core.storage import open_file
+from voc_seg_tfrecord.tools.shape_pixels import decode_run
 from voc_seg_tfrecord.tools.shapes import (
     ADVICE_ON_BOXES,
     BOXES_ALONE,
     Annotation,
+    AnnotationFile,
     ListedClass,
     Shape,
-    Sheet,
     as_written,
     checked_points,
     checked_size,
@@ -34,20 +35,13 @@ from voc_seg_tfrecord.tools.shapes import (
     position_with_label,
     shape_error,
 )
-from voc_seg_tfrecord.tools.tool import (
-    DrawnImage,
-    RefusedMasks,
-    ShapeExample,
-    ShapeFiles,
-    ShapesRow,
-    Tool,
-    list_class_names,
-)
+from voc_seg_tfrecord.tools.tool import DrawnImage, ShapeExample, ShapeTool, list_class_names
 
 _MAX_SHOWN_IDS = 12
+_MAX_READ_BYTES = 1 << 20
 
 
-def read(file: File) -> Sheet:
+def read(file: File) -> AnnotationFile:
     """Reads a file of many images. What is wrong with a shape is the `error` of its image.
 
     Raises:
@@ -66,26 +60,30 @@ def read(file: File) -> Sheet:
                 "check what the export leaves out; VIA's leaves out regions whose attributes are "
                 "texts, so give VIA's own JSON, which is read",
             )
-        categories = _sort_out_groups(data["categories"], data["annotations"])
-        reader = _Reader(
-            where=file.where,
-            names=_read_categories(categories.classes),
-            ids_of_name=_ids_by_file_name(data["images"]),
-        )
-        shapes_of_image = _shapes_by_image(data["annotations"], file.where)
-        images = []
+        categories = _without_namesakes(data["categories"], data["annotations"])
+        names = _read_categories(categories)
+        groups = {str(category.get("supercategory")) for category in categories}
+        groups -= _names_within_themselves(categories)
+        images_of_id: dict[Any, list[Any]] = collections.defaultdict(list)
+        ids_of_name: dict[str, list[Any]] = collections.defaultdict(list)
         for image in data["images"]:
-            images.append(reader.read_image(image, shapes_of_image.pop(image["id"], [])))
+            images_of_id[image["id"]].append(image)
+            ids_of_name[str(image["file_name"])].append(image["id"])
+        shapes_of_image = _shapes_by_image(data["annotations"], file.where)
+        reader = _Reader(file.where, names, ids_of_name)
+        annotations = []
+        for image_id, images in images_of_id.items():
+            if len(images) > 1:
+                raise ValueError(f"several images of the id {image_id!r}")
+            annotations.append(reader.read_image(images[0], shapes_of_image.pop(image_id, [])))
         for image_id, shapes in shapes_of_image.items():
             where = f"{file.where}, annotation {shapes[0].get('id')}"
             raise shape_error(where, f"the image_id {image_id!r}", "the id of an image in the file")
-        has_keypoints = _has_keypoints(categories.classes)
-    classes = [ListedClass(name, f"category {number}") for number, name in reader.names.items()]
-    return Sheet(
-        classes,
-        images,
-        notes=_notes_on_ids([*reader.names]),
-        groups=categories.groups,
+        has_keypoints = _has_keypoints(categories)
+    return AnnotationFile(
+        annotations,
+        [ListedClass(name, f"category {key}", name in groups) for key, name in names.items()],
+        notes=_notes_on_ids([*names]),
         fault_beside_others="keypoints" if has_keypoints else "",
     )
 
@@ -107,6 +105,34 @@ def _has_keypoints(categories: Sequence[Any]) -> bool:
     return any(category.get("keypoints") for category in categories)
 
 
+# Roboflow writes a category that groups others for each project, as the supercategory of all
+# classes. One that has the name of a class is left out here, because two classes of one name are an
+# error. Another one is marked, and `shape_classes` leaves it out if no file has a shape of it.
+
+
+def _without_namesakes(categories: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
+    """Returns the categories without groups that have the name of a class.
+
+    Such a group has no supercategory and no shape, and another category of its name has this name
+    as its supercategory, too.
+    """
+    ids_in_use = {shape.get("category_id") for shape in shapes if isinstance(shape, dict)}
+    names_of_both = _names_within_themselves(categories)
+    classes = []
+    for category in categories:
+        is_unused = category["id"] not in ids_in_use
+        has_no_supercategory = category.get("supercategory") == "none"
+        if not (is_unused and has_no_supercategory and str(category["name"]) in names_of_both):
+            classes.append(category)
+    return classes
+
+
+def _names_within_themselves(categories: Sequence[Any]) -> set[str]:
+    """Returns the names of categories whose supercategory has the same name."""
+    pairs = [(str(category["name"]), str(category.get("supercategory"))) for category in categories]
+    return {name for name, supercategory in pairs if name == supercategory}
+
+
 def _read_categories(categories: Sequence[Any]) -> dict[Any, str]:
     """Returns the name of each category by its id, in the order of the ids."""
     names: dict[Any, str] = {}
@@ -118,18 +144,6 @@ def _read_categories(categories: Sequence[Any]) -> dict[Any, str]:
             raise ValueError(f"two categories with the id {str(category_id)[:40]}")
         names[category_id] = str(name)
     return {category_id: names[category_id] for category_id in sorted(names)}
-
-
-def _ids_by_file_name(images: Sequence[Any]) -> dict[str, list[Any]]:
-    """Returns the ids of the images of each `file_name`; the ids differ."""
-    counts = collections.Counter(image["id"] for image in images)
-    for image_id, count in counts.items():
-        if count > 1:
-            raise ValueError(f"several images of the id {image_id!r}")
-    ids: dict[str, list[Any]] = collections.defaultdict(list)
-    for image in images:
-        ids[str(image["file_name"])].append(image["id"])
-    return ids
 
 
 def _shapes_by_image(shapes: Sequence[Any], where: str) -> dict[Any, list[Any]]:
@@ -144,59 +158,8 @@ def _shapes_by_image(shapes: Sequence[Any], where: str) -> dict[Any, list[Any]]:
 def _notes_on_ids(ids: Sequence[Any]) -> list[str]:
     if ids in ([*range(len(ids))], [*range(1, len(ids) + 1)]):
         return []
-    shown = ", ".join(map(str, ids[:_MAX_SHOWN_IDS]))
-    if len(ids) > _MAX_SHOWN_IDS:
-        shown += ", ..."
+    shown = several([*map(str, ids)], _MAX_SHOWN_IDS)
     return [f"The ids of categories, {shown}, are not kept. Classes are numbered in their order."]
-
-
-@dataclasses.dataclass(frozen=True)
-class _Categories:
-    """The categories of a file, some of which may only group others.
-
-    Roboflow writes such a group for each project, as the supercategory of all classes.
-
-    | the group's name | where it is left out |
-    | --- | --- |
-    | that of a class | here, by its id, because two classes of one name are an error |
-    | another one | in `shape_classes`, by its name, if no shape of the folder's files has it |
-
-    Attributes:
-      classes: the categories without groups that have the name of a class.
-      groups: the names of the other groups.
-    """
-
-    classes: Sequence[Any]
-    groups: Set[str]
-
-
-def _sort_out_groups(categories: Sequence[Any], shapes: Sequence[Any]) -> _Categories:
-    """Tells the categories that may be classes from groups.
-
-    A group that has the name of a class is a category without a supercategory and without a shape,
-    where another category of its name has this name as its supercategory, too.
-    """
-    ids_in_use = {shape.get("category_id") for shape in shapes if isinstance(shape, dict)}
-    names_within_themselves = _names_within_themselves(categories)
-    classes = []
-    for category in categories:
-        is_unused = category["id"] not in ids_in_use
-        has_no_supercategory = category.get("supercategory") == "none"
-        is_namesake = str(category["name"]) in names_within_themselves
-        if not (is_unused and has_no_supercategory and is_namesake):
-            classes.append(category)
-    supercategories = {str(category.get("supercategory")) for category in classes}
-    return _Categories(classes, supercategories - names_within_themselves)
-
-
-def _names_within_themselves(categories: Sequence[Any]) -> set[str]:
-    """Returns the names of categories whose supercategory has the same name."""
-    names = set()
-    for category in categories:
-        name = str(category["name"])
-        if name == str(category.get("supercategory")):
-            names.add(name)
-    return names
 
 
 @dataclasses.dataclass(frozen=True)
@@ -304,14 +267,30 @@ def _decode_runs(text: str) -> "array[int]":
     return runs
 
 
-def _advise_to_convert(segments: epath.Path, masks: epath.Path) -> str:
-    return "make masks of classes with panopticapi: " + command(
+def check_no_segments(segments: epath.Path, masks: epath.Path) -> None:
+    """Checks that a JSON file does not say that a folder of its name holds panoptic segments.
+
+    Raises:
+      LayoutError: if it does.
+    """
+    with open_file(segments) as file:
+        text = file.read(_MAX_READ_BYTES)
+    if b'"segments_info"' not in text:
+        return
+    convert = command(
         "python",
         "converters/panoptic2semantic_segmentation.py",
         input_json_file=segments,
         segmentations_folder=masks,
         semantic_seg_folder=segments.parent / "masks",
         categories_json_file=segments,
+    )
+    raise LayoutError(
+        segments,
+        found="COCO's panoptic format: the pixels of its PNGs are numbers of segments, and not "
+        "classes",
+        expected="masks whose values or colors are the classes",
+        remedy=f"make masks of classes with panopticapi: {convert}",
     )
 
 
@@ -348,28 +327,11 @@ def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes
         yield f"annotations/instances_{split}.json", json.dumps(content, indent=1).encode()
 
 
-COCO = Tool(
+COCO = ShapeTool(
     name="COCO",
-    shapes=ShapeFiles(
-        ending=".json",
-        words=(b'"annotations"',),
-        pattern=rb'"images"\s*:\s*\[',
-        read=read,
-    ),
-    refused_masks=RefusedMasks(
-        file="{folder}.json",
-        word=b'"segments_info"',
-        found="COCO's panoptic format: the pixels of its PNGs are numbers of segments, and not "
-        "classes",
-        expected="masks whose values or colors are the classes",
-        advice=_advise_to_convert,
-    ),
+    endings=(".json",),
+    words=(b'"annotations"',),
+    pattern=rb'"images"\s*:\s*\[',
+    read=read,
     example=ShapeExample(images="{id}.jpg", has_splits=True, write=write_example),
-    shapes_row=ShapesRow(
-        tool="COCO",
-        files="one JSON, or one per split; Roboflow's `_annotations.coco.json`",
-        pixels="pycocotools, like its `annToMask`",
-        above="the one with fewer pixels",
-        classes="in the order of the category ids",
-    ),
 )

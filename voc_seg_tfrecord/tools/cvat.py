@@ -27,25 +27,17 @@ from voc_seg_tfrecord.tools.class_file import ClassFileFormat
 from voc_seg_tfrecord.tools.class_texts import is_comment, split_lines
 from voc_seg_tfrecord.tools.shapes import (
     Annotation,
+    AnnotationFile,
     ListedClass,
     Shape,
-    Sheet,
     as_written,
     checked_points,
     checked_size,
+    ellipse_corners,
     position_with_label,
     shape_error,
 )
-from voc_seg_tfrecord.tools.tool import (
-    DrawnImage,
-    FilePatterns,
-    FolderRow,
-    ShapeExample,
-    ShapeFiles,
-    ShapesRow,
-    Tool,
-    list_class_names,
-)
+from voc_seg_tfrecord.tools.tool import DrawnImage, ShapeExample, ShapeTool, list_class_names
 
 
 def parse_labelmap(text: str) -> list[ClassEntry]:
@@ -76,7 +68,7 @@ _MAX_DIGITS_OF_RUN = 15
 _KINDS_LEFT_OUT = ("polyline", "points", "cuboid", "skeleton")
 
 
-def read(file: File) -> Sheet:
+def read(file: File) -> AnnotationFile:
     """Reads a file of many images. What is wrong with a shape is the `error` of its image.
 
     Raises:
@@ -88,7 +80,7 @@ def read(file: File) -> Sheet:
     images = []
     for number, image in enumerate(root.findall("image"), 1):
         images.append(_read_image(image, number, class_names, file.where))
-    return Sheet(classes, images, _notes_on_groups(images))
+    return AnnotationFile(images, classes, _notes_on_groups(images))
 
 
 def _read_labels(root: ET.Element) -> list[ListedClass]:
@@ -194,7 +186,8 @@ def _read_shape(element: ET.Element, position: str, class_names: Set[str], where
         level = int(element.get("z_order", "0"))
     group = str(group_id) if group_id else ""
     if element.tag == "mask":
-        box = _read_box(element, shape_where)
+        sides = _read_numbers(element, ("left", "top", "width", "height"), shape_where)
+        box = [int(side) for side in sides]
         runs = _read_runs(element, box, shape_where)
         return Shape(label, "rows", shape_position, runs=runs, box=box, group=group, level=level)
     read_points = _POINTS_OF.get(element.tag)
@@ -216,12 +209,6 @@ def _read_shape(element: ET.Element, position: str, class_names: Set[str], where
         level=level,
         is_box=element.tag == "box",
     )
-
-
-def _read_box(element: ET.Element, where: str) -> list[int]:
-    """Returns left, top, width and height of the box of a mask."""
-    sides = _read_numbers(element, ("left", "top", "width", "height"), where)
-    return [int(side) for side in sides]
 
 
 def _read_runs(element: ET.Element, box: Sequence[int], where: str) -> list[int]:
@@ -256,11 +243,15 @@ def _points_of_polygon(element: ET.Element, where: str) -> "array[float]":
 
 
 def _points_of_box(element: ET.Element, where: str) -> "array[float]":
-    angle = _read_rotation(element, where)
+    """Returns the corners of a box, which may be rotated around its middle."""
+    turn = cmath.rect(1, math.radians(_read_rotation(element, where)))
     x1, y1, x2, y2 = _read_numbers(element, ("xtl", "ytl", "xbr", "ybr"), where)
-    corners = [(x1, y1), (x2, y1), (x2, y2), (x1, y2)]
-    middle = (x1 + (x2 - x1) / 2, y1 + (y2 - y1) / 2)
-    return _round_points(_rotate(corners, middle, angle), where)
+    center = complex(x1 + (x2 - x1) / 2, y1 + (y2 - y1) / 2)
+    corners = []
+    for x, y in ((x1, y1), (x2, y1), (x2, y2), (x1, y2)):
+        turned = center + turn * (complex(x, y) - center)
+        corners.append([turned.real, turned.imag])
+    return _round_points(corners, where)
 
 
 def _points_of_ellipse(element: ET.Element, where: str) -> "array[float]":
@@ -268,17 +259,14 @@ def _points_of_ellipse(element: ET.Element, where: str) -> "array[float]":
 
     It takes whole numbers, some corners for small ellipses, and the pixels on the edge too.
     """
-    angle = _read_rotation(element, where)
+    rotation = math.radians(round(_read_rotation(element, where)))
     numbers = _read_numbers(element, ("cx", "cy", "rx", "ry"), where)
     x, y, x_radius, y_radius = (round(number) + 0.5 for number in numbers)
     if min(x_radius, y_radius) < 0:
         raise shape_error(where, "a negative radius", "an ellipse of CVAT's")
     step = _degrees_between_corners(max(x_radius, y_radius))
-    edge = []
-    for degrees in range(0, 360, step):
-        turn = math.radians(degrees)
-        edge.append((x + x_radius * math.cos(turn), y + y_radius * math.sin(turn)))
-    return _round_points(_rotate(edge, (x, y), round(angle)), where)
+    corners = ellipse_corners(complex(x, y), x_radius, y_radius, rotation, step)
+    return _round_points(corners, where)
 
 
 def _degrees_between_corners(radius: float) -> int:
@@ -303,16 +291,6 @@ def _read_rotation(element: ET.Element, where: str) -> float:
     return angle
 
 
-def _rotate(
-    points: Sequence[tuple[float, float]], middle: tuple[float, float], degrees: float
-) -> list[list[float]]:
-    """Returns points rotated clockwise around another one."""
-    turn = cmath.rect(1, math.radians(degrees))
-    center = complex(*middle)
-    turned = [center + turn * (complex(*point) - center) for point in points]
-    return [[point.real, point.imag] for point in turned]
-
-
 def _round_points(points: list[Any], where: str) -> "array[float]":
     """Returns points with two digits, which CVAT keeps before it draws."""
     return array("d", [round(number, 2) for number in checked_points(points, where, 3)])
@@ -335,34 +313,12 @@ def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes
     yield "annotations.xml", "\n".join(lines).encode()
 
 
-CVAT = Tool(
+CVAT = ShapeTool(
     name="CVAT",
-    patterns=(
-        FilePatterns(images="JPEGImages/{id}.jpg", masks="SegmentationClass/{id}.png"),
-        FilePatterns(images="JPEGImages/east/{id}.jpg", masks="SegmentationClass/east/{id}.png"),
-    ),
     class_files=(LABELMAP,),
-    images_advice="in CVAT, tick 'Save images'",
-    shapes=ShapeFiles(
-        ending=".xml",
-        words=(b"<annotations",),
-        pattern=rb"<(image|track)\b",
-        read=read,
-        words_on_left_out="which CVAT draws in no mask",
-    ),
+    endings=(".xml",),
+    words=(b"<annotations",),
+    pattern=rb"<(image|track)\b",
+    read=read,
     example=ShapeExample(images="{id}.jpg", has_splits=True, write=write_example),
-    folder_row=FolderRow(
-        written_by='CVAT "Segmentation mask 1.1", "PASCAL VOC 1.1"',
-        images="`JPEGImages` and its sub-folders",
-        masks="`SegmentationClass`, RGB",
-        classes="`labelmap.txt`, in its order",
-        splits="`ImageSets/Segmentation/*.txt`",
-    ),
-    shapes_row=ShapesRow(
-        tool="CVAT for images 1.1",
-        files="`annotations.xml`, one or several",
-        pixels="pycocotools, like CVAT's export `Segmentation mask 1.1`",
-        above="the one with the higher z-order, then the later one",
-        classes="in the order of the labels",
-    ),
 )

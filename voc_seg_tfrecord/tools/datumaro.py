@@ -14,7 +14,7 @@ from voc_seg_tfrecord.core.class_rows import read_rgb
 from voc_seg_tfrecord.tools.class_file import ClassFileFormat
 from voc_seg_tfrecord.tools.class_texts import load_json, read_name
 from voc_seg_tfrecord.tools.cvat import LABELMAP
-from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
+from voc_seg_tfrecord.tools.tool import Tool
 
 
 def parse_dataset_meta(text: str) -> list[ClassEntry]:
@@ -75,7 +75,6 @@ def background_of_dataset_meta(text: str) -> str:
 
 DATUMARO = Tool(
     name="datumaro",
-    patterns=(FilePatterns(images="JPEGImages/{id}.jpg", masks="SegmentationClass/{id}.png"),),
     class_files=(
         LABELMAP,
         ClassFileFormat(
@@ -84,12 +83,5 @@ DATUMARO = Tool(
             expected="labels, or label_map and segmentation_colors, as datumaro writes them",
             background_of=background_of_dataset_meta,
         ),
-    ),
-    folder_row=FolderRow(
-        written_by="datumaro",
-        images="`JPEGImages` and its sub-folders",
-        masks="`SegmentationClass`, RGB, or grayscale with the class's line number",
-        classes="`labelmap.txt` (a label without a color has VOC's) or `dataset_meta.json`",
-        splits="`ImageSets/Segmentation/*.txt`",
     ),
 )

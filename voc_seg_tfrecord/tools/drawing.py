@@ -19,9 +19,6 @@ from voc_seg_tfrecord.tools.shapes import Annotation, Shape, ShapeOrder, shape_e
 
 _DRAWN_BACKGROUND = 254  # stands for background among shapes, where 0 is a pixel without any
 
-_MemoryOrder = Literal["C", "F"]
-"""NumPy's name of the order of an array's pixels in memory: by rows, or by columns."""
-
 
 class DrawnMask(NamedTuple):
     """What was drawn of one image.
@@ -73,19 +70,38 @@ def draw(
     for shape in annotation.shapes:
         layers.append(_ShapeLayer(shape, draw_shape(shape, surface, annotation.where)))
     layers = _put_in_order(layers, annotation.order, size)
-    memory_order = _find_memory_order(layers)
-    mask, contested = _paint_classes(layers, values, size, memory_order)
-    object_mask = None
+    by_columns = any(layer.shape.kind in ("parts", "columns") for layer in layers)
+    # NumPy is slow where the memory orders of two arrays differ.
+    memory_order: Literal["C", "F"] = "F" if by_columns else "C"
+    mask = np.zeros(size, np.uint8, memory_order)
+    is_contested = np.zeros(size, bool, memory_order)
+    object_mask: np.ndarray | None = None
+    object_numbers = [0] * len(layers)
     if objects:
-        object_mask = _paint_objects(layers, values, size, memory_order, annotation.where)
+        object_mask = np.zeros(size, np.uint8, memory_order)
+        shapes = [layer.shape for layer in layers]
+        object_numbers = _number_objects(shapes, values, annotation.where)
+    for layer, object_number in zip(layers, object_numbers, strict=True):
+        value = values[layer.shape.label] or _DRAWN_BACKGROUND
+        region = layer.drawn.region
+        is_inside = layer.drawn.pixels.view(bool)
+        below = mask[region]
+        if below.any():
+            is_contested[region] |= is_inside & (below != 0) & (below != value)
+        np.copyto(below, value, where=is_inside)
+        if object_mask is not None:
+            np.copyto(object_mask[region], object_number, where=is_inside)
+    mask[mask == _DRAWN_BACKGROUND] = 0
     counts = {
         "outside": sum(_count_outside(shape, size) for shape in annotation.shapes),
-        "contested": contested,
+        "contested": int(np.count_nonzero(is_contested)),
         "empty": sum(not layer.drawn.area for layer in layers),
         "boxes": sum(_is_box(shape, size) for shape in annotation.shapes),
         "discs": sum(shape.kind == "point" for shape in annotation.shapes),
     }
-    return DrawnMask(mask, object_mask, counts)
+    if object_mask is not None:
+        object_mask = np.ascontiguousarray(object_mask)
+    return DrawnMask(np.ascontiguousarray(mask), object_mask, counts)
 
 
 def _put_in_order(
@@ -100,7 +116,10 @@ def _put_in_order(
 
 
 def _merge_groups(layers: Sequence[_ShapeLayer], size: tuple[int, int]) -> list[_ShapeLayer]:
-    """Makes one layer of those of each group; layers without a group lie below all groups."""
+    """Makes one layer of those of each group, with the label of the largest.
+
+    Layers without a group lie below all groups.
+    """
     merged = []
     layers_by_group: dict[str, list[_ShapeLayer]] = {}
     for layer in layers:
@@ -109,66 +128,15 @@ def _merge_groups(layers: Sequence[_ShapeLayer], size: tuple[int, int]) -> list[
         else:
             merged.append(layer)
     for group in sorted(layers_by_group, key=int):  # CVAT's groups are numbers
-        merged.append(_merge_layers(layers_by_group[group], size))
+        layers_of_group = layers_by_group[group]
+        largest = max(layers_of_group, key=lambda layer: layer.drawn.area)
+        if len(layers_of_group) > 1:
+            pixels = np.zeros(size, np.uint8, "F")
+            for layer in layers_of_group:
+                pixels[layer.drawn.region] |= layer.drawn.pixels
+            largest = _ShapeLayer(largest.shape, make_shape_pixels(pixels, 0, 0))
+        merged.append(largest)
     return merged
-
-
-def _merge_layers(layers: Sequence[_ShapeLayer], size: tuple[int, int]) -> _ShapeLayer:
-    """Makes one layer of several; its label is that of the largest."""
-    largest = max(layers, key=lambda layer: layer.drawn.area)
-    if len(layers) == 1:
-        return largest
-    return _ShapeLayer(largest.shape, _unite([layer.drawn for layer in layers], size))
-
-
-def _unite(parts: Sequence[ShapePixels], size: tuple[int, int]) -> ShapePixels:
-    pixels = np.zeros(size, np.uint8, "F")
-    for part in parts:
-        pixels[part.region] |= part.pixels
-    return make_shape_pixels(pixels, 0, 0)
-
-
-def _find_memory_order(layers: Sequence[_ShapeLayer]) -> _MemoryOrder:
-    """Returns the memory order of the shapes' arrays, because NumPy is slow where they differ."""
-    by_columns = any(layer.shape.kind in ("parts", "columns") for layer in layers)
-    return "F" if by_columns else "C"
-
-
-def _paint_classes(
-    layers: Sequence[_ShapeLayer],
-    values: Mapping[str, int],
-    size: tuple[int, int],
-    memory_order: _MemoryOrder,
-) -> tuple[np.ndarray, int]:
-    """Returns the mask, and how many of its pixels lie in shapes of several classes."""
-    mask = np.zeros(size, np.uint8, memory_order)
-    is_contested = np.zeros(size, bool, memory_order)
-    for layer in layers:
-        value = values[layer.shape.label] or _DRAWN_BACKGROUND
-        region = layer.drawn.region
-        is_inside = layer.drawn.pixels.view(bool)
-        below = mask[region]
-        if below.any():
-            is_contested[region] |= is_inside & (below != 0) & (below != value)
-        np.copyto(below, value, where=is_inside)
-    mask[mask == _DRAWN_BACKGROUND] = 0
-    return np.ascontiguousarray(mask), int(np.count_nonzero(is_contested))
-
-
-def _paint_objects(
-    layers: Sequence[_ShapeLayer],
-    values: Mapping[str, int],
-    size: tuple[int, int],
-    memory_order: _MemoryOrder,
-    where: str,
-) -> np.ndarray:
-    """Returns the number of each pixel's object; see `DrawnMask`."""
-    object_mask = np.zeros(size, np.uint8, memory_order)
-    numbers = _number_objects([layer.shape for layer in layers], values, where)
-    for layer, number in zip(layers, numbers, strict=True):
-        is_inside = layer.drawn.pixels.view(bool)
-        np.copyto(object_mask[layer.drawn.region], number, where=is_inside)
-    return np.ascontiguousarray(object_mask)
 
 
 def _number_objects(shapes: Sequence[Shape], values: Mapping[str, int], where: str) -> list[int]:
@@ -180,20 +148,14 @@ def _number_objects(shapes: Sequence[Shape], values: Mapping[str, int], where: s
         if value in (0, VOID):
             numbers.append(value)
             continue
-        key = _object_key(shape, index)
+        group = f"group {shape.group}" if shape.group else f"shape {index}"
+        key = (shape.label, group)
         numbers.append(number_by_object.setdefault(key, len(number_by_object) + 1))
     if len(number_by_object) >= VOID:
         found = f"{len(number_by_object)} objects"
         expected = f"at most {VOID - 1}, which is what an instance mask can number"
         raise shape_error(where, found, expected, "build without --instance_masks")
     return numbers
-
-
-def _object_key(shape: Shape, index: int) -> tuple[str, str]:
-    """Returns what the shapes of one object share: label and group. Without a group it is alone."""
-    if shape.group:
-        return shape.label, f"group {shape.group}"
-    return shape.label, f"shape {index}"
 
 
 _KINDS_OF_POLYGONS = ("polygon", "fractions", "parts", "holed")
@@ -207,21 +169,19 @@ def _count_outside(shape: Shape, size: tuple[int, int]) -> int:
 
 
 def _is_box(shape: Shape, size: tuple[int, int]) -> bool:
-    """Says whether a shape is a box, rotated or not, to within a pixel."""
+    """Says whether a shape is a box, rotated or not, to within a pixel.
+
+    The diagonals of a box have one middle and one length.
+    """
     if shape.kind == "rectangle":
         return True
-    if shape.kind not in _KINDS_OF_POLYGONS or len(shape.points) != 8:
-        return False
-    has_several_polygons = shape.kind in ("parts", "holed") and len(shape.starts) > 1
-    if has_several_polygons:
+    is_one_polygon = shape.kind in _KINDS_OF_POLYGONS and len(shape.starts) < 2
+    if not is_one_polygon or len(shape.points) != 8:
         return False
     corners = np.reshape(shape.points, (4, 2))
     if shape.kind == "fractions":
         corners = corners * size[::-1]
     first, second, third, fourth = corners
     distance_of_middles = np.abs((first + third) / 2 - (second + fourth) / 2).max()
-    if distance_of_middles > 0.5:  # of the diagonals
-        return False
-    diagonal = np.linalg.norm(first - third)
-    other_diagonal = np.linalg.norm(second - fourth)
-    return bool(abs(diagonal - other_diagonal) <= 1)
+    difference = np.linalg.norm(first - third) - np.linalg.norm(second - fourth)
+    return bool(distance_of_middles <= 0.5 and abs(difference) <= 1)

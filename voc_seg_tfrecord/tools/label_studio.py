@@ -2,9 +2,26 @@
 
 import re
 
-from voc_seg_tfrecord.tools.tool import Explanation, FolderContent, RefusedFiles, Tool
+from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.tools.shapes import shape_error
+from voc_seg_tfrecord.tools.tool import Explanation, FolderContent, Tool
 
 _BRUSH_MASK = re.compile(r"task-\d+-annotation-\d+.*\.png$")
+_SIZE_OF_IMAGE = re.compile(rb'"original_width"\s*:')
+
+
+def refuse_json(name: str, data: bytes, expected: str) -> MaskError | None:
+    """Returns the error about a file of Label Studio's JSON; None if it is another file.
+
+    Args:
+      name: the file's path.
+      data: its bytes.
+      expected: what is read in its place.
+    """
+    if not name.lower().endswith(".json") or not _SIZE_OF_IMAGE.search(data):
+        return None
+    advice = "export as COCO, and masks of brushes as PNG"
+    return shape_error(name, "Label Studio's JSON", expected, advice)
 
 
 def explain_brush_masks(content: FolderContent) -> Explanation | None:
@@ -21,16 +38,4 @@ def explain_brush_masks(content: FolderContent) -> Explanation | None:
     )
 
 
-LABEL_STUDIO = Tool(
-    name="Label Studio",
-    refused_files=(
-        RefusedFiles(
-            ending=".json",
-            pattern=rb'"original_width"\s*:',
-            found="Label Studio's JSON",
-            advice="export as COCO, and masks of brushes as PNG",
-        ),
-    ),
-    explain_no_masks=explain_brush_masks,
-    writes_boxes_as_voc=True,
-)
+LABEL_STUDIO = Tool(name="Label Studio", explain_no_masks=explain_brush_masks)

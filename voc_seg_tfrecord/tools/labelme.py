@@ -13,9 +13,9 @@ from typing import Any
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools.shapes import (
     Annotation,
+    AnnotationFile,
     Shape,
     ShapeKind,
-    Sheet,
     as_written,
     checked_points,
     checked_size,
@@ -23,14 +23,7 @@ from voc_seg_tfrecord.tools.shapes import (
     position_with_label,
     shape_error,
 )
-from voc_seg_tfrecord.tools.tool import (
-    LABELS_TXT,
-    DrawnImage,
-    ShapeExample,
-    ShapeFiles,
-    ShapesRow,
-    Tool,
-)
+from voc_seg_tfrecord.tools.tool import LABELS_TXT, DrawnImage, ShapeExample, ShapeTool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +50,7 @@ _SHAPE_TYPES = {
 }
 
 
-def read(file: File) -> Sheet:
+def read(file: File) -> AnnotationFile:
     """Reads the file of one image.
 
     Raises:
@@ -72,7 +65,7 @@ def read(file: File) -> Sheet:
         shapes.append(_read_shape(shape, f"shape {number}", file.where))
     image = str(data.get("imagePath") or "").replace("\\", "/")
     is_embedded = bool(data.get("imageData"))
-    return Sheet((), [Annotation(file.where, image, size, shapes, embedded=is_embedded)])
+    return AnnotationFile([Annotation(file.where, image, size, shapes, embedded=is_embedded)])
 
 
 def read_image(file: File) -> File:
@@ -131,25 +124,13 @@ def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes
         yield f"{image_id}.json", json.dumps(content, indent=1).encode()
 
 
-LABELME = Tool(
+LABELME = ShapeTool(
     name="labelme",
-    shapes=ShapeFiles(
-        ending=".json",
-        words=(b'"shapes"',),
-        pattern=rb'"image(Path|Data)"\s*:',
-        read=read,
-        is_per_image=True,
-        find_image="beside",
-        class_list=LABELS_TXT,
-        read_image=read_image,
-    ),
+    endings=(".json",),
+    words=(b'"shapes"',),
+    pattern=rb'"image(Path|Data)"\s*:',
+    read=read,
+    find_image="beside",
+    class_list=LABELS_TXT,
     example=ShapeExample(images="{id}.jpg", has_splits=False, write=write_example),
-    shapes_row=ShapesRow(
-        tool="labelme",
-        files="one JSON per image: beside it, in another folder (`imagePath`), or with the image "
-        "inside (`imageData`)",
-        pixels="Pillow, as `shapes_to_label` of labelme 7.1.0",
-        above="the later one in the file",
-        classes="`labels.txt`, which must have every label; without it, by name",
-    ),
 )

@@ -5,14 +5,7 @@ import re
 from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.tools.class_file import ClassFileFormat
 from voc_seg_tfrecord.tools.class_texts import load_json, read_member
-from voc_seg_tfrecord.tools.tool import (
-    ChannelFiles,
-    Explanation,
-    FilePatterns,
-    FolderContent,
-    FolderRow,
-    Tool,
-)
+from voc_seg_tfrecord.tools.tool import Explanation, FolderContent, Tool
 
 FIRST_CHANNEL = "_0000"
 """What stands behind the id in the name of an image of one channel, and not in that of its mask."""
@@ -20,6 +13,7 @@ FIRST_CHANNEL = "_0000"
 SPLIT_BY_WORD = {"tr": "train", "ts": "test"}
 """The split of the word at the end of a folder's name, in lower case."""
 
+_CHANNEL = re.compile(r"(?P<id>.+)_(?P<channel>\d{4})\.\w+")
 _FOLDER = re.compile("(?:images?|labels?|imgs?|masks?)[ _-]?(tr|ts)", re.IGNORECASE)
 
 
@@ -32,6 +26,11 @@ def split_word_of(folder: str) -> str:
 def is_split_word(word: str) -> bool:
     """Says whether a word is one of those at the end of folders: `Tr`, `Ts`."""
     return word.lower() in SPLIT_BY_WORD
+
+
+def match_channel(name: str) -> re.Match[str] | None:
+    """Returns the groups `id` and `channel` of a name such as `a_0000.png`; None for others."""
+    return _CHANNEL.fullmatch(name)
 
 
 _KEYS_OF_ONE_OF_BOTH = ("channel_names", "modality", "training", "numTraining", "file_ending")
@@ -72,10 +71,6 @@ def explain_volumes(content: FolderContent) -> Explanation | None:
 
 NNUNET = Tool(
     name="nnU-Net",
-    patterns=(
-        FilePatterns(images="imagesTr/{id}_0000.png", masks="labelsTr/{id}.png"),
-        FilePatterns(images="imagesTr/{id}.png", masks="labelsTr/{id}.png"),
-    ),
     class_files=(
         ClassFileFormat(
             name="dataset.json",
@@ -87,12 +82,4 @@ NNUNET = Tool(
         ),
     ),
     explain_no_masks=explain_volumes,
-    channels=ChannelFiles(pattern=r"(?P<id>.+)_(?P<channel>\d{4})\.\w+", found="nnU-Net's images"),
-    folder_row=FolderRow(
-        written_by="nnU-Net, MONAI",
-        images="`imagesTr`, `NAME_0000.png` or `NAME.png`",
-        masks="`labelsTr`, `NAME.png`",
-        classes="`dataset.json`",
-        splits="`labelsTs`, if it exists, is `test`",
-    ),
 )

@@ -22,10 +22,10 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID, background_index
 from voc_seg_tfrecord.core.spelling import describe_same_name, show_name, visible_form
 from voc_seg_tfrecord.tools.class_file import ClassFile
-from voc_seg_tfrecord.tools.shapes import UNUSABLE, Sheet, as_written
-from voc_seg_tfrecord.tools.tool import ClassList, Tool
+from voc_seg_tfrecord.tools.shapes import UNUSABLE, AnnotationFile, as_written
+from voc_seg_tfrecord.tools.tool import ClassList, ShapeTool
 
-MAX_LISTED_NAMES = 12
+_MAX_LISTED_NAMES = 12
 """How many class names a message lists."""
 
 _MAX_CLASSES_BESIDE_BACKGROUND = 253
@@ -84,14 +84,26 @@ class _Definitions:
         return [*dict.fromkeys(definition.name.strip() for definition in self.classes)]
 
     @functools.cached_property
-    def forms(self) -> set[str]:
-        """The names as they look; see `visible_form`."""
-        return {visible_form(name) for name in self.names}
+    def name_by_form(self) -> dict[str, str]:
+        """The names by how they look; see `visible_form`."""
+        return {visible_form(name): name for name in self.names}
+
+    def list_missing(self, labels: Iterable[str]) -> list[str]:
+        """Returns the labels that are no classes, sorted. One that means void needs no line."""
+        missing = []
+        for label in labels:
+            if visible_form(label) not in self.name_by_form and not is_void_name(label.strip()):
+                missing.append(label)
+        return sorted(missing)
+
+    def lies_above(self, path: str) -> bool:
+        """Says whether a file lies in the folder of the list of these classes, or below it."""
+        return path.startswith(posixpath.join(posixpath.dirname(self.source), ""))
 
 
 def number_shape_classes(
-    tool: Tool,
-    sheets: Mapping[str, Sheet],
+    tool: ShapeTool,
+    files: Mapping[str, AnnotationFile],
     first_uses: Mapping[str, str],
     root: epath.Path,
     paths: Iterable[str],
@@ -100,7 +112,7 @@ def number_shape_classes(
 
     Args:
       tool: the tool.
-      sheets: what its files hold, by their paths.
+      files: what its files hold, by their paths.
       first_uses: for the label of each shape, where its first shape stands: `a.json, shape 3`.
       root: the folder.
       paths: all files in the folder, among them the list of classes, if the tool has one.
@@ -109,11 +121,15 @@ def number_shape_classes(
       LayoutError: if two classes have one name, a list of classes lacks a label, two lists number
         the labels differently, or there are more classes than a mask can hold.
     """
-    class_list = tool.shapes.class_list if tool.shapes else None
-    if class_list:
-        defined = _define_by_list(tool, class_list, sheets, first_uses, root, paths)
+    if tool.class_list:
+        lists = [
+            _read_list(tool.class_list, root, path)
+            for path in paths
+            if posixpath.basename(path) == tool.class_list.name
+        ]
+        defined = _define_by_lists(tool.name, lists, files, first_uses, root)
     else:
-        defined = _define_by_sheets(tool, sheets, first_uses)
+        defined = _define_by_files(tool.name, files, first_uses)
     _check_names_differ(defined)
     entries = number_names(defined.names, root)
     values = _values_of_labels(entries, first_uses)
@@ -124,108 +140,6 @@ def number_shape_classes(
     ]
     class_file = ClassFile(defined.source, entries, is_sorted=defined.is_sorted)
     return NumberedClasses(class_file, values, notes)
-
-
-def _define_by_list(
-    tool: Tool,
-    class_list: ClassList,
-    sheets: Mapping[str, Sheet],
-    first_uses: Mapping[str, str],
-    root: epath.Path,
-    paths: Iterable[str],
-) -> _Definitions:
-    """Defines the classes by the list that has all labels; without a list, by the labels.
-
-    A list belongs to something else if it has none of the labels, and nothing like them. Several
-    lists, each in the folder of an annotator with the labels of that folder, count as one.
-
-    Raises:
-      LayoutError: if there are lists, and each lacks a label, or two number the labels differently.
-    """
-    notes = [f"{tool.name} does not number classes, so they are sorted by name."]
-    complete: list[_Definitions] = []
-    incomplete: list[_Definitions] = []
-    for path in paths:
-        if posixpath.basename(path) != class_list.name:
-            continue
-        listed = _read_list(class_list, root, path)
-        if not _find_missing_labels(listed, first_uses):
-            complete.append(_with_void_labels(listed, first_uses))
-        elif _has_any_label(listed, first_uses):
-            incomplete.append(listed)
-        else:
-            notes.append(f"{path} has none of the labels, so it does not number the classes.")
-    if complete:
-        return _choose_list(complete, sheets, first_uses, root)
-    united = _unite_lists(incomplete, sheets)
-    if united is not None:
-        return _with_void_labels(united, first_uses)
-    if incomplete:
-        best = min(incomplete, key=lambda listed: len(_find_missing_labels(listed, first_uses)))
-        raise _label_is_missing(tool, best, first_uses)
-    in_use = [_Definition(label, where, where) for label, where in sorted(first_uses.items())]
-    return _Definitions(in_use, f"{tool.name}'s files", is_sorted=True, notes=notes)
-
-
-def _choose_list(
-    complete: Sequence[_Definitions],
-    sheets: Mapping[str, Sheet],
-    first_uses: Mapping[str, str],
-    root: epath.Path,
-) -> _Definitions:
-    """Returns the first of the lists that have all labels.
-
-    Lists that lie with the shapes, or above all of them, come before others.
-
-    Raises:
-      LayoutError: if another of these lists gives a label another number.
-    """
-    above_shapes = [listed for listed in complete if _lies_above_all(listed.source, sheets)]
-    candidates = above_shapes or complete
-    first = candidates[0]
-    values = _values_of_labels(number_names(first.names, root), first_uses)
-    for other in candidates[1:]:
-        other_values = _values_of_labels(number_names(other.names, root), first_uses)
-        for label, value in values.items():
-            if other_values[label] != value:
-                raise LayoutError(
-                    root,
-                    found=f"two lists of classes that differ: {show_name(label)} has the number "
-                    f"{value} by {first.source}, and {other_values[label]} by {other.source}",
-                    expected="one order of the classes",
-                    remedy="remove the wrong list, or give both the same order",
-                    kind=UNUSABLE,
-                )
-    return first
-
-
-def _unite_lists(lists: Sequence[_Definitions], sheets: Mapping[str, Sheet]) -> _Definitions | None:
-    """Returns lists in folders beside each other as one, in the order that all of them have.
-
-    It is None if a file of shapes lies below none of them or below two, if a list lacks a label of
-    the shapes below it, or if the lists have their common names in different orders.
-    """
-    if len(lists) < 2:
-        return None
-    for path, sheet in sheets.items():
-        above = [listed for listed in lists if _lies_above_all(listed.source, [path])]
-        labels = {shape.label for one in sheet.annotations for shape in one.shapes}
-        if len(above) != 1 or _find_missing_labels(above[0], labels):
-            return None
-    classes = [definition for listed in lists for definition in listed.classes]
-    united = _Definitions(classes, posixpath.basename(lists[0].source))
-    positions = {visible_form(name): number for number, name in enumerate(united.names)}
-    for listed in lists:
-        in_order = [positions[visible_form(name)] for name in listed.names]
-        if in_order != sorted(in_order):
-            return None
-    return united
-
-
-def _lies_above_all(file: str, paths: Iterable[str]) -> bool:
-    """Says whether all paths lie in the folder of a file, or below it."""
-    folder = posixpath.dirname(file)
-    return not folder or all(path.startswith(f"{folder}/") for path in paths)
 
 
 def _read_list(class_list: ClassList, root: epath.Path, path: str) -> _Definitions:
@@ -239,80 +153,155 @@ def _read_list(class_list: ClassList, root: epath.Path, path: str) -> _Definitio
     return _Definitions(classes, path)
 
 
-def _find_missing_labels(listed: _Definitions, labels: Iterable[str]) -> list[str]:
-    """Returns the labels that a list lacks, sorted. A label that means void needs no line."""
-    missing = []
-    for label in labels:
-        if visible_form(label) not in listed.forms and not is_void_name(label.strip()):
-            missing.append(label)
-    return sorted(missing)
+def _define_by_lists(
+    tool: str,
+    lists: Sequence[_Definitions],
+    files: Mapping[str, AnnotationFile],
+    first_uses: Mapping[str, str],
+    root: epath.Path,
+) -> _Definitions:
+    """Defines the classes by the list that has all labels; without a list, by the labels.
+
+    A list belongs to something else if it has none of the labels, and nothing like them. Several
+    lists, each in the folder of an annotator with the labels of that folder, count as one. Labels
+    that mean void and that the list lacks are added.
+
+    Raises:
+      LayoutError: if there are lists, and each lacks a label, or two number the labels differently.
+    """
+    complete = [listed for listed in lists if not listed.list_missing(first_uses)]
+    incomplete = []
+    notes = [f"{tool} does not number classes, so they are sorted by name."]
+    for listed in lists:
+        if _has_any_label(listed, first_uses):
+            incomplete.append(listed)
+        else:
+            notes.append(
+                f"{listed.source} has none of the labels, so it does not number the classes."
+            )
+    if complete:
+        chosen = _choose_list(complete, files, first_uses, root)
+    elif incomplete:
+        united = _unite_lists(incomplete, files)
+        if united is None:
+            raise _label_is_missing(tool, incomplete, first_uses)
+        chosen = united
+    else:
+        in_use = [_Definition(label, where, where) for label, where in sorted(first_uses.items())]
+        return _Definitions(in_use, f"{tool}'s files", is_sorted=True, notes=notes)
+    void_labels = [
+        _Definition(label, where, where)
+        for label, where in sorted(first_uses.items())
+        if visible_form(label) not in chosen.name_by_form
+    ]
+    return dataclasses.replace(chosen, classes=[*chosen.classes, *void_labels])
 
 
 def _has_any_label(listed: _Definitions, labels: Iterable[str]) -> bool:
     """Says whether a list has one of the labels, or a name that a misspelled label may mean."""
     for label in labels:
-        if visible_form(label) in listed.forms or did_you_mean(label, listed.names):
+        if visible_form(label) in listed.name_by_form or did_you_mean(label, listed.names):
             return True
     return False
 
 
-def _with_void_labels(listed: _Definitions, first_uses: Mapping[str, str]) -> _Definitions:
-    """Adds the labels that mean void and that the list lacks."""
-    added = []
-    for label, where in sorted(first_uses.items()):
-        if is_void_name(label.strip()) and visible_form(label) not in listed.forms:
-            added.append(_Definition(label, where, where))
-    return dataclasses.replace(listed, classes=[*listed.classes, *added])
+def _choose_list(
+    complete: Sequence[_Definitions],
+    files: Iterable[str],
+    first_uses: Mapping[str, str],
+    root: epath.Path,
+) -> _Definitions:
+    """Returns the first of the lists that have all labels.
+
+    Lists that lie with the shapes, or above all of them, come before others.
+
+    Raises:
+      LayoutError: if another of these lists gives a label another number.
+    """
+    above_shapes = [listed for listed in complete if all(map(listed.lies_above, files))]
+    first, *others = above_shapes or complete
+    labels = [label for label in first_uses if not is_void_name(label.strip())]
+    values = _values_of_labels(number_names(first.names, root), labels)
+    for other in others:
+        other_values = _values_of_labels(number_names(other.names, root), labels)
+        for label, value in values.items():
+            if other_values[label] != value:
+                raise LayoutError(
+                    root,
+                    found=f"two lists of classes that differ: {show_name(label)} has the number "
+                    f"{value} by {first.source}, and {other_values[label]} by {other.source}",
+                    expected="one order of the classes",
+                    remedy="remove the wrong list, or give both the same order",
+                    kind=UNUSABLE,
+                )
+    return first
+
+
+def _unite_lists(
+    lists: Sequence[_Definitions], files: Mapping[str, AnnotationFile]
+) -> _Definitions | None:
+    """Returns lists in folders beside each other as one, in the order that all of them have.
+
+    It is None if an annotation file lies below none of them or below two, if a list lacks a label
+    of the shapes below it, or if the lists have their common names in different orders.
+    """
+    for path, file in files.items():
+        above = [listed for listed in lists if listed.lies_above(path)]
+        labels = {shape.label for one in file.annotations for shape in one.shapes}
+        if len(above) != 1 or above[0].list_missing(labels):
+            return None
+    classes = [definition for listed in lists for definition in listed.classes]
+    united = _Definitions(classes, posixpath.basename(lists[0].source))
+    forms = list(united.name_by_form)
+    for listed in lists:
+        positions = [forms.index(form) for form in listed.name_by_form]
+        if positions != sorted(positions):
+            return None
+    return united
 
 
 def _label_is_missing(
-    tool: Tool, listed: _Definitions, first_uses: Mapping[str, str]
+    tool: str, lists: Sequence[_Definitions], first_uses: Mapping[str, str]
 ) -> LayoutError:
-    missing = _find_missing_labels(listed, first_uses)
-    label = missing[0]
+    """Returns the error about the list that lacks the fewest labels."""
+    listed = min(lists, key=lambda listed: len(listed.list_missing(first_uses)))
+    label, *others = listed.list_missing(first_uses)
     found = f"the label {show_name(label)}, which {listed.source} lacks"
     found += did_you_mean(label, listed.names)
-    if len(missing) > 1:
-        others = several([f"{show_name(other)} in {first_uses[other]}" for other in missing[1:]])
-        found += f" {listed.source} lacks these too: {others}"
+    if others:
+        shown = several([f"{show_name(other)} in {first_uses[other]}" for other in others])
+        found += f" {listed.source} lacks these too: {shown}"
     return LayoutError(
         first_uses[label],
         found=found,
-        expected=f"one of {several(listed.names, MAX_LISTED_NAMES)}",
-        remedy=f"correct the label in {tool.name}, or add it to {listed.source}",
+        expected=f"one of {several(listed.names, _MAX_LISTED_NAMES)}",
+        remedy=f"correct the label in {tool}, or add it to {listed.source}",
         kind=UNUSABLE,
     )
 
 
-def _define_by_sheets(
-    tool: Tool, sheets: Mapping[str, Sheet], first_uses: Mapping[str, str]
+def _define_by_files(
+    tool: str, files: Mapping[str, AnnotationFile], first_uses: Mapping[str, str]
 ) -> _Definitions:
-    """Defines the classes as the files of shapes number them, without groups that no shape has."""
-    groups = {group for sheet in sheets.values() for group in sheet.groups}
+    """Defines the classes as the annotation files number them, without groups that no shape has."""
+    groups = set[str]()
+    for file in files.values():
+        groups.update(listed.name for listed in file.classes if listed.is_group)
     unused_groups = groups.difference(first_uses)
-    classes = []
-    left_out = set[str]()
-    files = set[str]()
-    for path, sheet in sheets.items():
-        file = sheet.classes_file or path
-        if file in files:
-            continue
-        files.add(file)
-        for listed in sheet.classes:
-            if listed.name in unused_groups:
-                left_out.add(listed.name)
-            else:
-                classes.append(_Definition(listed.name, file, f"{file}, {listed.position}"))
+    classes_by_source = {file.classes_file or path: file.classes for path, file in files.items()}
+    definitions = []
+    for source, classes in classes_by_source.items():
+        for listed in classes:
+            if listed.name not in unused_groups:
+                where = f"{source}, {listed.position}"
+                definitions.append(_Definition(listed.name, source, where))
     notes = []
-    if left_out:
-        notes.append(_note_groups(sorted(left_out)))
-    return _Definitions(classes, f"{tool.name}'s files", notes=notes)
-
-
-def _note_groups(names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return f"{names[0]} only groups other classes, so it is not a class."
-    return f"{', '.join(names)} only group other classes, so they are not classes."
+    if len(unused_groups) == 1:
+        notes.append(f"{min(unused_groups)} only groups other classes, so it is not a class.")
+    elif unused_groups:
+        names = ", ".join(sorted(unused_groups))
+        notes.append(f"{names} only group other classes, so they are not classes.")
+    return _Definitions(definitions, f"{tool}'s files", notes=notes)
 
 
 def _check_names_differ(defined: _Definitions) -> None:
@@ -360,7 +349,7 @@ def _values_of_labels(entries: Sequence[ClassEntry], labels: Iterable[str]) -> d
     """Returns the value of each label in masks, however the label spells the class.
 
     Each label has a class: the readers of shapes refuse labels that their files do not define, and
-    `_define_by_list` those that its list lacks.
+    `_define_by_lists` those that its list lacks.
     """
     value_by_form = {visible_form(entry.name): entry.value for entry in entries}
     return {label: value_by_form[visible_form(label)] for label in labels}
@@ -369,11 +358,10 @@ def _values_of_labels(entries: Sequence[ClassEntry], labels: Iterable[str]) -> d
 def _note_respelled_labels(defined: _Definitions, first_uses: Mapping[str, str]) -> list[str]:
     """Names a label that is spelled otherwise than its class, be it by a blank at its end."""
     names_as_written = {definition.name for definition in defined.classes}
-    name_by_form = {visible_form(name): name for name in defined.names}
     notes = []
     for label, where in first_uses.items():
         if label not in names_as_written:
-            name = name_by_form[visible_form(label)]
+            name = defined.name_by_form[visible_form(label)]
             notes.append(f"The label {show_name(label)} in {where} is read as {name}.")
     if len(notes) > 1:
         return [f"{notes[0]} Likewise {counted(len(notes) - 1, 'more label')}."]

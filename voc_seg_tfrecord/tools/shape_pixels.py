@@ -17,8 +17,7 @@
 """
 
 import base64
-from collections.abc import Callable, Sequence
-import dataclasses
+from collections.abc import Sequence
 import io
 import itertools
 import math
@@ -27,11 +26,12 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image, ImageDraw
 
-from voc_seg_tfrecord.tools.coco_polygons import draw_polygons, within
+from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.tools.shapes import Shape, shape_error
 
 _LINE_WIDTH_PX = 10
 _POINT_RADIUS_PX = 5.0
+_MAX_OUTLINE_PX = 10_000_000  # pycocotools takes some 100 bytes for each
 
 
 class ShapePixels(NamedTuple):
@@ -55,12 +55,6 @@ def make_shape_pixels(pixels: np.ndarray, top: int, left: int) -> ShapePixels:
     return ShapePixels(pixels.view(np.uint8), region, int(np.count_nonzero(pixels.view(bool))))
 
 
-def split_polygons(shape: Shape) -> list[list[float]]:
-    """Returns the points of each polygon of a shape, whose `starts` say where they begin."""
-    ends = [*shape.starts, len(shape.points)]
-    return [[*shape.points[start:end]] for start, end in itertools.pairwise(ends)]
-
-
 class DrawingSurface:
     """An image on which Pillow draws, whose pixels are NumPy's too. It is empty between shapes.
 
@@ -76,33 +70,23 @@ class DrawingSurface:
         image.readonly = 0  # or else Pillow draws on a copy
         self.pen = ImageDraw.Draw(image)
 
-    def take_off(self, points: Sequence[float], reach: float = 1.0) -> ShapePixels:
+    def take_off(self, points: Sequence[float], reach: float) -> ShapePixels:
         """Returns what was drawn, up to a distance from points, and empties the image there."""
         x, y = points[::2], points[1::2]
         height, width = self.size
-        left = within(int(min(x) - reach), 0, width)
-        top = within(int(min(y) - reach), 0, height)
-        right = within(int(max(x) + reach) + 1, 0, width)
-        bottom = within(int(max(y) + reach) + 1, 0, height)
+        left = _within(int(min(x) - reach), 0, width)
+        top = _within(int(min(y) - reach), 0, height)
+        right = _within(int(max(x) + reach) + 1, 0, width)
+        bottom = _within(int(max(y) + reach) + 1, 0, height)
         drawn_pixels = self._pixels[top:bottom, left:right]
         shape_pixels = make_shape_pixels(drawn_pixels.copy(), top, left)
         drawn_pixels[:] = 0
         return shape_pixels
 
 
-@dataclasses.dataclass(frozen=True)
-class _Task:
-    """A shape to draw.
-
-    Attributes:
-      shape: the shape.
-      surface: an empty image of the size of the shape's image.
-      where: the file and the shape, for errors.
-    """
-
-    shape: Shape
-    surface: DrawingSurface
-    where: str
+def _within(number: int, least: int, most: int) -> int:
+    """Returns a number, or the bound that it is beyond."""
+    return max(least, min(number, most))
 
 
 def draw_shape(shape: Shape, surface: DrawingSurface, where: str) -> ShapePixels:
@@ -117,88 +101,58 @@ def draw_shape(shape: Shape, surface: DrawingSurface, where: str) -> ShapePixels
       MaskError: if the shape cannot be drawn.
       ConfigError: if pycocotools is needed and not installed.
     """
-    draw_kind = _DRAW_BY_KIND[shape.kind]
-    return draw_kind(_Task(shape, surface, f"{where}, {shape.position}"))
+    shape_where = f"{where}, {shape.position}"
+    image_height, image_width = surface.size
+    if shape.kind == "parts":
+        return _draw_by_pycocotools(_split_polygons(shape), surface.size, shape_where)
+    if shape.kind == "columns":
+        return make_shape_pixels(_expand_runs(shape.runs, image_width, image_height).T, 0, 0)
+    if shape.kind == "rows":
+        left, top, width, height = shape.box
+        return _cut(_expand_runs(shape.runs, height, width), top, left, surface.size)
+    if shape.kind == "mask":
+        return _read_stored_mask(shape, surface.size, shape_where)
+    return _draw_by_pillow(shape, surface)
 
 
-def _draw_polygon(task: _Task) -> ShapePixels:
-    return _draw_points_as_polygon(task.shape.points, task.surface)
+def _draw_by_pillow(shape: Shape, surface: DrawingSurface) -> ShapePixels:
+    """Draws a polygon, without its holes and their edges, or another shape of points."""
+    points: Sequence[float] = [*shape.points]
+    reach = 1.0
+    if shape.kind in ("circle", "point"):
+        x, y, *edge = points
+        radius = _POINT_RADIUS_PX
+        if shape.kind == "circle":
+            radius = math.sqrt((x - edge[0]) ** 2 + (y - edge[1]) ** 2)
+        box = (x - radius, y - radius, x + radius, y + radius)
+        surface.pen.ellipse(box, fill=1, outline=1)
+        reach += radius
+    elif shape.kind in ("line", "strip"):
+        joint = "curve" if shape.kind == "strip" else None
+        surface.pen.line(points, fill=1, width=_LINE_WIDTH_PX, joint=joint)
+        reach = _LINE_WIDTH_PX
+    elif shape.kind == "rectangle":
+        x_sides, y_sides = points[::2], points[1::2]
+        box = (min(x_sides), min(y_sides), max(x_sides), max(y_sides))
+        surface.pen.rectangle(box, fill=1, outline=1)
+    elif shape.kind == "holed":
+        points, *holes = _split_polygons(shape)
+        surface.pen.polygon(points, fill=1, outline=1)
+        for hole in holes:
+            surface.pen.polygon(hole, fill=0, outline=0)
+    else:
+        if shape.kind == "fractions":
+            pixels: np.ndarray = (np.reshape(points, (-1, 2)) * surface.size[::-1]).ravel()
+            # Decimals of a whole number of pixels may come out a hair nearer to 0.
+            points = (pixels + np.copysign(1e-6, pixels)).tolist()
+        surface.pen.polygon(points, fill=1, outline=1)
+    return surface.take_off(points, reach)
 
 
-def _draw_points_as_polygon(points: Sequence[float], surface: DrawingSurface) -> ShapePixels:
-    surface.pen.polygon([*points], fill=1, outline=1)
-    return surface.take_off(points)
-
-
-def _draw_fractions(task: _Task) -> ShapePixels:
-    fractions = np.reshape(task.shape.points, (-1, 2))
-    points: np.ndarray = (fractions * task.surface.size[::-1]).ravel()
-    # Decimals of a whole number of pixels may come out a hair nearer to 0.
-    points += np.copysign(1e-6, points)
-    return _draw_points_as_polygon(points.tolist(), task.surface)
-
-
-def _draw_polygon_with_holes(task: _Task) -> ShapePixels:
-    """Draws a polygon without the pixels of its holes and of their edges."""
-    outline, *holes = split_polygons(task.shape)
-    task.surface.pen.polygon([*outline], fill=1, outline=1)
-    for hole in holes:
-        task.surface.pen.polygon([*hole], fill=0, outline=0)
-    return task.surface.take_off(outline)
-
-
-def _draw_rectangle(task: _Task) -> ShapePixels:
-    points = task.shape.points
-    x, y = points[::2], points[1::2]
-    task.surface.pen.rectangle((min(x), min(y), max(x), max(y)), fill=1, outline=1)
-    return task.surface.take_off(points)
-
-
-def _draw_circle(task: _Task) -> ShapePixels:
-    x, y, edge_x, edge_y = task.shape.points
-    radius = math.sqrt((x - edge_x) ** 2 + (y - edge_y) ** 2)
-    return _draw_disc(task, radius)
-
-
-def _draw_point(task: _Task) -> ShapePixels:
-    return _draw_disc(task, _POINT_RADIUS_PX)
-
-
-def _draw_disc(task: _Task, radius: float) -> ShapePixels:
-    points = task.shape.points
-    x, y = points[:2]
-    box = (x - radius, y - radius, x + radius, y + radius)
-    task.surface.pen.ellipse(box, fill=1, outline=1)
-    return task.surface.take_off(points, reach=1.0 + radius)
-
-
-def _draw_line(task: _Task) -> ShapePixels:
-    points = task.shape.points
-    task.surface.pen.line([*points], fill=1, width=_LINE_WIDTH_PX)
-    return task.surface.take_off(points, reach=_LINE_WIDTH_PX)
-
-
-def _draw_strip(task: _Task) -> ShapePixels:
-    points = task.shape.points
-    task.surface.pen.line([*points], fill=1, width=_LINE_WIDTH_PX, joint="curve")
-    return task.surface.take_off(points, reach=_LINE_WIDTH_PX)
-
-
-def _draw_parts(task: _Task) -> ShapePixels:
-    polygons = split_polygons(task.shape)
-    drawn = draw_polygons(polygons, task.surface.size, task.where)
-    return make_shape_pixels(drawn.pixels, drawn.top, drawn.left)
-
-
-def _draw_columns(task: _Task) -> ShapePixels:
-    height, width = task.surface.size
-    return make_shape_pixels(_expand_runs(task.shape.runs, width, height).T, 0, 0)
-
-
-def _draw_rows(task: _Task) -> ShapePixels:
-    left, top, width, height = task.shape.box
-    pixels = _expand_runs(task.shape.runs, height, width)
-    return _cut(pixels, top, left, task.surface.size)
+def _split_polygons(shape: Shape) -> list[list[float]]:
+    """Returns the points of each polygon of a shape, whose `starts` say where they begin."""
+    ends = [*shape.starts, len(shape.points)]
+    return [[*shape.points[start:end]] for start, end in itertools.pairwise(ends)]
 
 
 def _expand_runs(runs: Sequence[int], rows: int, columns: int) -> np.ndarray:
@@ -208,29 +162,32 @@ def _expand_runs(runs: Sequence[int], rows: int, columns: int) -> np.ndarray:
     return np.repeat(is_inside, runs).reshape(rows, columns)
 
 
-def _draw_stored_mask(task: _Task) -> ShapePixels:
+def _cut(pixels: np.ndarray, top: int, left: int, size: tuple[int, int]) -> ShapePixels:
+    """Returns the pixels that lie in the image."""
+    rows = slice(max(-top, 0), max(size[0] - top, 0))
+    columns = slice(max(-left, 0), max(size[1] - left, 0))
+    return make_shape_pixels(pixels[rows, columns], max(top, 0), max(left, 0))
+
+
+# Masks that are stored as PNG.
+
+
+def _read_stored_mask(shape: Shape, size: tuple[int, int], where: str) -> ShapePixels:
     """Reads the PNG of a shape, which lies between two corners."""
-    size = task.surface.size
     try:
-        png = base64.b64decode(task.shape.png)
-        with Image.open(io.BytesIO(png), formats=["PNG"]) as image:
-            if image.width * image.height > 4 * size[0] * size[1]:
-                raise ValueError("it is larger than the image")
-            pixels = np.asarray(image) != 0
-    except (ValueError, OSError, SyntaxError, TypeError) as error:
-        found = f"an unreadable mask: {_without_object(error)[:100]}"
-        raise shape_error(task.where, found, "a PNG in base64") from None
+        image = _decode_png(base64.b64decode(shape.png), 4 * size[0] * size[1])
+    except ValueError as error:
+        raise shape_error(where, f"an unreadable mask: {error}", "a PNG in base64") from None
+    pixels = np.asarray(image) != 0
     if pixels.ndim != 2:
-        raise shape_error(
-            task.where, "a mask PNG with colors", "a PNG with one value for each pixel"
-        )
-    corners = np.array(task.shape.points)
+        raise shape_error(where, "a mask PNG with colors", "a PNG with one value for each pixel")
+    corners = np.array(shape.points)
     left, top, right, bottom = corners.round().astype(int).tolist()
     box_size = (bottom - top + 1, right - left + 1)
     is_rounded = not (corners == np.trunc(corners)).all()
     if pixels.shape != box_size and not is_rounded:  # labelme itself may have rounded otherwise
         expected = f"{box_size}, the height and width of the box between its corners"
-        raise shape_error(task.where, f"a mask of {pixels.shape} pixels", expected)
+        raise shape_error(where, f"a mask of {pixels.shape} pixels", expected)
     return _cut(pixels, top, left, size)
 
 
@@ -242,42 +199,102 @@ def opaque_pixels(png: bytes, most_pixels: int) -> np.ndarray:
     Raises:
       ValueError: if it cannot be read, has colors, or more than `most_pixels` pixels.
     """
+    image = _decode_png(png, most_pixels)
+    if "transparency" in image.info or image.mode in ("LA", "RGBA"):
+        return np.asarray(image.convert("RGBA"))[..., 3] > 0
+    if image.mode not in ("1", "L", "P"):
+        raise ValueError(f"a PNG of the mode {image.mode}")
+    return np.asarray(image) > 0
+
+
+def _decode_png(png: bytes, most_pixels: int) -> Image.Image:
     try:
-        with Image.open(io.BytesIO(png), formats=["PNG"]) as image:
-            if image.width * image.height > most_pixels:
-                raise ValueError("a PNG that is larger than the image")
-            if "transparency" in image.info or image.mode in ("LA", "RGBA"):
-                return np.asarray(image.convert("RGBA"))[..., 3] > 0
-            if image.mode not in ("1", "L", "P"):
-                raise ValueError(f"a PNG of the mode {image.mode}")
-            return np.asarray(image) > 0
+        image = Image.open(io.BytesIO(png), formats=["PNG"])
+        if image.width * image.height > most_pixels:
+            raise ValueError("a PNG that is larger than the image")
+        image.load()
     except (OSError, SyntaxError) as error:
-        raise ValueError(f"an unreadable bitmap: {_without_object(error)[:100]}") from None
+        reason = str(error).partition(" <_io")[0]  # then follows the object that Pillow has read
+        raise ValueError(f"not readable as PNG: {reason[:100]}") from None
+    return image
 
 
-def _without_object(error: Exception) -> str:
-    """Returns the text of an error of Pillow, which ends with the object that it has read."""
-    return str(error).partition(" <_io")[0]
+# Polygons as pycocotools draws them, in the part of an image that they reach. It draws whole
+# images, which takes time where shapes are small.
 
 
-def _cut(pixels: np.ndarray, top: int, left: int, size: tuple[int, int]) -> ShapePixels:
-    """Returns the pixels that lie in the image."""
-    rows = slice(max(-top, 0), max(size[0] - top, 0))
-    columns = slice(max(-left, 0), max(size[1] - left, 0))
-    return make_shape_pixels(pixels[rows, columns], max(top, 0), max(left, 0))
+def _draw_by_pycocotools(
+    polygons: Sequence[Sequence[float]], size: tuple[int, int], where: str
+) -> ShapePixels:
+    """Draws the polygons of one object.
+
+    Args:
+      polygons: x and y of each point in turn, in pixels, for each polygon.
+      size: height and width of the image.
+      where: the object, for errors.
+    """
+    try:
+        from pycocotools import mask as coco_masks
+    except ImportError:
+        raise ConfigError(
+            where,
+            found="a polygon, but pycocotools, which draws it, is not installed",
+            expected="pycocotools",
+            remedy="pip install pycocotools",
+        ) from None
+    x = [coordinate for polygon in polygons for coordinate in polygon[::2]]
+    y = [coordinate for polygon in polygons for coordinate in polygon[1::2]]
+    longest_line = (max(x) - min(x)) + (max(y) - min(y))
+    if len(x) * longest_line > _MAX_OUTLINE_PX:  # the outline has at most so many pixels
+        _check_outline(polygons, where)
+    # Columns and rows behind the last point take time, and change nothing.
+    height = _within(int(max(y)) + 2, 1, size[0])
+    width = _within(int(max(x)) + 2, 1, size[1])
+    runs = coco_masks.frPyObjects(polygons, height, width)
+    merged = runs[0] if len(polygons) == 1 else coco_masks.merge(runs)
+    # The columns before the first pixel inside are part of the first run, of pixels outside. It is
+    # written anew, without them.
+    counts = merged["counts"]
+    first_run = counts[: len(counts) - len(counts.lstrip(_FOLLOWED_DIGITS)) + 1]
+    pixels_outside = decode_run(first_run)
+    left = min(pixels_outside // height, width - 1)
+    counts = _encode_run(pixels_outside - left * height) + counts[len(first_run) :]
+    pixels = coco_masks.decode({"size": [height, width - left], "counts": counts})
+    top = _within(int(min(y)) - 1, 0, height)
+    return make_shape_pixels(pixels[top:], top, left)
 
 
-_DRAW_BY_KIND: dict[str, Callable[[_Task], ShapePixels]] = {
-    "polygon": _draw_polygon,
-    "rectangle": _draw_rectangle,
-    "circle": _draw_circle,
-    "line": _draw_line,
-    "strip": _draw_strip,
-    "point": _draw_point,
-    "fractions": _draw_fractions,
-    "holed": _draw_polygon_with_holes,
-    "parts": _draw_parts,
-    "columns": _draw_columns,
-    "rows": _draw_rows,
-    "mask": _draw_stored_mask,
-}
+def _check_outline(polygons: Sequence[Sequence[float]], where: str) -> None:
+    """Checks that the outline of polygons is not endless."""
+    length = 0.0
+    for polygon in polygons:
+        length += np.abs(np.diff(polygon[::2])).sum() + np.abs(np.diff(polygon[1::2])).sum()
+    if length > _MAX_OUTLINE_PX:
+        found = f"an outline of {length:.0f} pixels"
+        raise shape_error(where, found, f"at most {_MAX_OUTLINE_PX}")
+
+
+# pycocotools writes runs of pixels outside and inside in turn, column by column, as text. A run is
+# digits of five bits, the lowest first.
+
+_CHARACTER_OF_DIGIT_0 = 48
+_IS_FOLLOWED = 32  # is set in each digit of a run but its last
+_FOLLOWED_DIGITS = bytes(range(_CHARACTER_OF_DIGIT_0 + 32, _CHARACTER_OF_DIGIT_0 + 64))
+
+
+def decode_run(text: bytes) -> int:
+    """Returns the number that the digits of a run stand for."""
+    run = 0
+    for exponent, character in enumerate(text):
+        digit = (character - _CHARACTER_OF_DIGIT_0) & 31
+        run += digit << (5 * exponent)
+    return run
+
+
+def _encode_run(run: int) -> bytes:
+    """Returns a run below 2 ** 20 as four digits, and a last one that is 0."""
+    text = bytearray()
+    for exponent in range(4):
+        digit = (run >> (5 * exponent)) & 31
+        text.append(digit + _IS_FOLLOWED + _CHARACTER_OF_DIGIT_0)
+    return bytes(text) + b"0"

@@ -1,7 +1,8 @@
 """Shapes on an image, which the files of all tools hold; `drawing` draws them."""
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence, Set
+import cmath
+from collections.abc import Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 import itertools
@@ -150,35 +151,36 @@ def _shape_from_json(fields: Sequence[Any]) -> Shape:
 
 
 class ListedClass(NamedTuple):
-    """A class that a file of shapes defines.
+    """A class that an annotation file defines.
 
     Attributes:
       name: the name, as the file has it.
       position: where it stands in the file, such as `category 3`.
+      is_group: whether it groups other classes, so that it is a class only if a shape of the set
+        has it.
     """
 
     name: str
     position: str
+    is_group: bool = False
 
 
-class Sheet(NamedTuple):
+class AnnotationFile(NamedTuple):
     """What one file of a tool holds.
 
     Attributes:
+      annotations: of each image.
       classes: all classes in the tool's order, background and void among them; empty if the file
         does not define them.
-      annotations: of each image.
       notes: what else a user should know.
-      groups: names of groups of classes. Each is a class only if a shape of the set has it.
       classes_file: the file that defines the classes, if it is another one.
       fault_beside_others: why this file is left out if another file of the tool in the folder has
         no such fault; empty if nothing is wrong. If all files have one, all are read.
     """
 
-    classes: Sequence[ListedClass]
     annotations: Sequence[Annotation]
+    classes: Sequence[ListedClass] = ()
     notes: Sequence[str] = ()
-    groups: Set[str] = frozenset()
     classes_file: str = ""
     fault_beside_others: str = ""
 
@@ -283,6 +285,27 @@ def _wrong_coordinate(values: Sequence[Any], where: str) -> MaskError:
         if not _are_coordinates([value]):
             return shape_error(where, f"the coordinate {str(value)[:80]}", expected)
     return shape_error(where, "coordinates whose sum is no number", expected)
+
+
+def ellipse_corners(
+    center: complex, x_radius: float, y_radius: float, rotation: float, step: int
+) -> list[list[float]]:
+    """Returns x and y of the corners of a polygon that stands for an ellipse.
+
+    Args:
+      center: x and y of the middle.
+      x_radius: half of its width before it is turned.
+      y_radius: half of its height before it is turned.
+      rotation: by how many radians it is turned clockwise.
+      step: the degrees between two corners.
+    """
+    points = []
+    for degrees in range(0, 360, step):
+        angle = math.radians(degrees)
+        corner = complex(x_radius * math.cos(angle), y_radius * math.sin(angle))
+        turned = center + corner * cmath.rect(1, rotation)
+        points.append([turned.real, turned.imag])
+    return points
 
 
 def checked_size(height: Any, width: Any, where: str) -> tuple[int, int]:

@@ -9,8 +9,7 @@ References:
 from array import array
 import base64
 import collections
-from collections.abc import Callable, Iterator, Mapping, Sequence
-import dataclasses
+from collections.abc import Iterator, Mapping
 import json
 import posixpath
 from typing import Any
@@ -27,9 +26,8 @@ from voc_seg_tfrecord.tools.class_texts import number_by_place
 from voc_seg_tfrecord.tools.shape_pixels import opaque_pixels
 from voc_seg_tfrecord.tools.shapes import (
     Annotation,
+    AnnotationFile,
     Shape,
-    ShapeKind,
-    Sheet,
     as_written,
     checked_points,
     checked_size,
@@ -40,12 +38,8 @@ from voc_seg_tfrecord.tools.shapes import (
 from voc_seg_tfrecord.tools.tool import (
     ClassList,
     DrawnImage,
-    FilePatterns,
-    FolderRow,
     ShapeExample,
-    ShapeFiles,
-    ShapesRow,
-    Tool,
+    ShapeTool,
     list_class_names,
 )
 
@@ -70,7 +64,7 @@ def parse_meta(text: str) -> list[str]:
     return [entry["title"] for entry in load_any_json(text)["classes"]]
 
 
-def read(file: File) -> Sheet:
+def read(file: File) -> AnnotationFile:
     """Reads the file of one image.
 
     Raises:
@@ -90,7 +84,7 @@ def read(file: File) -> Sheet:
                 else:
                     shapes.append(_read_object(item, kind, size, position, file.where))
     image = _name_of_image(file.where)
-    return Sheet((), [Annotation(file.where, image, size, shapes, left_out=left_out)])
+    return AnnotationFile([Annotation(file.where, image, size, shapes, left_out=left_out)])
 
 
 def _name_of_image(where: str) -> str:
@@ -107,17 +101,6 @@ def _kind_of(item: Mapping[str, Any]) -> str:
     return "bitmap" if item.get("bitmap") else "polygon"
 
 
-@dataclasses.dataclass(frozen=True)
-class _Geometry:
-    """What is drawn of an object; see `shapes.Shape`."""
-
-    kind: ShapeKind
-    points: Sequence[float] = ()
-    starts: Sequence[int] = ()
-    runs: Sequence[int] = ()
-    box: Sequence[int] = ()
-
-
 def _read_object(
     item: Mapping[str, Any], kind: str, size: tuple[int, int], position: str, where: str
 ) -> Shape:
@@ -126,67 +109,33 @@ def _read_object(
         raise ValueError("an empty classTitle")
     shape_position = position_with_label(position, label)
     shape_where = f"{where}, {shape_position}"
-    read_geometry = _READERS.get(kind)
-    if read_geometry is None:
+    group = str(item.get("instance") or "")
+    if kind == "polygon":
+        points = array("d")
+        starts = list[int]()
+        for polygon in (item["points"]["exterior"], *item["points"]["interior"]):
+            starts.append(len(points))
+            points += _round_to_whole(polygon, shape_where, 3)
+        return Shape(label, "holed", shape_position, points, starts, group=group)
+    if kind == "rectangle":
+        points = _round_to_whole(item["points"]["exterior"], shape_where, 2)
+        return Shape(label, "rectangle", shape_position, points, group=group, is_box=True)
+    if kind != "bitmap":
         found = f"an object of the kind {kind[:40]!r}"
-        raise shape_error(shape_where, found, f"one of {', '.join(_READERS)}")
-    geometry = read_geometry(_ObjectOfFile(item, size, shape_where))
-    return Shape(
-        label=label,
-        kind=geometry.kind,
-        position=shape_position,
-        points=geometry.points,
-        starts=geometry.starts,
-        runs=geometry.runs,
-        box=geometry.box,
-        group=str(item.get("instance") or ""),
-        is_box=geometry.kind == "rectangle",
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class _ObjectOfFile:
-    """An object of a file.
-
-    Attributes:
-      data: what the file has of it.
-      size: height and width of the image.
-      where: the file and the object, for errors.
-    """
-
-    data: Mapping[str, Any]
-    size: tuple[int, int]
-    where: str
-
-
-def _read_polygon(item: _ObjectOfFile) -> _Geometry:
-    polygons = item.data["points"]
-    points = array("d")
-    starts = list[int]()
-    for polygon in (polygons["exterior"], *polygons["interior"]):
-        starts.append(len(points))
-        points += _round_to_whole(polygon, item.where, 3)
-    return _Geometry("holed", points, starts)
-
-
-def _read_rectangle(item: _ObjectOfFile) -> _Geometry:
-    return _Geometry("rectangle", _round_to_whole(item.data["points"]["exterior"], item.where, 2))
+        raise shape_error(shape_where, found, "one of polygon, rectangle, bitmap")
+    with as_written(shape_where, "a bitmap: a PNG packed by zlib, in base64, and its origin"):
+        left, top = item["bitmap"]["origin"]
+        image_height, image_width = size
+        pixels = _decode_bitmap(item["bitmap"]["data"], 4 * image_height * image_width)
+        height, width = pixels.shape
+        box = (int(left), int(top), width, height)
+        runs = array("q", _runs_of(pixels))
+        return Shape(label, "rows", shape_position, runs=runs, box=box, group=group)
 
 
 def _round_to_whole(points: Any, where: str, least: int) -> "array[float]":
     """Returns points in whole numbers, which Supervisely makes before it draws."""
     return array("d", [round(number) for number in checked_points(points, where, least)])
-
-
-def _read_bitmap(item: _ObjectOfFile) -> _Geometry:
-    with as_written(item.where, "a bitmap: a PNG packed by zlib, in base64, and its origin"):
-        bitmap = item.data["bitmap"]
-        left, top = bitmap["origin"]
-        image_height, image_width = item.size
-        pixels = _decode_bitmap(bitmap["data"], 4 * image_height * image_width)
-        height, width = pixels.shape
-        box = (int(left), int(top), width, height)
-        return _Geometry("rows", runs=array("q", _runs_of(pixels)), box=box)
 
 
 def _decode_bitmap(text: str, most_pixels: int) -> np.ndarray:
@@ -209,13 +158,6 @@ def _runs_of(pixels: np.ndarray) -> list[int]:
     return [0, *lengths] if flat[0] else lengths
 
 
-_READERS: dict[str, Callable[[_ObjectOfFile], _Geometry]] = {
-    "polygon": _read_polygon,
-    "rectangle": _read_rectangle,
-    "bitmap": _read_bitmap,
-}
-
-
 def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
     """Yields `meta.json`, and a JSON for each image of one dataset of a project."""
     names = list_class_names(images)
@@ -231,14 +173,8 @@ def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes
         yield f"ds0/ann/{image_id}.jpg.json", json.dumps(content, indent=1).encode()
 
 
-SUPERVISELY = Tool(
+SUPERVISELY = ShapeTool(
     name="Supervisely",
-    patterns=(
-        FilePatterns(
-            images="VOCdevkit/VOC/JPEGImages/{id}.jpg",
-            masks="VOCdevkit/VOC/SegmentationClass/{id}.png",
-        ),
-    ),
     class_files=(
         ClassFileFormat(
             name="colors.txt",
@@ -247,32 +183,13 @@ SUPERVISELY = Tool(
             numbering=NumberingOfNames.OMITS_BACKGROUND,
         ),
     ),
-    shapes=ShapeFiles(
-        ending=".json",
-        words=(b'"objects"',),
-        pattern=rb'"classTitle"\s*:|"size"\s*:\s*\{\s*"(height|width)"',
-        read=read,
-        is_per_image=True,
-        find_image="beside",
-        class_list=ClassList(
-            name="meta.json", parse=parse_meta, expected="the classes of a project of Supervisely"
-        ),
-        name_files=("meta.json",),
-        words_on_left_out="which has no area",
+    endings=(".json",),
+    words=(b'"objects"',),
+    pattern=rb'"classTitle"\s*:|"size"\s*:\s*\{\s*"(height|width)"',
+    read=read,
+    find_image="beside",
+    class_list=ClassList(
+        name="meta.json", parse=parse_meta, expected="the classes of a project of Supervisely"
     ),
     example=ShapeExample(images="ds0/img/{id}.jpg", has_splits=False, write=write_example),
-    folder_row=FolderRow(
-        written_by="Supervisely",
-        images="`VOCdevkit/VOC/JPEGImages`",
-        masks="a palette per image, read by color",
-        classes="`colors.txt`",
-        splits="lists",
-    ),
-    shapes_row=ShapesRow(
-        tool="Supervisely",
-        files="a project with `meta.json`, `DATASET/img/NAME.jpg` and `DATASET/ann/NAME.jpg.json`",
-        pixels="bitmaps as stored; polygons and their holes by Pillow",
-        above="the later one in the file",
-        classes="in the order of `meta.json`",
-    ),
 )

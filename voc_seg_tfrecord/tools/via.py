@@ -11,36 +11,28 @@ References:
     `metadata` hold.
 """
 
-import cmath
 import collections
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import csv
 import dataclasses
 import io
 import json
-import math
 from typing import Any
 
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools.shapes import (
     Annotation,
+    AnnotationFile,
     Shape,
-    Sheet,
     as_written,
     checked_points,
+    ellipse_corners,
     load_json,
     position_with_label,
     shape_error,
 )
-from voc_seg_tfrecord.tools.tool import (
-    LABELS_TXT,
-    DrawnImage,
-    ShapeExample,
-    ShapeFiles,
-    ShapesRow,
-    Tool,
-)
+from voc_seg_tfrecord.tools.tool import LABELS_TXT, DrawnImage, ShapeExample, ShapeTool
 
 _DEGREES_BETWEEN_CORNERS = 5
 _KINDS_LEFT_OUT = ("point", "line", "polyline")
@@ -60,7 +52,7 @@ class _ImageOfVia:
     regions: Sequence[Region]
 
 
-def read(file: File) -> Sheet:
+def read(file: File) -> AnnotationFile:
     """Reads annotations or a project of VIA. What is wrong with a region is the image's `error`.
 
     Raises:
@@ -84,7 +76,7 @@ def read(file: File) -> Sheet:
             "VIA's regions have no attribute that names a class, so all are one, called "
             f"{_CLASS_WITHOUT_ATTRIBUTE}. --classes {_CLASS_WITHOUT_ATTRIBUTE}=NAME renames it."
         )
-    return Sheet((), images, notes)
+    return AnnotationFile(images, notes=notes)
 
 
 def _entries_of_via_2(data: Mapping[str, Any]) -> list[_ImageOfVia]:
@@ -335,25 +327,14 @@ def _points_of_rectangle(shape: Mapping[str, Any]) -> list[Any]:
 
 
 def _points_of_circle(shape: Mapping[str, Any]) -> list[Any]:
-    return _points_on_ellipse(shape, shape["r"], shape["r"], 0)
+    center = complex(shape["cx"], shape["cy"])
+    return ellipse_corners(center, shape["r"], shape["r"], 0, _DEGREES_BETWEEN_CORNERS)
 
 
 def _points_of_ellipse(shape: Mapping[str, Any]) -> list[Any]:
-    return _points_on_ellipse(shape, shape["rx"], shape["ry"], shape.get("theta", 0))
-
-
-def _points_on_ellipse(
-    shape: Mapping[str, Any], x_radius: float, y_radius: float, rotation: float
-) -> list[Any]:
-    """Returns the corners of an ellipse, turned by an angle in radians."""
     center = complex(shape["cx"], shape["cy"])
-    points = []
-    for degrees in range(0, 360, _DEGREES_BETWEEN_CORNERS):
-        angle = math.radians(degrees)
-        corner = complex(x_radius * math.cos(angle), y_radius * math.sin(angle))
-        turned = center + corner * cmath.rect(1, rotation)
-        points.append([turned.real, turned.imag])
-    return points
+    rotation = shape.get("theta", 0)
+    return ellipse_corners(center, shape["rx"], shape["ry"], rotation, _DEGREES_BETWEEN_CORNERS)
 
 
 _POINTS_OF: dict[str, Callable[[Mapping[str, Any]], list[Any]]] = {
@@ -382,25 +363,12 @@ def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes
         yield f"{split}/via_region_data.json", json.dumps(entries, indent=1).encode()
 
 
-VIA = Tool(
+VIA = ShapeTool(
     name="VIA",
-    shapes=ShapeFiles(
-        ending=".json",
-        other_endings=(".csv",),
-        words=(b'"file_attributes"', b'"fid_list"', b"region_shape_attributes"),
-        pattern=rb'"regions"\s*:\s*[\[{]|"metadata"\s*:\s*\{|filename,file_size,',
-        read=read,
-        class_list=LABELS_TXT,
-        words_on_left_out="which has no area",
-    ),
+    endings=(".json", ".csv"),
+    words=(b'"file_attributes"', b'"fid_list"', b"region_shape_attributes"),
+    pattern=rb'"regions"\s*:\s*[\[{]|"metadata"\s*:\s*\{|filename,file_size,',
+    read=read,
+    class_list=LABELS_TXT,
     example=ShapeExample(images="{id}.jpg", has_splits=True, write=write_example),
-    shapes_row=ShapesRow(
-        tool="VIA 1, 2 and 3",
-        files="`via_region_data.json` or `.csv`, or a project; one or several",
-        pixels="pycocotools, as VIA's export to COCO; rotated ellipses too",
-        above="the smaller one",
-        classes="the values of the attribute named class, label or category, or of the only "
-        "attribute; numbered as for labelme. Without attributes, all shapes are of one class, "
-        "`region`",
-    ),
 )

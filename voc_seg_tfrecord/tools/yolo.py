@@ -1,25 +1,38 @@
 """YOLO: a text file per image. A line is a class number, and each point as fractions of the sides.
 
+A file of YAML, `data.yaml`, names the classes; or `classes.txt`, which other tools write.
+
 References:
   https://docs.ultralytics.com/datasets/segment/ and its setting `overlap_mask`: the smaller of two
     polygons lies above. An image without a text file is background.
 """
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+import collections
+from collections.abc import Iterator, Mapping, Sequence, Set
+import dataclasses
+import functools
 import posixpath
 import re
+from typing import Any
 
-from voc_seg_tfrecord.core.errors import MaskError, counted
+import yaml
+
+from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.spelling import fold_spelling
 from voc_seg_tfrecord.core.threads import ordered_map
+from voc_seg_tfrecord.formats.yaml_checks import check_yaml
+from voc_seg_tfrecord.tools.class_texts import parse_list, split_lines
 from voc_seg_tfrecord.tools.shapes import (
     ADVICE_ON_BOXES,
     BOXES_ALONE,
+    UNUSABLE,
     Annotation,
+    AnnotationFile,
+    ListedClass,
     Shape,
-    Sheet,
+    as_written,
     checked_points,
     position_with_label,
     shape_error,
@@ -30,12 +43,9 @@ from voc_seg_tfrecord.tools.tool import (
     FolderContent,
     FolderFiles,
     ShapeExample,
-    ShapeFiles,
-    ShapesRow,
-    Tool,
+    ShapeTool,
     list_class_names,
 )
-from voc_seg_tfrecord.tools.yolo_names import NumberedNames, find_class_names
 
 # A polygon is a line of a class number and six fractions or more, and of nothing else.
 #   it matches          0 0.1 0.1 0.9 0.1 0.5 0.9
@@ -57,6 +67,26 @@ _POLYGON_LINE = re.compile(
 
 _MIN_ACCEPTED_FRACTION = -1
 _MAX_ACCEPTED_FRACTION = 2
+
+NAMES_OF_YAML = ("*.yaml", "*.yml")
+"""Patterns of the names of files that name classes, beside `classes.txt`."""
+
+_NAMES_OF_LISTS = ("data.yaml", "data.yml", "classes.txt")
+"""What YOLO's lists of class names are called. An error in one of them counts, also if another
+file names classes."""
+
+
+@dataclasses.dataclass(frozen=True)
+class NumberedNames:
+    """The names of classes, in the order of their numbers, and the file that has them."""
+
+    names: Sequence[str]
+    file: str
+
+    @functools.cached_property
+    def listed(self) -> list[ListedClass]:
+        """The classes with their positions in the file."""
+        return [ListedClass(name, f"class {number}") for number, name in enumerate(self.names)]
 
 
 def read(file: File, image: str, classes: NumberedNames) -> Annotation:
@@ -120,7 +150,7 @@ def explain_boxes(content: FolderContent) -> Explanation | None:
     )
 
 
-def read_folder(files: FolderFiles) -> dict[str, Sheet]:
+def read_folder(files: FolderFiles) -> dict[str, AnnotationFile]:
     """Reads the texts of the images in a folder; nothing if no line of any text is a polygon.
 
     An image without a text, in a folder of images that have some, is background.
@@ -130,29 +160,32 @@ def read_folder(files: FolderFiles) -> dict[str, Sheet]:
     """
     text_of_image = _match_texts(files)
     texts = [text for text in text_of_image.values() if text]
-    if not _have_polygons(files, texts):
+
+    def has_polygon(path: str) -> bool:
+        return _POLYGON_LINE.search(files.read(path).data) is not None
+
+    if not any(is_polygon for _, is_polygon in ordered_map(has_polygon, texts, ahead=1)):
         return {}
     names_by_folder = find_class_names(files, texts)
     folders = {posixpath.dirname(image) for image, text in text_of_image.items() if text}
-    annotations_by_path: dict[str, list[Annotation]] = {}  # two images may have one text
-    classes_by_path: dict[str, NumberedNames] = {}
+    annotations_by_path = collections.defaultdict[str, list[Annotation]](list)
+    by_path: dict[str, AnnotationFile] = {}
     for image, text in text_of_image.items():
-        classes = names_by_folder.find(text or image)
-        if posixpath.dirname(image) not in folders or classes is None:
+        path = text or image
+        above = [folder for folder in names_by_folder if _is_above(folder, path)]
+        if posixpath.dirname(image) not in folders or not above:
             continue
-        annotation = _read_text(files, text, image, classes)
-        annotations_by_path.setdefault(text or image, []).append(annotation)
-        classes_by_path[text or image] = classes
-    sheets: dict[str, Sheet] = {}
-    for path, annotations in annotations_by_path.items():
-        classes = classes_by_path[path]
-        sheets[path] = Sheet(classes.listed, annotations, classes_file=classes.file)
-    return sheets
+        classes = names_by_folder[above[0]]
+        annotations = annotations_by_path[path]  # two images may have one text
+        annotations.append(_read_text(files, text, image, classes))
+        by_path[path] = AnnotationFile(annotations, classes.listed, classes_file=classes.file)
+    return by_path
 
 
 def _match_texts(files: FolderFiles) -> dict[str, str]:
     """Returns the text of each image, empty for an image without one.
 
+    If an image has none, one whose name differs in case or in its Unicode form alone is taken.
     Nothing is returned for a folder without texts.
     """
     texts = {path for path in files.labels if path.lower().endswith(".txt")}
@@ -160,20 +193,12 @@ def _match_texts(files: FolderFiles) -> dict[str, str]:
         return {}
     text_of_image = {image: text_of(image, texts) for image in files.images}
     unmatched_texts = texts.difference(text_of_image.values())
-    if unmatched_texts:
-        _match_texts_of_other_spelling(text_of_image, unmatched_texts)
-    return text_of_image
-
-
-def _match_texts_of_other_spelling(
-    text_of_image: dict[str, str], unmatched_texts: Iterable[str]
-) -> None:
-    """Adds texts whose names differ from an image's in case or in their Unicode form alone."""
     text_by_form = {fold_spelling(text): text for text in unmatched_texts}
     for image, text in text_of_image.items():
-        if not text:
+        if text_by_form and not text:
             form_of_text = text_of(fold_spelling(image), text_by_form.keys())
             text_of_image[image] = text_by_form.get(form_of_text, "")
+    return text_of_image
 
 
 def text_of(image: str, texts: Set[str]) -> str:
@@ -195,15 +220,6 @@ def text_of(image: str, texts: Set[str]) -> str:
     return beside if beside in texts else ""
 
 
-def _have_polygons(files: FolderFiles, texts: Sequence[str]) -> bool:
-    """Says whether a line of any text is a polygon."""
-
-    def has_polygon(path: str) -> bool:
-        return _POLYGON_LINE.search(files.read(path).data) is not None
-
-    return any(is_polygon for _, is_polygon in ordered_map(has_polygon, texts, ahead=1))
-
-
 def _read_text(files: FolderFiles, text: str, image: str, classes: NumberedNames) -> Annotation:
     if not text:
         return read(File(b"", image), image, classes)
@@ -211,6 +227,160 @@ def _read_text(files: FolderFiles, text: str, image: str, classes: NumberedNames
         return read(files.read(text), image, classes)
     except MaskError as error:
         return Annotation(text, image, None, error=error)
+
+
+def find_class_names(files: FolderFiles, texts: Sequence[str]) -> dict[str, NumberedNames]:
+    """Returns the class names of the texts in each folder and below it; the empty one holds all.
+
+    Folders beside each other, such as those of two annotators, may have a list each, which numbers
+    the classes of the texts in its folder.
+
+    Args:
+      files: the files of the folder.
+      texts: the paths of the texts of polygons, of which errors name the first one.
+
+    Raises:
+      LayoutError: if there is no list of names, or two for one text that contradict each other.
+    """
+    lists: dict[tuple[str, ...], NumberedNames] = {}
+    all_lists: list[NumberedNames] = []
+    errors = list[VocSegError]()
+    for path in _paths_of_names(files.names):
+        try:
+            names = read_names(files.read(path))
+        except (LayoutError, MaskError) as error:
+            if posixpath.basename(path).lower() in _NAMES_OF_LISTS:
+                raise error.changed(type="LayoutError", kind=UNUSABLE) from None
+            errors.append(error)  # perhaps a file of another program
+            continue
+        if names:
+            plain_names = tuple(name.strip() for name in names)
+            lists.setdefault(plain_names, NumberedNames(names, path))
+            all_lists.append(NumberedNames(names, path))
+    if errors and not lists:
+        raise errors[0].changed(type="LayoutError", kind=UNUSABLE)
+    by_folder = _by_own_folder(all_lists, texts) if len(lists) > 1 else None
+    if by_folder is not None:
+        return by_folder
+    if len(lists) != 1:
+        shown = " and ".join(numbered.file for numbered in lists.values())
+        found = f"polygons of YOLO, and {len(lists)} files that name their classes {shown}"
+        if not lists:
+            found = "polygons of YOLO, without a file that names their classes"
+        raise LayoutError(
+            posixpath.join(files.root, texts[0]),
+            found=found,
+            expected="one file data.yaml with `names`",
+            remedy="write one, such as `names: [crack, hole]`, or remove the others",
+            kind=UNUSABLE,
+        )
+    (class_names,) = lists.values()
+    return {"": class_names}
+
+
+def _by_own_folder(
+    lists: Sequence[NumberedNames], texts: Sequence[str]
+) -> dict[str, NumberedNames] | None:
+    """Returns several lists by their folders; None unless each text has exactly one above it."""
+    by_folder = {posixpath.dirname(listed.file): listed for listed in lists}
+    if len(by_folder) < len(lists) or "" in by_folder:
+        return None
+    for text in texts:
+        if sum(_is_above(folder, text) for folder in by_folder) != 1:
+            return None
+    return by_folder
+
+
+def _is_above(folder: str, path: str) -> bool:
+    """Says whether a file lies in a folder or below it; all lie below the empty one."""
+    return not folder or path.startswith(f"{folder}/")
+
+
+def _paths_of_names(names: Sequence[str]) -> list[str]:
+    """Returns the files of YAML, and `classes.txt`, those of outer folders first."""
+    endings = (".yaml", ".yml", "/classes.txt")
+    paths = [path for path in names if f"/{path}".lower().endswith(endings)]
+    return sorted(paths, key=lambda path: (path.count("/"), path))
+
+
+def read_names(file: File) -> tuple[str, ...]:
+    """Returns the class names in a file; none if it is YAML that names no classes.
+
+    Raises:
+      MaskError: if the file does not name the classes 0, 1, 2 and so on.
+    """
+    if file.where.lower().endswith(".txt"):
+        with as_written(file.where, "the name of a class on each line"):
+            return _names_of_text(file.data.decode("utf-8-sig"))
+    with as_written(file.where, "`names` of the classes 0, 1, 2 and so on"):
+        data = _load_yaml(file.data)
+        return _names_of_yaml(data) if isinstance(data, dict) else ()
+
+
+def _names_of_text(text: str) -> tuple[str, ...]:
+    """Returns the names of `classes.txt`, whose lines may hold the numbers, too: `0 cat`."""
+    entries = parse_list(text)
+    for line in split_lines(text):
+        if line.startswith("#"):
+            raise ValueError(f"{line[:80]!r}, which may be a comment or a name")
+    values = [entry.value for entry in entries]
+    if values != list(range(len(entries))) or any(entry.color for entry in entries):
+        raise ValueError("numbers that are not 0, 1, 2 and so on, or colors")
+    return tuple(entry.name for entry in entries)
+
+
+class _LoaderOfDistinctKeys(yaml.SafeLoader):
+    """Refuses a key that an object has twice, of which YAML's own loader drops the first value."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        del deep
+        pairs = self.construct_pairs(node, deep=True)
+        counts = collections.Counter(str(key) for key, _ in pairs)
+        for key, count in counts.items():
+            if count > 1:
+                raise ValueError(f"the key {key[:40]} twice")
+        return dict(pairs)
+
+
+def _load_yaml(data: bytes) -> Any:
+    """Returns the content of YAML.
+
+    Raises:
+      ValueError: if it cannot be read, or might take without end.
+    """
+    try:
+        check_yaml(data)
+        return yaml.load(data, _LoaderOfDistinctKeys)
+    except yaml.YAMLError as error:
+        raise ValueError(f"not readable as YAML: {str(error)[:100]}") from None
+
+
+def _names_of_yaml(data: Mapping[str, Any]) -> tuple[str, ...]:
+    names = data.get("names")
+    if names is None:
+        return ()
+    if not isinstance(names, list | dict):
+        raise ValueError(f"the names {str(names)[:40]!r}, which are no list")
+    if "kpt_shape" in data:
+        raise ValueError("kpt_shape, which says that the labels are keypoints")
+    if isinstance(names, dict):
+        names = _names_in_order(names)
+    for name in names:
+        if type(name) not in (str, int, float):
+            raise ValueError(f"the name {name}, which is no word without quotes")
+    if names and data.get("nc", len(names)) != len(names):
+        raise ValueError(f"{len(names)} names, and {str(data['nc'])[:40]} as nc")
+    return tuple(str(name) for name in names)
+
+
+def _names_in_order(names: Mapping[Any, Any]) -> list[Any]:
+    """Returns names by the numbers 0, 1, 2 and so on, in the order of these."""
+    by_number: dict[int, Any] = {}
+    for number, name in names.items():
+        if int(number) != float(number):
+            raise ValueError(f"the class number {str(number)[:40]}")
+        by_number[int(number)] = name
+    return [by_number[number] for number in range(len(names))]
 
 
 def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
@@ -227,23 +397,10 @@ def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes
         yield f"labels/{image_id}.txt", "\n".join(lines).encode()
 
 
-YOLO = Tool(
+YOLO = ShapeTool(
     name="YOLO",
-    shapes=ShapeFiles(
-        ending=".txt",
-        read_folder=read_folder,
-        is_per_image=True,
-        find_image="known",
-        name_files=("*.yaml", "*.yml"),
-    ),
     explain_no_masks=explain_boxes,
+    endings=(".txt",),
+    find_image="known",
     example=ShapeExample(images="images/{id}.jpg", has_splits=True, write=write_example),
-    shapes_row=ShapesRow(
-        tool="YOLO segmentation",
-        files="`images`, `labels` and `data.yaml`, as from Ultralytics or Roboflow",
-        pixels="Pillow, with coordinates truncated to whole pixels",
-        above="the smaller one",
-        classes="`names` of `data.yaml`, or `classes.txt`. The splits are the folders, or else "
-        "`train`, `val` and `test` of `data.yaml`",
-    ),
 )

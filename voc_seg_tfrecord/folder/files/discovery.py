@@ -18,6 +18,7 @@ from voc_seg_tfrecord.core.layout import (
     Naming,
 )
 from voc_seg_tfrecord.folder.files.align import NO_AFFIX, Affix
+from voc_seg_tfrecord.folder.files.annotation_files import notes_on
 from voc_seg_tfrecord.folder.files.candidates import are_parts_of_one_set
 from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
 from voc_seg_tfrecord.folder.files.class_masks import find_merged_tree
@@ -58,16 +59,15 @@ from voc_seg_tfrecord.folder.files.no_masks import (
 from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings, few
 from voc_seg_tfrecord.folder.files.paths import common_folder, outermost
 from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons
-from voc_seg_tfrecord.folder.files.polygon_tool import notes_on
 from voc_seg_tfrecord.folder.looks import Looks
 from voc_seg_tfrecord.folder.question import Alternative
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS
+from voc_seg_tfrecord.tools.registry import NAMES_OF_SHAPE_TOOLS, SHAPE_TOOLS
 
 _ENDINGS_OF_POLYGONS = tuple(
-    tool.shapes.ending for tool in SHAPE_TOOLS if tool.shapes and tool.shapes.is_per_image
+    ending for tool in SHAPE_TOOLS if tool.is_per_image for ending in tool.endings
 )
 """The endings of files that hold the polygons of one image each, such as `.json`."""
 
@@ -143,11 +143,10 @@ def _no_polygons_error(file: str, problems: Sequence[VocSegError]) -> VocSegErro
     """Returns the error about a file that the user named, of which no polygons can be read."""
     if problems:
         return problems[0]
-    tools = join_names([tool.name for tool in SHAPE_TOOLS], "or")
     return ConfigError(
         "option masks",
         found=f"the file {file}, which has no polygons",
-        expected=f"a folder of masks, or a file with polygons of {tools}",
+        expected=f"a folder of masks, or a file with polygons of {NAMES_OF_SHAPE_TOOLS}",
         remedy="check the name",
     )
 

@@ -7,7 +7,6 @@ import collections
 from collections.abc import Collection, Iterable, Sequence
 import dataclasses
 import posixpath
-import re
 
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.layout import ID
@@ -15,8 +14,7 @@ from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.folder_names import find_split_word, role_of_path
 from voc_seg_tfrecord.folder.tree.endings import stem_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
-from voc_seg_tfrecord.tools.nnunet import is_split_word
-from voc_seg_tfrecord.tools.registry import TOOLS
+from voc_seg_tfrecord.tools.nnunet import is_split_word, match_channel
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,13 +25,11 @@ class ChannelImages:
       folder: where they lie.
       first_files: the first file of each channel, in the order of the channels.
       image_name: the pattern of the names of the first channel's files.
-      description: what errors call such images.
     """
 
     folder: str
     first_files: Sequence[str]
     image_name: str
-    description: str
 
 
 def find_channel_images(
@@ -50,7 +46,6 @@ def find_channel_images(
     Returns:
       The images of the first such folder that have a mask; None if there are none.
     """
-    (channels,) = (tool.channels for tool in TOOLS if tool.channels)
     labeled_ids: set[str] = set()
     for folder in mask_folders:
         if role_of_path(folder) == "masks":
@@ -60,14 +55,14 @@ def find_channel_images(
             continue
         files_by_channel: dict[str, list[str]] = collections.defaultdict(list)
         for name in listing.files_by_folder[folder]:
-            match = re.fullmatch(channels.pattern, name)
+            match = match_channel(name)
             if match and match["id"] in labeled_ids:
                 files_by_channel[match["channel"]].append(name)
         if len(files_by_channel) > 1:
             first_channel = min(files_by_channel)
             first_files = [min(files) for _, files in sorted(files_by_channel.items())]
             image_name = f"{ID}_{first_channel}{posixpath.splitext(first_files[0])[1]}"
-            return ChannelImages(folder, first_files, image_name, channels.found)
+            return ChannelImages(folder, first_files, image_name)
     return None
 
 
@@ -78,7 +73,7 @@ def several_channels_error(listing: Listing, images: ChannelImages) -> LayoutErr
     one_channel = command(image_name=images.image_name)
     return LayoutError(
         listing.root / images.folder,
-        found=f"{images.description} with {len(images.first_files)} channels, a file for each, "
+        found=f"nnU-Net's images with {len(images.first_files)} channels, a file for each, "
         f"such as {first} and {second}",
         expected="one file for each image, or the bands to read",
         remedy=f"to read all channels, give {all_channels}; to read one, give {one_channel}",

@@ -1,16 +1,13 @@
 """Refuses masks whose pixels are not the classes of their image, by what lies beside them."""
 
-from collections.abc import Iterable
 import posixpath
 
 from voc_seg_tfrecord.core.errors import LayoutError
-from voc_seg_tfrecord.core.storage import open_file
-from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.tools.registry import TOOLS
-from voc_seg_tfrecord.tools.tool import NamesPerMask, RefusedMasks
+from voc_seg_tfrecord.tools.coco import check_no_segments
 
-_MAX_READ_BYTES_OF_JSON = 1 << 20
+_NAMES_OF_ONE_MASK = "label_names.txt"
+"""The class names that labelme_json_to_dataset writes beside each mask."""
 
 
 def check_pixels_are_classes(tree: VocTree) -> None:
@@ -24,9 +21,10 @@ def check_pixels_are_classes(tree: VocTree) -> None:
     if not tree.listing:
         return
     for mask_folder in _list_mask_folders(tree):
-        for tool in TOOLS:
-            if tool.refused_masks:
-                _check_not_refused(tree.listing, mask_folder, tool.refused_masks)
+        above, name = posixpath.split(mask_folder)
+        if f"{name}.json" in tree.listing.files_by_folder.get(above, ()):
+            masks = tree.listing.root / mask_folder
+            check_no_segments(masks.parent / f"{name}.json", masks)
 
 
 def _list_mask_folders(tree: VocTree) -> list[str]:
@@ -36,55 +34,30 @@ def _list_mask_folders(tree: VocTree) -> list[str]:
     return sorted(posixpath.normpath(posixpath.join(top, folder)) for folder in folders_below_top)
 
 
-def _check_not_refused(listing: Listing, mask_folder: str, refused: RefusedMasks) -> None:
-    above, name = posixpath.split(mask_folder)
-    file_name = refused.file.format(folder=name)
-    if file_name not in listing.files_by_folder.get(above, ()):
-        return
-    path = listing.root / above / file_name
-    with open_file(path) as file:
-        text = file.read(_MAX_READ_BYTES_OF_JSON)
-    if refused.word in text:
-        raise LayoutError(
-            path,
-            found=refused.found,
-            expected=refused.expected,
-            remedy=refused.advice(path, listing.root / mask_folder),
-        )
-
-
 def check_one_numbering(tree: VocTree) -> None:
     """Checks that the class lists beside single masks are all the same.
 
     labelme writes such a list beside each mask: `a_json/label_names.txt` beside `a_json/label.png`.
 
     Raises:
-      LayoutError: if a tool numbered the classes of each mask anew.
+      LayoutError: if the classes of each mask are numbered anew.
     """
     are_single_masks = any("/" in part.mask_name for part in tree.layout.folders())
     if not are_single_masks or not tree.listing:
         return
-    for tool in TOOLS:
-        if tool.names_per_mask:
-            _check_same_names(tree, tree.listing, _list_mask_folders(tree), tool.names_per_mask)
-
-
-def _check_same_names(
-    tree: VocTree, listing: Listing, folders: Iterable[str], names_per_mask: NamesPerMask
-) -> None:
-    """Checks that the files of names in some folders have the same text."""
     first_path_by_text: dict[bytes, str] = {}
-    for folder in folders:
-        if names_per_mask.name in listing.files_by_folder.get(folder, ()):
-            path = tree.given / folder / names_per_mask.name
+    for folder in _list_mask_folders(tree):
+        if _NAMES_OF_ONE_MASK in tree.listing.files_by_folder.get(folder, ()):
+            path = tree.given / folder / _NAMES_OF_ONE_MASK
             first_path_by_text.setdefault(tree.texts.read(path).data, str(path))
     if len(first_path_by_text) > 1:
         first, second, *_ = first_path_by_text.values()
         raise LayoutError(
             second,
-            found=f"other names than in {first}: {names_per_mask.found}",
+            found=f"other names than in {first}: labelme_json_to_dataset numbers the labels of "
+            "each image anew",
             expected="masks in which each value means the same class",
-            remedy=names_per_mask.advice,
+            remedy="give the folder of labelme's JSON files in place of this one: they are read",
         )
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from voc_seg_tfrecord.core.errors import MaskError, several
 from voc_seg_tfrecord.core.layout import ID, IMAGES, MASK_FOLDERS
+from voc_seg_tfrecord.folder.files.annotation_files import options_for_tool
 from voc_seg_tfrecord.folder.files.paths import paths_below
-from voc_seg_tfrecord.folder.files.polygon_tool import options_for_tool
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import mask_samples

@@ -7,7 +7,7 @@ import collections
 from collections.abc import Callable, Collection, Iterable
 import posixpath
 
-from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, counted, join_names
+from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.layout import (
@@ -27,7 +27,7 @@ from voc_seg_tfrecord.folder.looks import is_photo
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.formats import numpy_files
 from voc_seg_tfrecord.formats.soft_masks import propose_threshold
-from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS
+from voc_seg_tfrecord.tools.registry import NAMES_OF_SHAPE_TOOLS, TOOLS
 from voc_seg_tfrecord.tools.shapes import ADVICE_ON_BOXES, BOXES_ALONE
 from voc_seg_tfrecord.tools.tool import Explanation, FolderContent
 
@@ -181,11 +181,11 @@ def _explain_masks_alone(content: FolderContent) -> Explanation | None:
     if not content.masks:
         return None
     masks = f"{counted(len(content.masks), 'mask')}, such as {content.masks[0]}"
-    advice = ", ".join(tool.images_advice for tool in TOOLS if tool.images_advice)
     return Explanation(
         found=f"no images, but {masks}",
         expected="an image for each mask",
-        remedy=f"export again with the images ({advice}), or copy the images into the folder",
+        remedy="export again with the images (in CVAT, tick 'Save images'), or copy the images "
+        "into the folder",
     )
 
 
@@ -241,12 +241,11 @@ def _explain_boxes_of_voc(content: FolderContent) -> Explanation | None:
     have_boxes = any(b"<bndbox>" in content.read(name).data for name in texts[:_MAX_READ_TEXTS])
     if not in_folder_of_voc and not have_boxes:
         return None
-    tools = [tool.name for tool in TOOLS if tool.writes_boxes_as_voc]
     return Explanation(
         found=f"{BOXES_ALONE}: {counted(len(texts), 'text')} of Pascal VOC, and no masks",
         expected=f"masks in one of {', '.join(MASK_FOLDERS)}",
-        remedy=f"{ADVICE_ON_BOXES}; {join_names(tools, 'and')} write only boxes under the name "
-        "Pascal VOC",
+        remedy=f"{ADVICE_ON_BOXES}; VoTT, makesense and Label Studio write only boxes under the "
+        "name Pascal VOC",
     )
 
 
@@ -271,7 +270,6 @@ def _explain_without_reason(listing: Listing) -> Explanation:
         found = f"no pair of image and mask among {listed}"
     elif names:
         found = f"no masks among {listed}"
-    tools = [tool.name for tool in SHAPE_TOOLS]
     return Explanation(
         found=found,
         expected=f"""\
@@ -281,7 +279,7 @@ one of these layouts:
     images and masks (or img, label, gt, annotations ...), with files of the same names
     the same in train, val and test, or train, val and test in each of both
     NAME.jpg and NAME.png, or NAME_mask.png, in one folder
-    images and the polygons of {join_names(tools, "or")}""",
+    images and the polygons of {NAMES_OF_SHAPE_TOOLS}""",
         remedy="export in the Pascal VOC segmentation format, or name the folders with --images "
         "and --masks",
     )

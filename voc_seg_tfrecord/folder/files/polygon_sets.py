@@ -1,33 +1,30 @@
 """Finds the tree of a labeling tool's polygons in a folder: the image of each, and its splits.
 
-A *sheet* is what one file of a tool holds: the shapes of one image (labelme), or of many (COCO). An
-*annotation* is the shapes of one image. The steps:
+An *annotation* is the shapes of one image. The steps:
 
-1. `polygon_tool` chooses the one tool whose sheets are read, or asks.
-2. `shape_matches` matches each annotation with its image.
-3. `shape_splits` reads the splits, and the tree is made here: ids, classes, notes.
+1. `annotation_files` reads the files, and chooses the one tool whose polygons are read, or asks.
+2. `annotated_images` finds the image of each annotation.
+3. Here the annotations are sorted by image, the splits are read, and the tree is made: ids,
+   classes, notes.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import collections
+from collections.abc import Mapping, Sequence
 import dataclasses
 import itertools
 import os
 import posixpath
+from typing import NamedTuple
 
 from voc_seg_tfrecord.core import split_names
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, counted
 from voc_seg_tfrecord.core.layout import ID, Layout
+from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.folder.files.annotated_images import AnnotatedImages
+from voc_seg_tfrecord.folder.files.annotation_files import ChosenFiles, choose_tool, read_files
+from voc_seg_tfrecord.folder.files.folder_names import split_of
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
-from voc_seg_tfrecord.folder.files.paths import common_folder_of_files, paths_below_any
-from voc_seg_tfrecord.folder.files.polygon_tool import ChosenSheets, choose_sheets
-from voc_seg_tfrecord.folder.files.shape_matches import MatchedShapes, RivalShapes, match_images
-from voc_seg_tfrecord.folder.files.shape_splits import splits_of_sources
-from voc_seg_tfrecord.folder.files.sheet_images import FiledAnnotation, SheetImages
-from voc_seg_tfrecord.folder.files.sheets import (
-    add_sheets_of_folders,
-    leave_out_boxes,
-    read_sheets,
-)
+from voc_seg_tfrecord.folder.files.paths import common_folder_of_files, paths_below_any, stem
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.labels import LabelSplit
@@ -36,7 +33,7 @@ from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.shape_classes import number_shape_classes
-from voc_seg_tfrecord.tools.shapes import UNUSABLE, Sheet
+from voc_seg_tfrecord.tools.shapes import UNUSABLE, Annotation, Shape, shape_error
 from voc_seg_tfrecord.tools.tool import FolderFiles
 
 
@@ -64,58 +61,131 @@ def find_polygons(given: GivenLayout, exif: str) -> FoundPolygons:
       VocSegError: about polygons of several tools, two images of one id, or a file that may mean
         two images.
     """
-    files = _list_files(given)
-    sheets = read_sheets(files)
-    try:
-        add_sheets_of_folders(files, sheets)
-        leave_out_boxes(sheets)
-        if not sheets.by_tool:
-            return FoundPolygons(None, sheets.problems)
-        chosen = choose_sheets(given, sheets)
-        tree = _make_tree(given, chosen, files.images, exif)
-    except LayoutError as error:
-        if error.kind != UNUSABLE:
-            raise
-        return FoundPolygons(None, [error, *sheets.problems])
-    return FoundPolygons(tree, sheets.problems)
-
-
-def _list_files(given: GivenLayout) -> FolderFiles:
-    """Returns the files in the folders that the user named, or all."""
     all_paths = list(given.listing.below())
     image_folders = [folder.path for folder in given.image_folders] or [""]
     image_endings = tuple(given.endings.images)
     paths = paths_below_any(all_paths, image_folders)
-    return FolderFiles(
+    files = FolderFiles(
         root=os.fspath(given.listing.root),
         names=all_paths,
         labels=given.label_paths(),
         images=[path for path in paths if path.lower().endswith(image_endings)],
     )
+    found = read_files(files)
+    try:
+        chosen = choose_tool(given, files, found)
+        tree = _make_tree(given, chosen, files.images, exif) if chosen else None
+    except LayoutError as error:
+        if error.kind != UNUSABLE:
+            raise
+        return FoundPolygons(None, [error, *found.problems])
+    return FoundPolygons(tree, found.problems)
 
 
-@dataclasses.dataclass(frozen=True)
-class _LabeledImage:
-    """An image that has shapes.
+class _FiledAnnotation(NamedTuple):
+    """The shapes of an image, and the file in which they stand."""
+
+    file: str
+    annotation: Annotation
+
+
+class _ShapeSource(NamedTuple):
+    """An annotation file, or a subset in it; `subset` is empty if the file has none."""
+
+    file: str
+    subset: str
+
+
+class _Rivals(NamedTuple):
+    """An image, and files of two folders that have other shapes of it."""
+
+    image: str
+    files: tuple[str, str]
+
+
+@dataclasses.dataclass
+class _MatchedShapes:
+    """The shapes of the images in a folder. `_match_images` fills it, one annotation at a time.
 
     Attributes:
-      id: its name without the ending.
-      name: its path below the folder in which all images with shapes lie.
-      path: its path below the given folder.
-      filed: its shapes, and their file.
-      is_embedded: whether only the file of its shapes holds it.
+      by_path: the shapes of each image, by its path.
+      embedded: paths of images that only the file of their shapes holds.
+      lost: names of images that are not here.
+      moved: the paths of images that lie elsewhere than files state, by the names in the files.
+      paths_by_source: the images of each file, and of each subset in one.
+      rivals: images whose shapes differ in files of two folders, of which those of the first one
+        are in `by_path`.
     """
 
-    id: str
-    name: str
-    path: str
-    filed: FiledAnnotation
-    is_embedded: bool
+    by_path: dict[str, _FiledAnnotation] = dataclasses.field(default_factory=dict)
+    embedded: set[str] = dataclasses.field(default_factory=set)
+    lost: list[str] = dataclasses.field(default_factory=list)
+    moved: dict[str, str] = dataclasses.field(default_factory=dict)
+    paths_by_source: dict[_ShapeSource, list[str]] = dataclasses.field(
+        default_factory=lambda: collections.defaultdict(list)
+    )
+    rivals: list[_Rivals] = dataclasses.field(default_factory=list)
+
+    def add(self, path: str, filed: _FiledAnnotation) -> None:
+        """Adds the shapes of an image. If it has some already, they must be the same.
+
+        If they are not, the second file, which is the one to remove, has an error; or they are
+        rivals that two people may have drawn, each in a folder of their own.
+        """
+        self.paths_by_source[_ShapeSource(filed.file, filed.annotation.subset)].append(path)
+        first = self.by_path.setdefault(path, filed)
+        if first is filed:
+            return
+        error = first.annotation.error or filed.annotation.error
+        if error is None and _without_positions(first) != _without_positions(filed):
+            if posixpath.dirname(first.file) != posixpath.dirname(filed.file):
+                self.rivals.append(_Rivals(path, (first.file, filed.file)))
+                return
+            error = _error_of_different_shapes(path, first, filed)
+        annotation = dataclasses.replace(filed.annotation, error=error)
+        self.by_path[path] = _FiledAnnotation(filed.file, annotation)
 
 
-def _make_tree(
-    given: GivenLayout, chosen: ChosenSheets, paths: Sequence[str], exif: str
-) -> VocTree:
+def _without_positions(filed: _FiledAnnotation) -> list[Shape]:
+    """Returns the shapes without their positions: the same one may stand in two files."""
+    return [shape._replace(position="") for shape in filed.annotation.shapes]
+
+
+def _error_of_different_shapes(
+    path: str, first: _FiledAnnotation, second: _FiledAnnotation
+) -> VocSegError:
+    expected = "one file for each image"
+    if second.file == first.file:
+        first_name, second_name = first.annotation.image, second.annotation.image
+        found = f"other shapes of {path} as {second_name} than as {first_name}"
+        return shape_error(second.file, found, expected)
+    found = f"other shapes of {path} than {first.file}"
+    remedy = f"name the file that is right: {command(masks=second.file)}"
+    return shape_error(second.file, found, expected, remedy)
+
+
+def _match_images(chosen: ChosenFiles, images: AnnotatedImages) -> _MatchedShapes:
+    """Finds the image of each annotation, and what is wrong if an image has several."""
+    matches = _MatchedShapes()
+    for file_path, file in chosen.files.items():
+        for annotation in file.annotations:
+            filed = _FiledAnnotation(file_path, annotation)
+            found = images.find(file_path, annotation)
+            if found is not None:
+                matches.add(found.path, filed)
+                if found.is_moved:
+                    matches.moved[annotation.image] = found.path
+            elif annotation.embedded:
+                ending = posixpath.splitext(annotation.image)[1] or ".jpg"
+                path = posixpath.splitext(file_path)[0] + ending
+                matches.embedded.add(path)
+                matches.add(path, filed)
+            else:
+                matches.lost.append(annotation.image or file_path)
+    return matches
+
+
+def _make_tree(given: GivenLayout, chosen: ChosenFiles, paths: Sequence[str], exif: str) -> VocTree:
     """Returns the tree of the images that have shapes of a tool.
 
     Args:
@@ -130,40 +200,46 @@ def _make_tree(
     """
     listing = given.listing
     tool = chosen.tool
-    assert tool.shapes
-    finder = SheetImages(tool.name, tool.shapes, paths, chosen.sheets, listing.root)
-    matched = match_images(finder, chosen.sheets)
-    if not matched.by_path:
-        raise _no_images_error(listing, chosen, matched)
-    _check_one_labeling(listing, matched)
-    if matched.rivals:
-        raise _ask_whose_shapes(listing, matched.rivals)
-    image_folder = common_folder_of_files(*matched.by_path) or "."
-    images = _list_labeled_images(matched, image_folder)
-    _check_ids_differ(listing, images)
-    classes = number_shape_classes(
-        tool, chosen.sheets, _first_uses_of_labels(images), listing.root, listing.below()
-    )
+    matches = _match_images(chosen, AnnotatedImages(tool, chosen.files, paths, listing.root))
+    if not matches.by_path:
+        raise _no_images_error(listing, chosen, matches.lost)
+    _check_one_labeling(listing, matches)
+    _check_no_rivals(listing, matches.rivals)
+    image_folder = common_folder_of_files(*matches.by_path) or "."
+    filed_by_id: dict[str, _FiledAnnotation] = {}
+    path_by_id: dict[str, str] = {}
+    first_uses: dict[str, str] = {}
+    for path, filed in matches.by_path.items():
+        image_id = posixpath.splitext(posixpath.relpath(path, image_folder))[0]
+        if image_id in path_by_id:
+            raise _same_id_error(listing, path, path_by_id[image_id])
+        path_by_id[image_id] = path
+        filed_by_id[image_id] = filed
+        for shape in filed.annotation.shapes:
+            first_uses.setdefault(shape.label, f"{filed.file}, {shape.position}")
+    classes = number_shape_classes(tool, chosen.files, first_uses, listing.root, listing.below())
     splits: list[LabelSplit] = []
-    if not tool.shapes.is_per_image:
-        id_by_path = {image.path: image.id for image in images}
-        splits = splits_of_sources(matched.paths_by_source, id_by_path)
+    if not tool.is_per_image:
+        id_by_path = {path: image_id for image_id, path in path_by_id.items()}
+        splits = _read_splits(matches.paths_by_source, id_by_path)
     labels = DrawnLabels(
         listing.root,
-        Names({image.id: image.filed.file for image in images}),
-        images={image.id: image.name for image in images},
-        label_files={*chosen.sheets},
+        Names({image_id: filed.file for image_id, filed in filed_by_id.items()}),
+        images={
+            image_id: posixpath.relpath(path, image_folder) for image_id, path in path_by_id.items()
+        },
+        label_files={*chosen.files},
         splits=splits,
         class_file=classes.class_file,
         tool=tool.name,
         image_folder=listing.root / image_folder,
         values=classes.values,
-        shapes={image.id: image.filed.annotation for image in images},
-        embedded={image.id for image in images if image.is_embedded},
+        shapes={image_id: filed.annotation for image_id, filed in filed_by_id.items()},
+        embedded={image_id for image_id, path in path_by_id.items() if path in matches.embedded},
         exif=exif,
     )
-    ending_of_sheets = posixpath.splitext(next(iter(chosen.sheets)))[1]
-    layout = Layout(image_folder, ".", mask_name=f"{ID}{ending_of_sheets}")
+    ending_of_files = posixpath.splitext(next(iter(chosen.files)))[1]
+    layout = Layout(image_folder, ".", mask_name=f"{ID}{ending_of_files}")
     files = SetFiles(
         listing.root,
         layout,
@@ -173,23 +249,49 @@ def _make_tree(
     )
     notes = [
         *chosen.notes,
-        *_notes_on_lost(tool.name, matched.lost),
-        *_notes_of_sheets(chosen.sheets),
+        *_notes_on_lost(tool.name, matches.lost),
+        *(note for file in chosen.files.values() for note in file.notes),
         *classes.notes,
-        *_notes_on_moved(tool.name, matched.moved),
+        *_notes_on_moved(tool.name, matches.moved),
     ]
-    different_notes = list(dict.fromkeys(notes))
-    return VocTree(listing.root, layout, listing, different_notes, files, labels)
+    return VocTree(listing.root, layout, listing, list(dict.fromkeys(notes)), files, labels)
 
 
-def _ask_whose_shapes(listing: Listing, rivals: Sequence[RivalShapes]) -> QuestionError:
-    """Returns the question in which of several folders the shapes of images are right."""
-    folders: dict[str, None] = {}  # in place of an ordered set
-    for rival in rivals:
-        folders.update(dict.fromkeys(map(posixpath.dirname, rival.files)))
+def _no_images_error(listing: Listing, chosen: ChosenFiles, lost: Sequence[str]) -> LayoutError:
+    """Returns the error that no image of a tool's files is here."""
+    first_file, first_lost = min(chosen.files), min(lost, default="")
+    return LayoutError(
+        listing.root,
+        found=f"{chosen.tool.name}'s {first_file}, but no image {first_lost}".strip(),
+        expected="the images beside their polygons",
+        remedy="put the images into the folder, under the names in the file",
+        kind=UNUSABLE,
+    )
+
+
+def _same_id_error(listing: Listing, path: str, first_path: str) -> LayoutError:
+    return LayoutError(
+        listing.root / path,
+        found="polygons of two images with the same id: this one and "
+        f"{posixpath.basename(first_path)}",
+        expected="images whose names differ before the ending, because ids have no ending",
+        remedy="rename one of them, in the file of the polygons too; if one is the mask of "
+        "the other, name the file to read with --masks",
+    )
+
+
+def _check_no_rivals(listing: Listing, rivals: Sequence[_Rivals]) -> None:
+    """Asks in which of several folders the shapes of images are right, if they differ.
+
+    Raises:
+      QuestionError: if they do.
+    """
+    if not rivals:
+        return
+    folders = {posixpath.dirname(file) for rival in rivals for file in rival.files}
     first = rivals[0]
     count = len({rival.image for rival in rivals})
-    return QuestionError(
+    raise QuestionError(
         listing.root,
         [Alternative("", {"masks": folder or "."}) for folder in sorted(folders)],
         task=f"read the shapes of {counted(count, 'image')}, such as {first.image}, which differ "
@@ -199,7 +301,7 @@ def _ask_whose_shapes(listing: Listing, rivals: Sequence[RivalShapes]) -> Questi
     )
 
 
-def _check_one_labeling(listing: Listing, matched: MatchedShapes) -> None:
+def _check_one_labeling(listing: Listing, matches: _MatchedShapes) -> None:
     """Checks that no two files of one folder label most of their images otherwise.
 
     Example: `train/damage.json` and `train/doors.json`, and two such files in `val`.
@@ -208,12 +310,23 @@ def _check_one_labeling(listing: Listing, matched: MatchedShapes) -> None:
       QuestionError: if there are such files, with a line for each labeling: the files of one name
         but for its split.
     """
-    rivals = _list_rival_files(matched)
+    images_by_file: dict[str, set[str]] = {}
+    for source, paths in matches.paths_by_source.items():
+        images_by_file.setdefault(source.file, set()).update(paths)
+    differing = {path for path, filed in matches.by_path.items() if filed.annotation.error}
+    files = images_by_file if differing else ()
+    rivals: set[str] = set()
+    for first, second in itertools.combinations(files, 2):
+        shared = images_by_file[first] & images_by_file[second] & differing
+        fewer_images = min(len(images_by_file[first]), len(images_by_file[second]))
+        is_same_folder = posixpath.dirname(first) == posixpath.dirname(second)
+        if is_same_folder and 2 * len(shared) > fewer_images:
+            rivals |= {first, second}
     if not rivals:
         return
     files_by_name: dict[tuple[str, ...], list[str]] = {}
-    for file in dict.fromkeys(source.file for source in matched.paths_by_source):
-        words = split_names.words(posixpath.splitext(posixpath.basename(file))[0])
+    for file in images_by_file:
+        words = split_names.words(stem(file))
         name = tuple(word for word in words if word not in split_names.SPLIT_BY_WORD)
         files_by_name.setdefault(name, []).append(file)
     labelings = [files for files in files_by_name.values() if not rivals.isdisjoint(files)]
@@ -226,69 +339,52 @@ def _check_one_labeling(listing: Listing, matched: MatchedShapes) -> None:
     )
 
 
-def _list_rival_files(matched: MatchedShapes) -> set[str]:
-    """Returns the files of which another one in the folder has other shapes of most images."""
-    images_by_file: dict[str, set[str]] = {}
-    for source, paths in matched.paths_by_source.items():
-        images_by_file.setdefault(source.file, set()).update(paths)
-    differing = {path for path, filed in matched.by_path.items() if filed.annotation.error}
-    rivals: set[str] = set()
-    if not differing:
-        return rivals
-    for first, second in itertools.combinations(images_by_file, 2):
-        shared = images_by_file[first] & images_by_file[second] & differing
-        fewer_images = min(len(images_by_file[first]), len(images_by_file[second]))
-        is_same_folder = posixpath.dirname(first) == posixpath.dirname(second)
-        if is_same_folder and 2 * len(shared) > fewer_images:
-            rivals |= {first, second}
-    return rivals
+def _read_splits(
+    paths_by_source: Mapping[_ShapeSource, Sequence[str]], id_by_path: Mapping[str, str]
+) -> list[LabelSplit]:
+    """Returns the splits that the names of files of many images state, or those of subsets in them.
+
+    Images without one are left to the step that chooses splits. One source alone divides nothing,
+    so its images are to be divided, but those that are called validation or test must not become
+    train. A union such as `trainval` is dropped beside train or validation alone.
+    """
+    splits: list[LabelSplit] = []
+    for source, paths in paths_by_source.items():
+        split_name = _split_of_source(source)
+        if split_name:
+            ids = [id_by_path[path] for path in paths]
+            splits.append(LabelSplit(split_name, source.file, source.subset, ids))
+    if len(paths_by_source) == 1:
+        held_out = ("validation", "test")
+        return [one for one in splits if split_names.split_but_for_number(one.split) in held_out]
+    if any(split.split in ("train", "validation") for split in splits):
+        return [split for split in splits if split.split not in split_names.UNIONS]
+    return splits
 
 
-def _no_images_error(listing: Listing, chosen: ChosenSheets, matched: MatchedShapes) -> LayoutError:
-    """Returns the error that no image of a tool's files is here."""
-    first_lost = min(matched.lost, default="")
-    return LayoutError(
-        listing.root,
-        found=f"{chosen.tool.name}'s {min(chosen.sheets)}, but no image {first_lost}".strip(),
-        expected="the images beside their polygons",
-        remedy="put the images into the folder, under the names in the file",
-        kind=UNUSABLE,
-    )
+def _split_of_source(source: _ShapeSource) -> str:
+    """Returns the split that the name of a subset, a file or its folder states; or nothing.
 
+    The first of these that applies:
 
-def _list_labeled_images(matched: MatchedShapes, image_folder: str) -> list[_LabeledImage]:
-    """Returns the images that have shapes, in the order in which the files name them first."""
-    images: list[_LabeledImage] = []
-    for path, filed in matched.by_path.items():
-        name = posixpath.relpath(path, image_folder)
-        image_id = posixpath.splitext(name)[0]
-        images.append(_LabeledImage(image_id, name, path, filed, path in matched.embedded))
-    return images
+    1. A subset is a split, whatever its name: `Train` is train, and `north` is `north`.
+    2. The file's name is a split: `instances_val2017.json`.
+    3. The file's name has two splits, as `train_test.json`: which image is in which is unknown.
+    4. A folder above has the name of a split, the nearest first: `val/labels.json`.
 
-
-def _check_ids_differ(listing: Listing, images: Sequence[_LabeledImage]) -> None:
-    first_by_id: dict[str, _LabeledImage] = {}
-    for image in images:
-        first = first_by_id.setdefault(image.id, image)
-        if first is image:
-            continue
-        raise LayoutError(
-            listing.root / image.path,
-            found="polygons of two images with the same id: this one and "
-            f"{posixpath.basename(first.path)}",
-            expected="images whose names differ before the ending, because ids have no ending",
-            remedy="rename one of them, in the file of the polygons too; if one is the mask of "
-            "the other, name the file to read with --masks",
-        )
-
-
-def _first_uses_of_labels(images: Iterable[_LabeledImage]) -> dict[str, str]:
-    """Returns where the first shape of each label stands: `a.json, shape 3 (crack)`."""
-    first_uses: dict[str, str] = {}
-    for image in images:
-        for shape in image.filed.annotation.shapes:
-            first_uses.setdefault(shape.label, f"{image.filed.file}, {shape.position}")
-    return first_uses
+    Other than for files of records (`file_splits`), a name with two splits is no error.
+    """
+    if source.subset:
+        return split_names.only_split_in(source.subset) or split_names.as_split_name(source.subset)
+    folder, name = posixpath.split(source.file)
+    split = split_names.parse_split_name(stem(name)).split
+    if split or split_names.list_splits_in(stem(name)):
+        return split
+    for part in reversed(folder.split("/")):
+        split_of_folder = split_names.only_split_in(part) or split_of(part)
+        if split_of_folder:
+            return split_of_folder
+    return ""
 
 
 def _notes_on_lost(tool: str, lost: Sequence[str]) -> list[str]:
@@ -307,10 +403,3 @@ def _notes_on_moved(tool: str, moved: Mapping[str, str]) -> list[str]:
     name, path = min(moved.items())
     images = counted(len(moved), "image")
     return [f"{images} in other places than {tool}'s files say, such as {name}, read from {path}."]
-
-
-def _notes_of_sheets(sheets: Mapping[str, Sheet]) -> list[str]:
-    notes: list[str] = []
-    for sheet in sheets.values():
-        notes += sheet.notes
-    return notes

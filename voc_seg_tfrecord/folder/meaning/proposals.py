@@ -41,7 +41,7 @@ from voc_seg_tfrecord.formats.soft_masks import (
     PROPOSED_THRESHOLD,
     are_soft,
 )
-from voc_seg_tfrecord.tools.registry import CLASS_NAMES_BY_WORD, TOOLS
+from voc_seg_tfrecord.tools.layouts import CLASS_NAMES_BY_WORD, advise_classes
 
 MAX_PROPOSED_CLASSES = 12
 """How many classes an option may have to be proposed; more are easier to write into a table."""
@@ -512,10 +512,7 @@ def advise_table(given: epath.Path, layout: Layout, config: VocSegConfig, *, nam
     """
     names_given = _option_of_names(config) if named else None
     mask_names = {part.mask_name for part in layout.folders()}
-    advice = ""
-    for tool in TOOLS:
-        if not advice and tool.advise_classes:
-            advice = tool.advise_classes(mask_names)
+    advice = advise_classes(mask_names)
     is_known_word = names_given in CLASS_NAMES_BY_WORD
     if advice and (not named or (is_known_word and f"--class_names {names_given}" not in advice)):
         return advice

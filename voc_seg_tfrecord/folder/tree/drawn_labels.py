@@ -17,8 +17,8 @@ from voc_seg_tfrecord.core.file import File, check_pixels
 from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels, encode_mask
 from voc_seg_tfrecord.folder.tree.pairs import Pair, PartFiles
 from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.tools import labelme
 from voc_seg_tfrecord.tools.drawing import DrawnMask, draw
-from voc_seg_tfrecord.tools.registry import tool_named
 from voc_seg_tfrecord.tools.shapes import Annotation, shape_error
 
 _MAX_PIXELS_BELIEVED = 1 << 24
@@ -32,35 +32,14 @@ _SENTENCE_BY_ORDER = {
 """Which of two shapes lies above, by `Annotation.order`."""
 
 
-@dataclasses.dataclass(frozen=True)
-class _NoteOnCount:
-    """The words of a note about what was counted: `3 points` and what is noteworthy about them.
-
-    Attributes:
-      noun: what was counted, in the singular.
-      text: what follows it.
-    """
-
-    noun: str
-    text: str
-
-    def sentence(self, count: int) -> str:
-        """Returns the note."""
-        return f"{counted(count, self.noun)} {self.text}."
-
-
-_CONTESTED = "contested"
-
-_NOTE_BY_COUNT = {
-    "outside": _NoteOnCount("point", "outside of the image, where shapes are cut off"),
-    _CONTESTED: _NoteOnCount("pixel", "in shapes of several classes"),
-    "discs": _NoteOnCount("point", "drawn as a disc with a radius of 5 pixels"),
-    "boxes": _NoteOnCount("shape", "with the outline of a box; all pixels in it have the class"),
-    "empty": _NoteOnCount("shape", "without a pixel in the image"),
+_WORDS_BY_COUNT = {
+    "outside": ("point", "outside of the image, where shapes are cut off"),
+    "contested": ("pixel", "in shapes of several classes"),
+    "discs": ("point", "drawn as a disc with a radius of 5 pixels"),
+    "boxes": ("shape", "with the outline of a box; all pixels in it have the class"),
+    "empty": ("shape", "without a pixel in the image"),
 }
-"""The note on each count of `DrawnMask.counts`."""
-
-_NOTE_ON_BACKGROUND = _NoteOnCount("image", "without a shape: background everywhere")
+"""The noun and the words of the note on each count of `DrawnMask.counts`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,14 +52,14 @@ class DrawnPair(Pair):
       exif: what an EXIF orientation means, where the file does not say the image's size.
       drawn_png: the mask as a PNG in base64, if it was drawn already. It is the mask if there are
         no shapes.
-      embedded_by: the tool whose file of the shapes holds the image too; empty if none does.
+      is_embedded: whether only the file of the shapes, labelme's, holds the image.
     """
 
     shapes: Annotation | None = None
     values: Mapping[str, int] = dataclasses.field(default_factory=dict)
     exif: str = "auto"
     drawn_png: str = ""
-    embedded_by: str = ""
+    is_embedded: bool = False
 
     def read(self) -> RawExample:
         """Reads the image, and draws its masks."""
@@ -90,7 +69,7 @@ class DrawnPair(Pair):
         if self.shapes is None:
             mask = base64.b64decode(self.drawn_png)
         else:
-            drawn = self.draw(self.shapes, image)
+            drawn = self._draw(self.shapes, image)
             mask = encode_mask(drawn.mask)
             if drawn.objects is not None:
                 objects = File(encode_mask(drawn.objects), where)
@@ -107,56 +86,33 @@ class DrawnPair(Pair):
     def make_mask(self) -> tuple[np.ndarray, Mapping[str, int]]:
         """Returns the mask of a pair with shapes, uint8 `[H, W]`, and `DrawnMask.counts`."""
         assert self.shapes
-        drawn = self.draw(self.shapes)
+        drawn = self._draw(self.shapes)
         return drawn.mask, drawn.counts
 
-    def draw(self, shapes: Annotation, image: File | None = None) -> DrawnMask:
-        """Draws the masks.
+    def _draw(self, shapes: Annotation, image: File | None = None) -> DrawnMask:
+        """Draws the masks in the size that the shapes state, or in the image's.
 
         Args:
           shapes: what is drawn.
           image: the image, if it was read already. Otherwise it is read only if it is needed.
 
         Raises:
-          VocSegError: if the shapes cannot be drawn; see `_find_size`.
+          VocSegError: if the shapes cannot be drawn, or the image has another size than they state.
         """
-        size = self._find_size(shapes, image)
+        size = shapes.size
+        if size is None:
+            size = self._size_as_shown(shapes.where, image or self._read_image())
+        elif math.prod(size) > _MAX_PIXELS_BELIEVED:
+            height, width = _read_size(image or self._read_image())
+            if sorted(size) != sorted((height, width)):  # it may have been shown rotated
+                raise shape_error(
+                    shapes.where,
+                    f"{size[1]} x {size[0]} pixels for the image {self.filename}",
+                    f"{width} x {height}, the size of the image",
+                )
         return draw(shapes, self.values, size, objects=self.instances is not None)
 
-    def _find_size(self, shapes: Annotation, image: File | None) -> tuple[int, int]:
-        """Returns height and width of the masks: the size that the shapes state, or the image's.
-
-        Raises:
-          VocSegError: if the image has another size than the shapes state, or it is not known
-            whether the image was rotated when they were drawn.
-        """
-        stated_size = shapes.size
-        if stated_size is not None and math.prod(stated_size) <= _MAX_PIXELS_BELIEVED:
-            return stated_size
-        image = image or self._read_image()
-        if stated_size is None:
-            return self._size_as_shown(shapes, image)
-        self._check_size(shapes, image, stated_size)
-        return stated_size
-
-    def _check_size(self, shapes: Annotation, image: File, stated_size: tuple[int, int]) -> None:
-        """Checks that an image has the sides that its shapes state.
-
-        They may be swapped: the tool may have shown the image rotated, and states that size.
-
-        Raises:
-          VocSegError: if it has others.
-        """
-        height, width = _read_size(image)
-        if sorted(stated_size) != sorted((height, width)):
-            stated_height, stated_width = stated_size
-            raise shape_error(
-                shapes.where,
-                f"{stated_width} x {stated_height} pixels for the image {self.filename}",
-                f"{width} x {height}, the size of the image",
-            )
-
-    def _size_as_shown(self, shapes: Annotation, image: File) -> tuple[int, int]:
+    def _size_as_shown(self, where: str, image: File) -> tuple[int, int]:
         """Returns height and width of an image, as the tool showed it.
 
         Raises:
@@ -167,7 +123,7 @@ class DrawnPair(Pair):
             return size
         if self.exif == "auto":
             raise shape_error(
-                shapes.where,
+                where,
                 f"no size of the image {self.filename}, which has an EXIF orientation",
                 "polygons that show whether the image was rotated when they were drawn",
                 "give --exif apply if the tool showed the image rotated, otherwise --exif ignore",
@@ -177,7 +133,7 @@ class DrawnPair(Pair):
 
     def size(self) -> int:
         """Returns how many bytes the image and its shapes have together."""
-        holder = self.mask if self.embedded_by and self.mask else self.image
+        holder = self.mask if self.is_embedded and self.mask else self.image
         return storage.size(holder) + len(self.drawn_png)
 
     def to_json(self) -> dict[str, Any]:
@@ -192,9 +148,8 @@ class DrawnPair(Pair):
 
     def _read_image(self) -> File:
         """Reads the image, which may be in the file of its shapes alone."""
-        shapes = tool_named(self.embedded_by).shapes if self.embedded_by else None
-        if shapes and shapes.read_image and self.mask:
-            return shapes.read_image(File.read(self.mask, ImageError))
+        if self.is_embedded and self.mask:
+            return labelme.read_image(File.read(self.mask, ImageError))
         return File.read(self.image, ImageError)
 
 
@@ -255,7 +210,7 @@ class DrawnLabels(MadeLabels[Mapping[str, int]]):
             values=self.values,
             exif=self.exif,
             drawn_png=drawing.png if drawing else "",
-            embedded_by=self.tool if image_id in self.embedded else "",
+            is_embedded=image_id in self.embedded,
         )
 
     def can_be_made(self, image_id: str) -> bool:
@@ -280,48 +235,24 @@ class DrawnLabels(MadeLabels[Mapping[str, int]]):
 
     def notes(self) -> list[str]:
         """Returns what a user should know of the masks that were drawn."""
-        return [
-            *self._notes_on_drawings(),
-            *self._notes_on_background(),
-            *self._notes_on_kinds_left_out(),
-        ]
-
-    def _notes_on_drawings(self) -> list[str]:
         totals = collections.Counter[str]()
         for made in self.made_masks:
             totals.update(made.facts)
         notes = []
-        for kind, note in _NOTE_BY_COUNT.items():
-            if not totals[kind]:
-                continue
-            sentence = note.sentence(totals[kind])
-            if kind == _CONTESTED:
-                sentence = f"{sentence} {self._sentence_on_order()}"
-            notes.append(sentence)
-        return notes
-
-    def _sentence_on_order(self) -> str:
-        """Returns which of two shapes lies above: one tool wrote all, so they have one order."""
-        first_image = next(iter(self.shapes.values()))
-        return _SENTENCE_BY_ORDER[first_image.order]
-
-    def _notes_on_background(self) -> list[str]:
-        count = 0
-        for image_id in self.made_by_id:
-            annotation = self.shapes[image_id]
-            if not annotation.shapes and not annotation.error:
-                count += 1
-        return [_NOTE_ON_BACKGROUND.sentence(count)] if count else []
-
-    def _notes_on_kinds_left_out(self) -> list[str]:
-        """Returns a note on each kind of shapes that the tool does not draw."""
-        totals = collections.Counter[str]()
-        for image_id in self.made_by_id:
-            totals.update(self.shapes[image_id].left_out)
-        shape_files = tool_named(self.tool).shapes
-        words = shape_files.words_on_left_out if shape_files else ""
-        notes = []
-        for kind in sorted(totals):
-            note = _NoteOnCount("shape", f"of the kind {kind}, {words}")
-            notes.append(note.sentence(totals[kind]))
+        for kind, (noun, words) in _WORDS_BY_COUNT.items():
+            if totals[kind]:
+                note = f"{counted(totals[kind], noun)} {words}."
+                if kind == "contested":
+                    first_image = next(iter(self.shapes.values()))  # one tool wrote all
+                    note = f"{note} {_SENTENCE_BY_ORDER[first_image.order]}"
+                notes.append(note)
+        surveyed = [self.shapes[image_id] for image_id in self.made_by_id]
+        background = sum(not image.shapes and not image.error for image in surveyed)
+        if background:
+            notes.append(f"{counted(background, 'image')} without a shape: background everywhere.")
+        left_out = collections.Counter[str]()
+        for image in surveyed:
+            left_out.update(image.left_out)
+        for kind, count in sorted(left_out.items()):
+            notes.append(f"{counted(count, 'shape')} of the kind {kind}, which is not drawn.")
         return notes
