@@ -20,6 +20,8 @@ NO_TOOLS = {
     "shapes",
     "tool",
     "layouts",
+    "class_file",
+    "class_texts",
 }
 IDS = {"train": ("a", "b", "c"), "val": ("d", "e")}
 
