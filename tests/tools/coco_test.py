@@ -130,7 +130,7 @@ def test_polygons_of_a_file_of_keypoints_are_read(keypoints):
         ([[1, 1, 5, 5]], "4 coordinates"),
         ([[1, 1, 5, 5, 9]], "5 coordinates"),
         ([1, 1, 5, 5, 9, 4], "one list of 6 numbers in place of a list of polygons"),
-        ([[1, 1, 5, 5, "9", 4]], "the coordinate 9"),
+        ([[1, 1, 5, 5, "9", 4]], "the coordinates [1, 1, 5, 5, '9', 4]"),
         ({"size": [50, 40], "counts": TEXT}, "for the size [50, 40]"),
         ({"size": [40, 50], "counts": TEXT[:-2]}, "runs of other pixels"),
         ({"size": [40, 50], "counts": f" {TEXT}"}, "characters that are none of runs"),

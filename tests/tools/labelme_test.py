@@ -75,9 +75,9 @@ def test_four_joints_of_a_line_are_no_box(shape_type, boxes):
     [
         ({"label": "a", "points": [[1, 1], [2, 2]]}, "shape 1 (a): 4 coordinates"),
         ({"label": "a", "points": [[1, 1], [2, float("nan")], [3, 3]]}, "the coordinate nan"),
-        ({"label": "a", "points": [[1, 1], [2, True], [3, 3]]}, "the coordinate True"),
+        ({"label": "a", "points": [[1, 1], [2, None], [3, 3]]}, "the coordinates [[1, 1], [2, N"),
         ({"label": "a", "points": [[1, 1], [2e6, 2], [3, 3]]}, "the coordinate 2000000.0"),
-        ({"label": "a", "points": [[1, 1], [2, 3, 4]]}, "the coordinate [1, 1]"),
+        ({"label": "a", "points": [[1, 1], [2, 3, 4]]}, "the coordinates [[1, 1], [2, 3, 4]]"),
         ({"label": "a", "points": "1,1"}, "'1,1' in place of a list of points"),
         ({"label": "a", "points": [[1, 1]], "shape_type": "points"}, "the type 'points'"),
         ({"label": "a", "points": [[1, 1]] * 3, "shape_type": "circle"}, "3 points"),

@@ -7,8 +7,9 @@ from support import drawing
 from support.folders import pairs_of, plan_of
 from support.paths import REPOSITORY
 
+from voc_seg_tfrecord.commands.example import EXAMPLES
 from voc_seg_tfrecord.tools.layouts import LAYOUTS
-from voc_seg_tfrecord.tools.registry import TOOLS
+from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS
 
 MODULES = pathlib.Path(REPOSITORY) / "voc_seg_tfrecord" / "tools"
 NO_TOOLS = {
@@ -93,6 +94,10 @@ CASES = [
 def test_each_module_holds_one_tool_which_is_in_the_registry():
     modules = {path.stem for path in MODULES.glob("*.py")} - NO_TOOLS
     assert len(modules) + len(LAYOUTS) == len(TOOLS) == len({tool.name for tool in TOOLS})
+
+
+def test_each_tool_whose_shapes_are_drawn_has_an_example():
+    assert {tool.name.lower() for tool in SHAPE_TOOLS} <= {*EXAMPLES}
 
 
 @pytest.mark.parametrize(("images", "masks"), CASES)

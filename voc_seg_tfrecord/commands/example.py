@@ -21,8 +21,6 @@ from voc_seg_tfrecord.core.errors import ConfigError, counted
 from voc_seg_tfrecord.core.releases import facts_folder
 from voc_seg_tfrecord.core.storage import as_storage_error
 from voc_seg_tfrecord.formats import frames
-from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS
-from voc_seg_tfrecord.tools.tool import DrawnImage, ShapeExample
 from voc_seg_tfrecord.writing.serializer import record_parts
 
 SUMMARY = "write small drawn data to try things with"
@@ -152,28 +150,36 @@ _STREET_SHAPES = {
 }
 
 
-def _draw_street(example: ShapeExample) -> Files:
+_STREET_FILES = pathlib.Path(__file__).parent / "street"
+"""The annotation files of the street, in a folder for each tool: the tool's name in lower case."""
+
+_STREET_IMAGES = {
+    "labelme": "{name}.jpg",
+    "COCO": "{split}/{name}.jpg",
+    "YOLO": "images/{split}/{name}.jpg",
+    "CVAT": "{split}/{name}.jpg",
+    "Supervisely": "ds0/img/{name}.jpg",
+    "VIA": "{split}/{name}.jpg",
+}
+"""How each tool calls the photos of the street."""
+
+
+def _draw_street(tool: str) -> Files:
     """Yields four photos of a street, and the files in which a tool has their shapes."""
-    images = {}
     for number in range(1, 5):
         photo = Image.new("RGB", _STREET_SIZE, "skyblue")
-        outlines = {}
         for name, (color, points) in _STREET_SHAPES.items():
             shift = 5 * number if name == "car" else 0
-            outlines[name] = [(x + shift, y) for x, y in points]
-            ImageDraw.Draw(photo).polygon(outlines[name], fill=color)
-        image_id = f"street_{number}"
-        if example.has_splits:
-            split = "train" if number < 4 else "val"
-            image_id = f"{split}/{image_id}"
-        images[image_id] = DrawnImage(*_STREET_SIZE, outlines)
-        yield example.images.format(id=image_id), _encode(np.asarray(photo), "JPEG")
-    yield from example.write(images)
+            outline = [(x + shift, y) for x, y in points]
+            ImageDraw.Draw(photo).polygon(outline, fill=color)
+        split = "train" if number < 4 else "val"
+        path = _STREET_IMAGES[tool].format(split=split, name=f"street_{number}")
+        yield path, _encode(np.asarray(photo), "JPEG")
+    yield from _read_files(_STREET_FILES / tool.lower())
 
 
-def _copy_sample() -> Files:
-    folder = facts_folder(SAMPLE_TREE)
-    for path in sorted(pathlib.Path(folder).rglob("*")):
+def _read_files(folder: pathlib.Path) -> Files:
+    for path in sorted(folder.rglob("*")):
         if path.is_file():
             yield path.relative_to(folder).as_posix(), path.read_bytes()
 
@@ -237,12 +243,15 @@ _EXAMPLES = {
         "two large photos of a drone and a small one, as CVAT exports them", _draw_field
     ),
 }
-for _tool in SHAPE_TOOLS:
-    _EXAMPLES[_tool.name.lower()] = _ExampleFolder(
-        f"four photos of a street with polygons as {_tool.name} writes them",
-        functools.partial(_draw_street, _tool.example),
+for _tool in _STREET_IMAGES:
+    _EXAMPLES[_tool.lower()] = _ExampleFolder(
+        f"four photos of a street with polygons as {_tool} writes them",
+        functools.partial(_draw_street, _tool),
     )
-_EXAMPLES["voc"] = _ExampleFolder("six images in a VOCdevkit, the package's sample", _copy_sample)
+_EXAMPLES["voc"] = _ExampleFolder(
+    "six images in a VOCdevkit, the package's sample",
+    functools.partial(_read_files, pathlib.Path(facts_folder(SAMPLE_TREE))),
+)
 _EXAMPLES["old"] = _ExampleFolder(
     "TFRecords as tutorials write them, and with other keys", _write_old_records
 )

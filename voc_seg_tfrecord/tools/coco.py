@@ -7,10 +7,8 @@ References:
 
 from array import array
 import collections
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
-import itertools
-import json
 import re
 from typing import Any
 
@@ -35,7 +33,7 @@ from voc_seg_tfrecord.tools.shapes import (
     position_with_label,
     shape_error,
 )
-from voc_seg_tfrecord.tools.tool import DrawnImage, ShapeExample, ShapeTool, list_class_names
+from voc_seg_tfrecord.tools.tool import ShapeTool
 
 _MAX_SHOWN_IDS = 12
 _MAX_READ_BYTES = 1 << 20
@@ -294,44 +292,10 @@ def check_no_segments(segments: epath.Path, masks: epath.Path) -> None:
     )
 
 
-def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
-    """Yields a JSON file for each split, with ids of categories that have gaps, as COCO's have."""
-    names = list_class_names(images)
-    category_ids = {name: 3 + 14 * number for number, name in enumerate(names)}
-    categories = [{"id": number, "name": name} for name, number in category_ids.items()]
-    for split in ("train", "val"):
-        entries = []
-        annotations = list[dict[str, Any]]()
-        for number, (image_id, image) in enumerate(images.items(), 1):
-            if not image_id.startswith(split):
-                continue
-            entries.append(
-                {
-                    "id": number,
-                    "file_name": f"{image_id}.jpg",
-                    "height": image.height,
-                    "width": image.width,
-                }
-            )
-            for name, points in image.outlines.items():
-                annotations.append(
-                    {
-                        "id": len(annotations) + 1,
-                        "image_id": number,
-                        "category_id": category_ids[name],
-                        "segmentation": [[*itertools.chain(*points)]],
-                        "iscrowd": 0,
-                    }
-                )
-        content = {"images": entries, "annotations": annotations, "categories": categories}
-        yield f"annotations/instances_{split}.json", json.dumps(content, indent=1).encode()
-
-
 COCO = ShapeTool(
     name="COCO",
     endings=(".json",),
     words=(b'"annotations"',),
     pattern=rb'"images"\s*:\s*\[',
     read=read,
-    example=ShapeExample(images="{id}.jpg", has_splits=True, write=write_example),
 )

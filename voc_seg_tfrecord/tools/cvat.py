@@ -12,7 +12,7 @@ References:
 from array import array
 import cmath
 import collections
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 import math
 import re
 from typing import Any
@@ -37,7 +37,7 @@ from voc_seg_tfrecord.tools.shapes import (
     position_with_label,
     shape_error,
 )
-from voc_seg_tfrecord.tools.tool import DrawnImage, ShapeExample, ShapeTool, list_class_names
+from voc_seg_tfrecord.tools.tool import ShapeTool
 
 
 def parse_labelmap(text: str) -> list[ClassEntry]:
@@ -296,23 +296,6 @@ def _round_points(points: list[Any], where: str) -> "array[float]":
     return array("d", [round(number, 2) for number in checked_points(points, where, 3)])
 
 
-def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
-    """Yields one XML file."""
-    names = list_class_names(images)
-    labels = "".join(f"<label><name>{name}</name></label>" for name in names)
-    lines = [
-        f"<annotations><version>1.1</version><meta><task><labels>{labels}</labels></task></meta>"
-    ]
-    for image_id, image in images.items():
-        lines.append(f'<image name="{image_id}.jpg" width="{image.width}" height="{image.height}">')
-        for name, points in image.outlines.items():
-            outline = ";".join(f"{x}.00,{y}.00" for x, y in points)
-            lines.append(f'<polygon label="{name}" points="{outline}" z_order="0"/>')
-        lines.append("</image>")
-    lines.append("</annotations>")
-    yield "annotations.xml", "\n".join(lines).encode()
-
-
 CVAT = ShapeTool(
     name="CVAT",
     class_files=(LABELMAP,),
@@ -320,5 +303,4 @@ CVAT = ShapeTool(
     words=(b"<annotations",),
     pattern=rb"<(image|track)\b",
     read=read,
-    example=ShapeExample(images="{id}.jpg", has_splits=True, write=write_example),
 )

@@ -5,9 +5,7 @@ References:
 """
 
 import base64
-from collections.abc import Iterator, Mapping
 import dataclasses
-import json
 from typing import Any
 
 from voc_seg_tfrecord.core.file import File
@@ -23,7 +21,7 @@ from voc_seg_tfrecord.tools.shapes import (
     position_with_label,
     shape_error,
 )
-from voc_seg_tfrecord.tools.tool import LABELS_TXT, DrawnImage, ShapeExample, ShapeTool
+from voc_seg_tfrecord.tools.tool import LABELS_TXT, ShapeTool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,25 +103,6 @@ def _read_shape(shape: Any, position: str, where: str) -> Shape:
         )
 
 
-def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
-    """Yields a JSON file beside each image."""
-    for image_id, image in images.items():
-        shapes = [
-            {"label": name, "points": points, "group_id": None, "shape_type": "polygon"}
-            for name, points in image.outlines.items()
-        ]
-        content: dict[str, Any] = {
-            "version": "5.5.0",
-            "flags": {},
-            "shapes": shapes,
-            "imagePath": f"{image_id}.jpg",
-            "imageData": None,
-            "imageHeight": image.height,
-            "imageWidth": image.width,
-        }
-        yield f"{image_id}.json", json.dumps(content, indent=1).encode()
-
-
 LABELME = ShapeTool(
     name="labelme",
     endings=(".json",),
@@ -132,5 +111,4 @@ LABELME = ShapeTool(
     read=read,
     find_image="beside",
     class_list=LABELS_TXT,
-    example=ShapeExample(images="{id}.jpg", has_splits=False, write=write_example),
 )

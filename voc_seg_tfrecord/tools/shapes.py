@@ -5,10 +5,11 @@ import cmath
 from collections.abc import Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
-import itertools
 import json
 import math
 from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
 
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError, from_json
 from voc_seg_tfrecord.core.file import MAX_SIDE, File
@@ -246,45 +247,21 @@ def checked_points(values: object, where: str, least: int) -> "array[float]":
     if not isinstance(values, list | array):
         found = f"{str(values)[:40]!r} in place of a list of points"
         raise shape_error(where, found, "a list of x and y of each point")
-    coordinates = _flatten_pairs(values)
-    if not _are_coordinates(coordinates):
-        raise _wrong_coordinate(coordinates, where)
-    is_complete = len(coordinates) % 2 == 0
-    if not is_complete or len(coordinates) < 2 * least:
-        found = f"{len(coordinates)} coordinates"
-        raise shape_error(where, found, f"x and y of at least {least} points")
-    return array("d", coordinates)
-
-
-def _flatten_pairs(values: Sequence[Any]) -> Sequence[Any]:
-    """Returns the coordinates of pairs in turn, or values that are no pairs as they are."""
-    types = {*map(type, values)}
-    if types != {list}:
-        return values
-    lengths = {*map(len, values)}
-    if lengths != {2}:
-        return values
-    return [*itertools.chain.from_iterable(values)]
-
-
-def _are_coordinates(values: Sequence[Any]) -> bool:
-    if not values:
-        return True
-    types = {*map(type, values)}
-    if not types.issubset((int, float)):
-        return False
-    if min(values) < -MAX_SIDE or max(values) > MAX_SIDE:
-        return False
-    return math.isfinite(sum(values))  # NaN is neither less nor more
-
-
-def _wrong_coordinate(values: Sequence[Any], where: str) -> MaskError:
-    """Returns the error about the first of some values that is no coordinate."""
     expected = f"x and y of each point, between {-MAX_SIDE} and {MAX_SIDE}"
-    for value in values:
-        if not _are_coordinates([value]):
-            return shape_error(where, f"the coordinate {str(value)[:80]}", expected)
-    return shape_error(where, "coordinates whose sum is no number", expected)
+    try:
+        points = np.array(values)
+    except ValueError:  # points of different lengths
+        points = np.array("")
+    if points.size and points.dtype.kind not in "iuf":
+        raise shape_error(where, f"the coordinates {str(values)[:80]}", expected)
+    wrong_points = points[~(np.abs(points) <= MAX_SIDE)]
+    if wrong_points.size:
+        raise shape_error(where, f"the coordinate {wrong_points[0]}", expected)
+    is_list_of_points = points.shape == (points.size // 2, 2) or points.shape == (points.size,)
+    if not is_list_of_points or points.size % 2 or points.size < 2 * least:
+        found = f"{points.size} coordinates"
+        raise shape_error(where, found, f"x and y of at least {least} points")
+    return array("d", points.astype(np.float64).tobytes())
 
 
 def ellipse_corners(

@@ -9,8 +9,7 @@ References:
 from array import array
 import base64
 import collections
-from collections.abc import Iterator, Mapping
-import json
+from collections.abc import Mapping
 import posixpath
 from typing import Any
 import zlib
@@ -37,10 +36,7 @@ from voc_seg_tfrecord.tools.shapes import (
 )
 from voc_seg_tfrecord.tools.tool import (
     ClassList,
-    DrawnImage,
-    ShapeExample,
     ShapeTool,
-    list_class_names,
 )
 
 
@@ -158,21 +154,6 @@ def _runs_of(pixels: np.ndarray) -> list[int]:
     return [0, *lengths] if flat[0] else lengths
 
 
-def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
-    """Yields `meta.json`, and a JSON for each image of one dataset of a project."""
-    names = list_class_names(images)
-    classes = [{"title": name, "shape": "polygon", "color": "#FF0000"} for name in names]
-    yield "meta.json", json.dumps({"classes": classes, "tags": []}, indent=1).encode()
-    for image_id, image in images.items():
-        objects = []
-        for name, points in image.outlines.items():
-            geometry = {"exterior": points, "interior": list[Any]()}
-            objects.append({"classTitle": name, "geometryType": "polygon", "points": geometry})
-        size = {"height": image.height, "width": image.width}
-        content = {"description": "", "tags": [], "size": size, "objects": objects}
-        yield f"ds0/ann/{image_id}.jpg.json", json.dumps(content, indent=1).encode()
-
-
 SUPERVISELY = ShapeTool(
     name="Supervisely",
     class_files=(
@@ -191,5 +172,4 @@ SUPERVISELY = ShapeTool(
     class_list=ClassList(
         name="meta.json", parse=parse_meta, expected="the classes of a project of Supervisely"
     ),
-    example=ShapeExample(images="ds0/img/{id}.jpg", has_splits=False, write=write_example),
 )

@@ -1,6 +1,6 @@
 """What is known of a labeling tool, an exporter or a public set: `Tool`."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 import dataclasses
 import posixpath
 import re
@@ -72,38 +72,6 @@ LABELS_TXT = ClassList(
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class DrawnImage:
-    """An image whose shapes are known: the points of one polygon of each class, in order."""
-
-    width: int
-    height: int
-    outlines: Mapping[str, Sequence[tuple[int, int]]]
-
-
-def list_class_names(images: Mapping[str, DrawnImage]) -> list[str]:
-    """Returns the classes of drawn images, in the order in which they first occur."""
-    names: dict[str, None] = {}
-    for image in images.values():
-        names.update(dict.fromkeys(image.outlines))
-    return [*names]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ShapeExample:
-    """How a tool writes the shapes of drawn images.
-
-    Attributes:
-      images: how an image is called, with `{id}`.
-      has_splits: whether ids begin with `train/` or `val/`.
-      write: yields the name and the bytes of each annotation file, by the images' ids.
-    """
-
-    images: str
-    has_splits: bool
-    write: Callable[[Mapping[str, DrawnImage]], Iterator[tuple[str, bytes]]]
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ShapeTool(Tool):
     """A tool whose shapes are drawn to masks.
@@ -121,7 +89,6 @@ class ShapeTool(Tool):
         has it. `beside`: by its path as seen from the file, or else by the file's own name.
         `known`: the reader found it.
       class_list: the file that numbers the classes; None if the annotation files number them.
-      example: how it writes shapes, for examples.
     """
 
     endings: tuple[str, ...]
@@ -130,7 +97,6 @@ class ShapeTool(Tool):
     read: Callable[[File], AnnotationFile] | None = None
     find_image: Literal["by name", "beside", "known"] = "by name"
     class_list: ClassList | None = None
-    example: ShapeExample
 
     @property
     def is_per_image(self) -> bool:

@@ -12,7 +12,7 @@ References:
 """
 
 import collections
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import csv
 import dataclasses
 import io
@@ -32,7 +32,7 @@ from voc_seg_tfrecord.tools.shapes import (
     position_with_label,
     shape_error,
 )
-from voc_seg_tfrecord.tools.tool import LABELS_TXT, DrawnImage, ShapeExample, ShapeTool
+from voc_seg_tfrecord.tools.tool import LABELS_TXT, ShapeTool
 
 _DEGREES_BETWEEN_CORNERS = 5
 _KINDS_LEFT_OUT = ("point", "line", "polyline")
@@ -345,24 +345,6 @@ _POINTS_OF: dict[str, Callable[[Mapping[str, Any]], list[Any]]] = {
 }
 
 
-def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
-    """Yields a JSON file in the folder of each split."""
-    for split in ("train", "val"):
-        entries = {}
-        for image_id, image in images.items():
-            folder, _, name = image_id.partition("/")
-            if folder != split:
-                continue
-            regions = []
-            for label, points in image.outlines.items():
-                x, y = zip(*points, strict=True)
-                outline = {"name": "polygon", "all_points_x": x, "all_points_y": y}
-                regions.append({"shape_attributes": outline, "region_attributes": {"class": label}})
-            entry = {"filename": f"{name}.jpg", "regions": regions, "file_attributes": {}}
-            entries[f"{name}.jpg-1"] = {**entry, "size": -1}
-        yield f"{split}/via_region_data.json", json.dumps(entries, indent=1).encode()
-
-
 VIA = ShapeTool(
     name="VIA",
     endings=(".json", ".csv"),
@@ -370,5 +352,4 @@ VIA = ShapeTool(
     pattern=rb'"regions"\s*:\s*[\[{]|"metadata"\s*:\s*\{|filename,file_size,',
     read=read,
     class_list=LABELS_TXT,
-    example=ShapeExample(images="{id}.jpg", has_splits=True, write=write_example),
 )

@@ -9,7 +9,7 @@ References:
 
 from array import array
 import collections
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 import dataclasses
 import functools
 import posixpath
@@ -38,13 +38,10 @@ from voc_seg_tfrecord.tools.shapes import (
     shape_error,
 )
 from voc_seg_tfrecord.tools.tool import (
-    DrawnImage,
     Explanation,
     FolderContent,
     FolderFiles,
-    ShapeExample,
     ShapeTool,
-    list_class_names,
 )
 
 # A polygon is a line of a class number and six fractions or more, and of nothing else.
@@ -383,24 +380,9 @@ def _names_in_order(names: Mapping[Any, Any]) -> list[Any]:
     return [by_number[number] for number in range(len(names))]
 
 
-def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
-    """Yields `data.yaml`, and a text in `labels` for each image in `images`."""
-    names = list_class_names(images)
-    numbered = "".join(f"  {number}: {name}\n" for number, name in enumerate(names))
-    yield "data.yaml", f"train: images/train\nval: images/val\nnames:\n{numbered}".encode()
-    numbers = {name: number for number, name in enumerate(names)}
-    for image_id, image in images.items():
-        lines = []
-        for name, points in image.outlines.items():
-            fractions = [f"{x / image.width:.6f} {y / image.height:.6f}" for x, y in points]
-            lines.append(" ".join([str(numbers[name]), *fractions]))
-        yield f"labels/{image_id}.txt", "\n".join(lines).encode()
-
-
 YOLO = ShapeTool(
     name="YOLO",
     explain_no_masks=explain_boxes,
     endings=(".txt",),
     find_image="known",
-    example=ShapeExample(images="images/{id}.jpg", has_splits=True, write=write_example),
 )
