@@ -11,7 +11,6 @@ An *annotation* is the shapes of one image. The steps:
 import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
-import itertools
 import os
 import posixpath
 from typing import NamedTuple
@@ -89,100 +88,95 @@ class _FiledAnnotation(NamedTuple):
     annotation: Annotation
 
 
-class _ShapeSource(NamedTuple):
-    """An annotation file, or a subset in it; `subset` is empty if the file has none."""
-
-    file: str
-    subset: str
-
-
 class _Rivals(NamedTuple):
-    """An image, and files of two folders that have other shapes of it."""
+    """An image, and two annotations with other shapes of it."""
 
-    image: str
-    files: tuple[str, str]
+    path: str
+    first: _FiledAnnotation
+    second: _FiledAnnotation
+
+    @property
+    def files(self) -> tuple[str, str]:
+        """The files of the annotations."""
+        return self.first.file, self.second.file
+
+    def error(self) -> VocSegError:
+        """Returns the error about the second annotation, which is the one to remove."""
+        expected = "one file for each image"
+        if self.second.file == self.first.file:
+            first_name, second_name = self.first.annotation.image, self.second.annotation.image
+            found = f"other shapes of {self.path} as {second_name} than as {first_name}"
+            return shape_error(self.second.file, found, expected)
+        found = f"other shapes of {self.path} than {self.first.file}"
+        remedy = f"name the file that is right: {command(masks=self.second.file)}"
+        return shape_error(self.second.file, found, expected, remedy)
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class _MatchedShapes:
-    """The shapes of the images in a folder. `_match_images` fills it, one annotation at a time.
+    """The shapes of the images in a folder. It is filled one annotation at a time.
 
     Attributes:
-      by_path: the shapes of each image, by its path.
+      by_path: the annotations of each image, by its path.
       embedded: paths of images that only the file of their shapes holds.
       lost: names of images that are not here.
       moved: the paths of images that lie elsewhere than files state, by the names in the files.
-      paths_by_source: the images of each file, and of each subset in one.
-      rivals: images whose shapes differ in files of two folders, of which those of the first one
-        are in `by_path`.
     """
 
-    by_path: dict[str, _FiledAnnotation] = dataclasses.field(default_factory=dict)
+    by_path: dict[str, list[_FiledAnnotation]] = dataclasses.field(
+        default_factory=lambda: collections.defaultdict(list)
+    )
     embedded: set[str] = dataclasses.field(default_factory=set)
     lost: list[str] = dataclasses.field(default_factory=list)
     moved: dict[str, str] = dataclasses.field(default_factory=dict)
-    paths_by_source: dict[_ShapeSource, list[str]] = dataclasses.field(
-        default_factory=lambda: collections.defaultdict(list)
-    )
-    rivals: list[_Rivals] = dataclasses.field(default_factory=list)
 
-    def add(self, path: str, filed: _FiledAnnotation) -> None:
-        """Adds the shapes of an image. If it has some already, they must be the same.
-
-        If they are not, the second file, which is the one to remove, has an error; or they are
-        rivals that two people may have drawn, each in a folder of their own.
-        """
-        self.paths_by_source[_ShapeSource(filed.file, filed.annotation.subset)].append(path)
-        first = self.by_path.setdefault(path, filed)
-        if first is filed:
-            return
-        error = first.annotation.error or filed.annotation.error
-        if error is None and _without_positions(first) != _without_positions(filed):
-            if posixpath.dirname(first.file) != posixpath.dirname(filed.file):
-                self.rivals.append(_Rivals(path, (first.file, filed.file)))
-                return
-            error = _error_of_different_shapes(path, first, filed)
-        annotation = dataclasses.replace(filed.annotation, error=error)
-        self.by_path[path] = _FiledAnnotation(filed.file, annotation)
+    def list_rivals(self) -> list[_Rivals]:
+        """Returns the images of which two annotations differ; the same may stand in two files."""
+        rivals: list[_Rivals] = []
+        for path, (first, *others) in self.by_path.items():
+            for second in others:
+                can_be_read = not first.annotation.error and not second.annotation.error
+                if can_be_read and _without_positions(first) != _without_positions(second):
+                    rivals.append(_Rivals(path, first, second))
+        return rivals
 
 
 def _without_positions(filed: _FiledAnnotation) -> list[Shape]:
-    """Returns the shapes without their positions: the same one may stand in two files."""
     return [shape._replace(position="") for shape in filed.annotation.shapes]
 
 
-def _error_of_different_shapes(
-    path: str, first: _FiledAnnotation, second: _FiledAnnotation
-) -> VocSegError:
-    expected = "one file for each image"
-    if second.file == first.file:
-        first_name, second_name = first.annotation.image, second.annotation.image
-        found = f"other shapes of {path} as {second_name} than as {first_name}"
-        return shape_error(second.file, found, expected)
-    found = f"other shapes of {path} than {first.file}"
-    remedy = f"name the file that is right: {command(masks=second.file)}"
-    return shape_error(second.file, found, expected, remedy)
-
-
 def _match_images(chosen: ChosenFiles, images: AnnotatedImages) -> _MatchedShapes:
-    """Finds the image of each annotation, and what is wrong if an image has several."""
-    matches = _MatchedShapes()
+    """Finds the image of each annotation."""
+    matched = _MatchedShapes()
     for file_path, file in chosen.files.items():
         for annotation in file.annotations:
             filed = _FiledAnnotation(file_path, annotation)
             found = images.find(file_path, annotation)
             if found is not None:
-                matches.add(found.path, filed)
+                matched.by_path[found.path].append(filed)
                 if found.is_moved:
-                    matches.moved[annotation.image] = found.path
+                    matched.moved[annotation.image] = found.path
             elif annotation.embedded:
                 ending = posixpath.splitext(annotation.image)[1] or ".jpg"
                 path = posixpath.splitext(file_path)[0] + ending
-                matches.embedded.add(path)
-                matches.add(path, filed)
+                matched.embedded.add(path)
+                matched.by_path[path].append(filed)
             else:
-                matches.lost.append(annotation.image or file_path)
-    return matches
+                matched.lost.append(annotation.image or file_path)
+    return matched
+
+
+def _shapes_of_image(
+    annotations: Sequence[_FiledAnnotation], rivals: _Rivals | None
+) -> _FiledAnnotation:
+    """Returns the shapes of an image that may have several annotations, or what is wrong."""
+    errors = [filed.annotation.error for filed in annotations if filed.annotation.error]
+    if rivals:
+        errors.append(rivals.error())
+    last = annotations[-1]
+    if not errors:
+        return last
+    return last._replace(annotation=dataclasses.replace(last.annotation, error=errors[0]))
 
 
 def _make_tree(given: GivenLayout, chosen: ChosenFiles, paths: Sequence[str], exif: str) -> VocTree:
@@ -200,19 +194,21 @@ def _make_tree(given: GivenLayout, chosen: ChosenFiles, paths: Sequence[str], ex
     """
     listing = given.listing
     tool = chosen.tool
-    matches = _match_images(chosen, AnnotatedImages(tool, chosen.files, paths, listing.root))
-    if not matches.by_path:
-        raise _no_images_error(listing, chosen, matches.lost)
-    _check_one_labeling(listing, matches)
-    _check_no_rivals(listing, matches.rivals)
-    image_folder = common_folder_of_files(*matches.by_path) or "."
+    matched = _match_images(chosen, AnnotatedImages(tool, chosen.files, paths, listing.root))
+    if not matched.by_path:
+        raise _no_images_error(listing, chosen, matched.lost)
+    rivals = matched.list_rivals()
+    _check_one_labeling(listing, matched, rivals)
+    rivals_by_path = {one.path: one for one in reversed(rivals)}
+    image_folder = common_folder_of_files(*matched.by_path) or "."
     filed_by_id: dict[str, _FiledAnnotation] = {}
     path_by_id: dict[str, str] = {}
     first_uses: dict[str, str] = {}
-    for path, filed in matches.by_path.items():
+    for path, annotations in matched.by_path.items():
         image_id = posixpath.splitext(posixpath.relpath(path, image_folder))[0]
         if image_id in path_by_id:
             raise _same_id_error(listing, path, path_by_id[image_id])
+        filed = _shapes_of_image(annotations, rivals_by_path.get(path))
         path_by_id[image_id] = path
         filed_by_id[image_id] = filed
         for shape in filed.annotation.shapes:
@@ -220,8 +216,7 @@ def _make_tree(given: GivenLayout, chosen: ChosenFiles, paths: Sequence[str], ex
     classes = number_shape_classes(tool, chosen.files, first_uses, listing.root, listing.below())
     splits: list[LabelSplit] = []
     if not tool.is_per_image:
-        id_by_path = {path: image_id for image_id, path in path_by_id.items()}
-        splits = _read_splits(matches.paths_by_source, id_by_path)
+        splits = _read_splits({i: matched.by_path[path] for i, path in path_by_id.items()})
     labels = DrawnLabels(
         listing.root,
         Names({image_id: filed.file for image_id, filed in filed_by_id.items()}),
@@ -235,7 +230,7 @@ def _make_tree(given: GivenLayout, chosen: ChosenFiles, paths: Sequence[str], ex
         image_folder=listing.root / image_folder,
         values=classes.values,
         shapes={image_id: filed.annotation for image_id, filed in filed_by_id.items()},
-        embedded={image_id for image_id, path in path_by_id.items() if path in matches.embedded},
+        embedded={image_id for image_id, path in path_by_id.items() if path in matched.embedded},
         exif=exif,
     )
     ending_of_files = posixpath.splitext(next(iter(chosen.files)))[1]
@@ -249,10 +244,10 @@ def _make_tree(given: GivenLayout, chosen: ChosenFiles, paths: Sequence[str], ex
     )
     notes = [
         *chosen.notes,
-        *_notes_on_lost(tool.name, matches.lost),
+        *_notes_on_lost(tool.name, matched.lost),
         *(note for file in chosen.files.values() for note in file.notes),
         *classes.notes,
-        *_notes_on_moved(tool.name, matches.moved),
+        *_notes_on_moved(tool.name, matched.moved),
     ]
     return VocTree(listing.root, layout, listing, list(dict.fromkeys(notes)), files, labels)
 
@@ -280,81 +275,74 @@ def _same_id_error(listing: Listing, path: str, first_path: str) -> LayoutError:
     )
 
 
-def _check_no_rivals(listing: Listing, rivals: Sequence[_Rivals]) -> None:
-    """Asks in which of several folders the shapes of images are right, if they differ.
+def _check_one_labeling(
+    listing: Listing, matched: _MatchedShapes, rivals: Sequence[_Rivals]
+) -> None:
+    """Checks that nobody else labeled the same images, in other files.
 
     Raises:
-      QuestionError: if they do.
+      QuestionError: if files of one folder differ in most of their images, as `train/damage.json`
+        and `train/doors.json`, with a line for the files of one name but for its split; or if files
+        of two folders differ in any image, with a line for each folder.
     """
     if not rivals:
         return
-    folders = {posixpath.dirname(file) for rival in rivals for file in rival.files}
-    first = rivals[0]
-    count = len({rival.image for rival in rivals})
-    raise QuestionError(
-        listing.root,
-        [Alternative("", {"masks": folder or "."}) for folder in sorted(folders)],
-        task=f"read the shapes of {counted(count, 'image')}, such as {first.image}, which differ "
-        f"in {first.files[0]} and {first.files[1]}",
-        expected="shapes of one person for each image",
-        kind="shapes in several folders",
-    )
+    image_counts = collections.Counter[str]()
+    for annotations in matched.by_path.values():
+        image_counts.update(filed.file for filed in annotations)
+    rival_files: set[str] = set()
+    rival_folders: set[str] = set()
+    for (first, second), count in collections.Counter(rival.files for rival in rivals).items():
+        folders = {posixpath.dirname(first), posixpath.dirname(second)}
+        if len(folders) > 1:
+            rival_folders |= folders
+        elif first != second and 2 * count > min(image_counts[first], image_counts[second]):
+            rival_files |= {first, second}
+    if rival_files:
+        files_by_name: dict[tuple[str, ...], list[str]] = {}
+        for file in image_counts:
+            words = split_names.words(stem(file))
+            name = tuple(word for word in words if word not in split_names.SPLIT_BY_WORD)
+            files_by_name.setdefault(name, []).append(file)
+        labelings = [files for files in files_by_name.values() if not rival_files.isdisjoint(files)]
+        raise QuestionError(
+            listing.root,
+            [Alternative("", {"masks": ",".join(files)}) for files in labelings],
+            task=f"read the shapes, which differ in files of one folder, such as "
+            f"{min(rival_files)}",
+            expected="one labeling of each image",
+            kind="several labelings",
+        )
+    if rival_folders:
+        images = counted(len({rival.path for rival in rivals}), "image")
+        first, second = rivals[0].files
+        raise QuestionError(
+            listing.root,
+            [Alternative("", {"masks": folder or "."}) for folder in sorted(rival_folders)],
+            task=f"read the shapes of {images}, such as {rivals[0].path}, which differ in {first} "
+            f"and {second}",
+            expected="shapes of one person for each image",
+            kind="shapes in several folders",
+        )
 
 
-def _check_one_labeling(listing: Listing, matches: _MatchedShapes) -> None:
-    """Checks that no two files of one folder label most of their images otherwise.
-
-    Example: `train/damage.json` and `train/doors.json`, and two such files in `val`.
-
-    Raises:
-      QuestionError: if there are such files, with a line for each labeling: the files of one name
-        but for its split.
-    """
-    images_by_file: dict[str, set[str]] = {}
-    for source, paths in matches.paths_by_source.items():
-        images_by_file.setdefault(source.file, set()).update(paths)
-    differing = {path for path, filed in matches.by_path.items() if filed.annotation.error}
-    files = images_by_file if differing else ()
-    rivals: set[str] = set()
-    for first, second in itertools.combinations(files, 2):
-        shared = images_by_file[first] & images_by_file[second] & differing
-        fewer_images = min(len(images_by_file[first]), len(images_by_file[second]))
-        is_same_folder = posixpath.dirname(first) == posixpath.dirname(second)
-        if is_same_folder and 2 * len(shared) > fewer_images:
-            rivals |= {first, second}
-    if not rivals:
-        return
-    files_by_name: dict[tuple[str, ...], list[str]] = {}
-    for file in images_by_file:
-        words = split_names.words(stem(file))
-        name = tuple(word for word in words if word not in split_names.SPLIT_BY_WORD)
-        files_by_name.setdefault(name, []).append(file)
-    labelings = [files for files in files_by_name.values() if not rivals.isdisjoint(files)]
-    raise QuestionError(
-        listing.root,
-        [Alternative("", {"masks": ",".join(files)}) for files in labelings],
-        task=f"read the shapes, which differ in files of one folder, such as {min(rivals)}",
-        expected="one labeling of each image",
-        kind="several labelings",
-    )
-
-
-def _read_splits(
-    paths_by_source: Mapping[_ShapeSource, Sequence[str]], id_by_path: Mapping[str, str]
-) -> list[LabelSplit]:
+def _read_splits(annotations_by_id: Mapping[str, Sequence[_FiledAnnotation]]) -> list[LabelSplit]:
     """Returns the splits that the names of files of many images state, or those of subsets in them.
 
     Images without one are left to the step that chooses splits. One source alone divides nothing,
     so its images are to be divided, but those that are called validation or test must not become
     train. A union such as `trainval` is dropped beside train or validation alone.
     """
+    ids_by_source: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
+    for image_id, annotations in annotations_by_id.items():
+        for filed in annotations:
+            ids_by_source[filed.file, filed.annotation.subset].append(image_id)
     splits: list[LabelSplit] = []
-    for source, paths in paths_by_source.items():
-        split_name = _split_of_source(source)
+    for (file, subset), ids in ids_by_source.items():
+        split_name = _split_of_source(file, subset)
         if split_name:
-            ids = [id_by_path[path] for path in paths]
-            splits.append(LabelSplit(split_name, source.file, source.subset, ids))
-    if len(paths_by_source) == 1:
+            splits.append(LabelSplit(split_name, file, subset, ids))
+    if len(ids_by_source) == 1:
         held_out = ("validation", "test")
         return [one for one in splits if split_names.split_but_for_number(one.split) in held_out]
     if any(split.split in ("train", "validation") for split in splits):
@@ -362,7 +350,7 @@ def _read_splits(
     return splits
 
 
-def _split_of_source(source: _ShapeSource) -> str:
+def _split_of_source(file: str, subset: str) -> str:
     """Returns the split that the name of a subset, a file or its folder states; or nothing.
 
     The first of these that applies:
@@ -374,9 +362,9 @@ def _split_of_source(source: _ShapeSource) -> str:
 
     Other than for files of records (`file_splits`), a name with two splits is no error.
     """
-    if source.subset:
-        return split_names.only_split_in(source.subset) or split_names.as_split_name(source.subset)
-    folder, name = posixpath.split(source.file)
+    if subset:
+        return split_names.only_split_in(subset) or split_names.as_split_name(subset)
+    folder, name = posixpath.split(file)
     split = split_names.parse_split_name(stem(name)).split
     if split or split_names.list_splits_in(stem(name)):
         return split
