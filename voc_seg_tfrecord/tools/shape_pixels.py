@@ -104,7 +104,7 @@ def draw_shape(shape: Shape, surface: DrawingSurface, where: str) -> ShapePixels
     shape_where = f"{where}, {shape.position}"
     image_height, image_width = surface.size
     if shape.kind == "parts":
-        return _draw_by_pycocotools(_split_polygons(shape), surface.size, shape_where)
+        return _draw_by_pycocotools(shape, surface.size, shape_where)
     if shape.kind == "columns":
         return make_shape_pixels(_expand_runs(shape.runs, image_width, image_height).T, 0, 0)
     if shape.kind == "rows":
@@ -223,16 +223,8 @@ def _decode_png(png: bytes, most_pixels: int) -> Image.Image:
 # images, which takes time where shapes are small.
 
 
-def _draw_by_pycocotools(
-    polygons: Sequence[Sequence[float]], size: tuple[int, int], where: str
-) -> ShapePixels:
-    """Draws the polygons of one object.
-
-    Args:
-      polygons: x and y of each point in turn, in pixels, for each polygon.
-      size: height and width of the image.
-      where: the object, for errors.
-    """
+def _draw_by_pycocotools(shape: Shape, size: tuple[int, int], where: str) -> ShapePixels:
+    """Draws the polygons of one object in an image of a height and width."""
     try:
         from pycocotools import mask as coco_masks
     except ImportError:
@@ -242,14 +234,18 @@ def _draw_by_pycocotools(
             expected="pycocotools",
             remedy="pip install pycocotools",
         ) from None
-    x = [coordinate for polygon in polygons for coordinate in polygon[::2]]
-    y = [coordinate for polygon in polygons for coordinate in polygon[1::2]]
-    longest_line = (max(x) - min(x)) + (max(y) - min(y))
-    if len(x) * longest_line > _MAX_OUTLINE_PX:  # the outline has at most so many pixels
-        _check_outline(polygons, where)
+    points = np.reshape(shape.points, (-1, 2))
+    steps = np.abs(np.diff(points, axis=0))
+    steps_between_polygons = [start // 2 - 1 for start in shape.starts[1:]]
+    length = np.delete(steps, steps_between_polygons, axis=0).sum()
+    if length > _MAX_OUTLINE_PX:
+        found = f"an outline of {length:.0f} pixels"
+        raise shape_error(where, found, f"at most {_MAX_OUTLINE_PX}")
     # Columns and rows behind the last point take time, and change nothing.
-    height = _within(int(max(y)) + 2, 1, size[0])
-    width = _within(int(max(x)) + 2, 1, size[1])
+    right, bottom = points.max(axis=0)
+    height = _within(int(bottom) + 2, 1, size[0])
+    width = _within(int(right) + 2, 1, size[1])
+    polygons = _split_polygons(shape)
     runs = coco_masks.frPyObjects(polygons, height, width)
     merged = runs[0] if len(polygons) == 1 else coco_masks.merge(runs)
     # The columns before the first pixel inside are part of the first run, of pixels outside. It is
@@ -260,18 +256,8 @@ def _draw_by_pycocotools(
     left = min(pixels_outside // height, width - 1)
     counts = _encode_run(pixels_outside - left * height) + counts[len(first_run) :]
     pixels = coco_masks.decode({"size": [height, width - left], "counts": counts})
-    top = _within(int(min(y)) - 1, 0, height)
+    top = _within(int(points[:, 1].min()) - 1, 0, height)
     return make_shape_pixels(pixels[top:], top, left)
-
-
-def _check_outline(polygons: Sequence[Sequence[float]], where: str) -> None:
-    """Checks that the outline of polygons is not endless."""
-    length = 0.0
-    for polygon in polygons:
-        length += np.abs(np.diff(polygon[::2])).sum() + np.abs(np.diff(polygon[1::2])).sum()
-    if length > _MAX_OUTLINE_PX:
-        found = f"an outline of {length:.0f} pixels"
-        raise shape_error(where, found, f"at most {_MAX_OUTLINE_PX}")
 
 
 # pycocotools writes runs of pixels outside and inside in turn, column by column, as text. A run is

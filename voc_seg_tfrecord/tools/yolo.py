@@ -239,8 +239,7 @@ def find_class_names(files: FolderFiles, texts: Sequence[str]) -> dict[str, Numb
     Raises:
       LayoutError: if there is no list of names, or two for one text that contradict each other.
     """
-    lists: dict[tuple[str, ...], NumberedNames] = {}
-    all_lists: list[NumberedNames] = []
+    lists: list[NumberedNames] = []
     errors = list[VocSegError]()
     for path in _paths_of_names(files.names):
         try:
@@ -251,40 +250,38 @@ def find_class_names(files: FolderFiles, texts: Sequence[str]) -> dict[str, Numb
             errors.append(error)  # perhaps a file of another program
             continue
         if names:
-            plain_names = tuple(name.strip() for name in names)
-            lists.setdefault(plain_names, NumberedNames(names, path))
-            all_lists.append(NumberedNames(names, path))
+            lists.append(NumberedNames(names, path))
+    different = {tuple(map(str.strip, one.names)): one for one in reversed(lists)}
+    if len(different) == 1:
+        return {"": lists[0]}
+    by_folder = _by_own_folder(lists, texts)
+    if by_folder:
+        return by_folder
     if errors and not lists:
         raise errors[0].changed(type="LayoutError", kind=UNUSABLE)
-    by_folder = _by_own_folder(all_lists, texts) if len(lists) > 1 else None
-    if by_folder is not None:
-        return by_folder
-    if len(lists) != 1:
-        shown = " and ".join(numbered.file for numbered in lists.values())
-        found = f"polygons of YOLO, and {len(lists)} files that name their classes {shown}"
-        if not lists:
-            found = "polygons of YOLO, without a file that names their classes"
-        raise LayoutError(
-            posixpath.join(files.root, texts[0]),
-            found=found,
-            expected="one file data.yaml with `names`",
-            remedy="write one, such as `names: [crack, hole]`, or remove the others",
-            kind=UNUSABLE,
-        )
-    (class_names,) = lists.values()
-    return {"": class_names}
+    found = "polygons of YOLO, without a file that names their classes"
+    if lists:
+        shown = " and ".join(one.file for one in reversed(different.values()))
+        found = f"polygons of YOLO, and {len(different)} files that name their classes {shown}"
+    raise LayoutError(
+        posixpath.join(files.root, texts[0]),
+        found=found,
+        expected="one file data.yaml with `names`",
+        remedy="write one, such as `names: [crack, hole]`, or remove the others",
+        kind=UNUSABLE,
+    )
 
 
 def _by_own_folder(
     lists: Sequence[NumberedNames], texts: Sequence[str]
-) -> dict[str, NumberedNames] | None:
-    """Returns several lists by their folders; None unless each text has exactly one above it."""
+) -> dict[str, NumberedNames]:
+    """Returns several lists by their folders; none unless each text has exactly one above it."""
     by_folder = {posixpath.dirname(listed.file): listed for listed in lists}
     if len(by_folder) < len(lists) or "" in by_folder:
-        return None
+        return {}
     for text in texts:
         if sum(_is_above(folder, text) for folder in by_folder) != 1:
-            return None
+            return {}
     return by_folder
 
 
