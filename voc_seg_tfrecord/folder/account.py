@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.layout import ENDINGS_BY_ROLE, IMAGE_OR_MASK_ENDINGS
-from voc_seg_tfrecord.folder.path_index import without_any_ending
+from voc_seg_tfrecord.folder.by_name import without_any_ending
 from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.pairs import channel_paths

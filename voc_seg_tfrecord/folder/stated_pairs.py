@@ -23,15 +23,15 @@ import re
 
 from voc_seg_tfrecord.core.errors import LayoutError, counted
 from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.files.paths import stem
-from voc_seg_tfrecord.folder.named_files import NamedFiles
+from voc_seg_tfrecord.folder.pair_columns import NamedFiles
 from voc_seg_tfrecord.folder.pair_reader import (
     STATED_PAIRS,
     StatedMask,
+    list_pair_texts,
     read_stated_masks,
 )
-from voc_seg_tfrecord.folder.pair_texts import list_pair_texts
-from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
@@ -78,39 +78,6 @@ def pair_as_stated(
     if tree.listing is None or tree.labels.origin:
         return StatedPairs(tree)
     files = NamedFiles(tree, names)
-    statements = _read_statements(tree, files, texts_of_splits, masks_are_given=masks_are_given)
-    stated_by_image = statements.mask_by_image
-    notes_on_other_folders = [
-        _note_on_other_folder(tree, mask) for mask in statements.first_unused_by_text.values()
-    ]
-    changed_by_image = _find_changed(files, stated_by_image)
-    if not changed_by_image:
-        return StatedPairs(tree, notes=notes_on_other_folders, image_ids=stated_by_image.keys())
-    _check_shared_masks(tree, files, stated_by_image)
-    _check_unstated(tree, files, used, stated_by_image, changed_by_image)
-    texts = sorted({mask.text for mask in changed_by_image.values()})
-    notes_on_pairs = [_note_on_pairs(tree, text, changed_by_image) for text in texts]
-    return StatedPairs(
-        tree=_with_masks(tree, changed_by_image),
-        texts=texts,
-        notes=[*notes_on_pairs, *notes_on_other_folders],
-        image_ids=stated_by_image.keys(),
-        replaced_masks=_find_replaced_masks(files, stated_by_image, changed_by_image),
-    )
-
-
-def _read_statements(
-    tree: VocTree,
-    files: NamedFiles,
-    texts_of_splits: Collection[str],
-    *,
-    masks_are_given: bool,
-) -> "_Statements":
-    """Reads what all texts of a folder state.
-
-    Raises:
-      LayoutError: if it contradicts itself, or a stated mask is not there.
-    """
     statements = _Statements(tree, files)
     for text in list_pair_texts(tree):
         counts_for_pairs = not texts_of_splits or text in texts_of_splits
@@ -120,29 +87,26 @@ def _read_statements(
                 counts_for_pairs=counts_for_pairs,
                 may_be_outside_set=counts_for_pairs and not masks_are_given,
             )
-    return statements
-
-
-def _find_changed(
-    files: NamedFiles, stated_by_image: Mapping[str, StatedMask]
-) -> dict[str, StatedMask]:
-    """Returns the stated masks that images do not have by name."""
+    stated_by_image = statements.mask_by_image
     changed_by_image = {}
     for image_id, mask in stated_by_image.items():
         if mask.path != files.mask_by_name(image_id):
             changed_by_image[image_id] = mask
-    return changed_by_image
-
-
-def _find_replaced_masks(
-    files: NamedFiles,
-    stated_by_image: Mapping[str, StatedMask],
-    changed_by_image: Mapping[str, StatedMask],
-) -> set[str]:
-    """Returns the paths of masks that had an image by name, and have none by what is stated."""
+    notes = [*statements.note_by_text.values()]
+    if not changed_by_image:
+        return StatedPairs(tree, notes=notes, image_ids=stated_by_image.keys())
+    _check_shared_masks(tree, files, stated_by_image)
+    _check_unstated(tree, files, used, stated_by_image, changed_by_image)
+    texts = sorted({mask.text for mask in changed_by_image.values()})
     masks_by_name = {files.mask_by_name(image_id) for image_id in changed_by_image}
     stated_masks = {mask.path for mask in stated_by_image.values()}
-    return masks_by_name - stated_masks - {""}
+    return StatedPairs(
+        tree=_with_masks(tree, changed_by_image),
+        texts=texts,
+        notes=[*(_note_on_pairs(tree, text, changed_by_image) for text in texts), *notes],
+        image_ids=stated_by_image.keys(),
+        replaced_masks=masks_by_name - stated_masks - {""},
+    )
 
 
 class _Statements:
@@ -154,13 +118,13 @@ class _Statements:
 
     Attributes:
       mask_by_image: the mask that is stated for each image, by its id.
-      first_unused_by_text: by text, the first stated mask that is not taken, because it is outside
-        of the set.
+      note_by_text: by text, a note on the first stated mask that is not taken, because it is
+        outside of the set.
     """
 
     def __init__(self, tree: VocTree, files: NamedFiles):
         self.mask_by_image: dict[str, StatedMask] = {}
-        self.first_unused_by_text: dict[str, StatedMask] = {}
+        self.note_by_text: dict[str, str] = {}
         self._tree = tree
         self._files = files
 
@@ -184,47 +148,42 @@ class _Statements:
         Raises:
           LayoutError: if another row states another mask, or the mask is not there.
         """
-        exists = mask.path != ""
-        if self._files.is_mask_of_set(mask.path):
-            self._take(mask)
-        elif not mask.is_called_mask:
+        is_of_set = mask.path in self._files.paths_of_masks
+        if not is_of_set and not mask.is_called_mask:
             return
-        elif exists and may_be_outside_set:
-            self._take(mask)
-        elif exists or (counts_for_pairs and _has_id(mask.written, mask.image_id)):
-            self._note(mask)
+        if is_of_set or (mask.path and may_be_outside_set):
+            first = self.mask_by_image.setdefault(mask.image_id, mask)
+            if first.path != mask.path:
+                raise _two_masks_error(self._tree, first, mask)
+        elif mask.path or (counts_for_pairs and _has_id(mask.written, mask.image_id)):
+            if mask.text not in self.note_by_text:
+                self.note_by_text[mask.text] = _note_on_other_folder(self._tree, mask)
         elif counts_for_pairs:
-            raise _absent_mask_error(self._tree, mask)
-
-    def _take(self, mask: StatedMask) -> None:
-        """Takes the mask for its image, unless another row states another one."""
-        first = self.mask_by_image.setdefault(mask.image_id, mask)
-        if first.path != mask.path:
-            raise _two_masks_error(self._tree, first, mask)
-
-    def _note(self, mask: StatedMask) -> None:
-        """Keeps the mask for the note on its text, if it is the first one."""
-        self.first_unused_by_text.setdefault(mask.text, mask)
+            image = self._tree.paths.image(mask.image_id)
+            raise LayoutError(
+                self._tree.given / mask.text,
+                found=f"the mask {mask.written} for the image {image}, but no such file",
+                expected="only masks that are in the folder",
+                remedy="add the masks, or correct the file",
+                kind=STATED_PAIRS,
+            )
 
 
-def _absent_mask_error(tree: VocTree, mask: StatedMask) -> LayoutError:
-    image = tree.paths.image(mask.image_id)
-    return LayoutError(
-        tree.given / mask.text,
-        found=f"the mask {mask.written} for the image {image}, but no such file",
-        expected="only masks that are in the folder",
-        remedy="add the masks, or correct the file",
-        kind=STATED_PAIRS,
-    )
+def _has_id(written: str, image_id: str) -> bool:
+    """Says whether the name of a mask has an image's id in it, and no number goes on around it.
+
+    Example: `gt_12.png` has the id `12`, and `gt_120.png` has not.
+    """
+    pattern = rf"(?<![0-9]){re.escape(stem(image_id))}(?![0-9])"
+    return re.search(pattern, stem(written.replace("\\", "/"))) is not None
 
 
 def _note_on_other_folder(tree: VocTree, mask: StatedMask) -> str:
     """Says that a text names masks of another folder than the one that is read."""
-    folder = posixpath.dirname(mask.path or mask.written.replace("\\", "/")).strip("/")
-    note = f"{mask.text} names masks in {folder or 'another folder'}, and they are read from "
+    note = f"{mask.text} names masks in {mask.folder or 'another folder'}, and they are read from "
     note += f"{tree.layout.describe('masks')}."
-    if mask.path and folder:
-        note += f" {command(masks=folder)} reads the others."
+    if mask.path and mask.folder:
+        note += f" {command(masks=mask.folder)} reads the others."
     return note
 
 
@@ -232,22 +191,19 @@ def _two_masks_error(tree: VocTree, first: StatedMask, second: StatedMask) -> La
     """Returns the error about two rows that state different masks for one image."""
     image = tree.paths.image(second.image_id)
     if first.text == second.text:
-        return LayoutError(
-            tree.given / second.text,
-            found=f"the masks {first.written} and {second.written} for the image {image}",
-            expected="one mask for each image",
-            remedy="if each mask shows one object or the work of one person, merge them into one "
-            "mask for each image; otherwise, remove the rows that are wrong",
-            kind=STATED_PAIRS,
+        found = f"the masks {first.written} and {second.written} for the image {image}"
+        expected = "one mask for each image"
+        remedy = (
+            "if each mask shows one object or the work of one person, merge them into one mask for "
+            "each image; otherwise, remove the rows that are wrong"
         )
-    return LayoutError(
-        tree.given / second.text,
-        found=f"the mask {second.written} for the image {image}, and {first.text} has "
-        f"{first.written} for it",
-        expected="the same mask in all files",
-        remedy="correct one of the files, or remove it from the folder",
-        kind=STATED_PAIRS,
-    )
+    else:
+        found = f"the mask {second.written} for the image {image}, and {first.text} has "
+        found += f"{first.written} for it"
+        expected = "the same mask in all files"
+        remedy = "correct one of the files, or remove it from the folder"
+    where = tree.given / second.text
+    return LayoutError(where, found=found, expected=expected, remedy=remedy, kind=STATED_PAIRS)
 
 
 def _check_shared_masks(
@@ -263,38 +219,27 @@ def _check_shared_masks(
     ids_by_mask: dict[str, list[str]] = collections.defaultdict(list)
     for image_id, mask in stated_by_image.items():
         ids_by_mask[mask.path].append(image_id)
-    if len(ids_by_mask) == 1 and len(stated_by_image) > 1 and len(tree.masks) > 1:
-        contradiction = f"the folder has {len(tree.masks)} masks"
-        raise _shared_mask_error(tree, [*stated_by_image.values()], contradiction)
     for path, image_ids in ids_by_mask.items():
         if len(image_ids) == 1:
             continue
+        contradictions = []
+        if len(ids_by_mask) == 1 and len(tree.masks) > 1:
+            contradictions.append(f"the folder has {len(tree.masks)} masks")
         for image_id in image_ids:
             own_mask = files.mask_by_name(image_id)
             if own_mask not in ("", path):
-                contradiction = f"{tree.paths.image(image_id)} has {own_mask} by its name"
-                masks = [stated_by_image[other_id] for other_id in image_ids]
-                raise _shared_mask_error(tree, masks, contradiction)
-
-
-def _shared_mask_error(
-    tree: VocTree, masks: Sequence[StatedMask], contradiction: str
-) -> LayoutError:
-    """Returns the error about a mask that is stated for several images.
-
-    Args:
-      tree: the set.
-      masks: the mask as it is stated for each image.
-      contradiction: why they are not likely to share it.
-    """
-    return LayoutError(
-        tree.given / masks[0].text,
-        found=f"the mask {masks[0].path} for {counted(len(masks), 'image')}, and {contradiction}",
-        expected="a different mask for each image, or a shared mask if the images have no other",
-        remedy="correct the column of masks; or, if the images are copies, remove their other "
-        "masks from the folder",
-        kind=STATED_PAIRS,
-    )
+                contradictions.append(f"{tree.paths.image(image_id)} has {own_mask} by its name")
+        if contradictions:
+            raise LayoutError(
+                tree.given / stated_by_image[image_ids[0]].text,
+                found=f"the mask {path} for {counted(len(image_ids), 'image')}, and "
+                f"{contradictions[0]}",
+                expected="a different mask for each image, or a shared mask if the images have no "
+                "other",
+                remedy="correct the column of masks; or, if the images are copies, remove their "
+                "other masks from the folder",
+                kind=STATED_PAIRS,
+            )
 
 
 def _check_unstated(
@@ -311,19 +256,18 @@ def _check_unstated(
     """
     image_by_mask = {mask.path: image_id for image_id, mask in changed_by_image.items()}
     for image_id in tree.images:
-        if image_id in stated_by_image or image_id not in used:
-            continue
         mask = files.mask_by_name(image_id)
-        if mask in image_by_mask:
-            other_id = image_by_mask[mask]
-            raise LayoutError(
-                tree.given / stated_by_image[other_id].text,
-                found=f"the mask {mask} for the image {tree.paths.image(other_id)}. By its name it "
-                f"belongs to {tree.paths.image(image_id)}, for which the text states no mask",
-                expected="another mask for each image whose mask is stated for a different image",
-                remedy="add the missing rows, or leave these images out of the splits",
-                kind=STATED_PAIRS,
-            )
+        if image_id in stated_by_image or image_id not in used or mask not in image_by_mask:
+            continue
+        other_id = image_by_mask[mask]
+        raise LayoutError(
+            tree.given / stated_by_image[other_id].text,
+            found=f"the mask {mask} for the image {tree.paths.image(other_id)}. By its name it "
+            f"belongs to {tree.paths.image(image_id)}, for which the text states no mask",
+            expected="another mask for each image whose mask is stated for a different image",
+            remedy="add the missing rows, or leave these images out of the splits",
+            kind=STATED_PAIRS,
+        )
 
 
 def _note_on_pairs(tree: VocTree, text: str, changed_by_image: Mapping[str, StatedMask]) -> str:
@@ -356,12 +300,3 @@ def _with_masks(tree: VocTree, changed_by_image: Mapping[str, StatedMask]) -> Vo
     unstated = Names(name_by_id, labels.names.names_by_ambiguous_id)
     names = unstated.with_files(changed_name_by_id)
     return dataclasses.replace(tree, given_labels=dataclasses.replace(labels, names=names))
-
-
-def _has_id(written: str, image_id: str) -> bool:
-    """Says whether the name of a mask has an image's id in it, and no number goes on around it.
-
-    Example: `gt_12.png` has the id `12`, and `gt_120.png` has not.
-    """
-    pattern = rf"(?<![0-9]){re.escape(stem(image_id))}(?![0-9])"
-    return re.search(pattern, stem(written.replace("\\", "/"))) is not None

@@ -12,8 +12,8 @@ a class. `soft_masks` makes two values of black and white masks with soft edges,
 merges masks of single classes to one. `mask_survey` looks at the masks of a set, and `value_counts`
 counts values.
 
-Texts: `list_files` reads what lists images (`split_tables`, `split_documents`, `table_divisions`),
-`pair_tables` reads stated pairs, `annotations` reads VOC's XML.
+Texts: `texts` makes values and rows of them. `list_files` reads what lists images (`list_tables`,
+`list_documents`, `table_divisions`), `pair_tables` stated pairs, `annotations` VOC's XML.
 
 Formats: `png`, `jpeg` and `tiff` read headers. `png_stream` checks the pixels of a PNG,
 `png_values` reads them from masks, `png_strips` from large images, and `png_encoder` writes them.

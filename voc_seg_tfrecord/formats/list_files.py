@@ -4,54 +4,41 @@ Nothing in them says which words are names of images, so each word is looked up.
 is a list if some of its words are images: a column of a table, a key of JSON.
 """
 
-from collections.abc import Iterator, Sequence
-import csv
+from collections.abc import Mapping, Sequence
 import dataclasses
+import functools
 import io
 import itertools
 import posixpath
 import re
-from typing import Any
 
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import NamesOfImages, decode, parse_ids
-from voc_seg_tfrecord.formats.listed_images import IMAGE_COLUMNS, ListedImages, Vocabulary
-from voc_seg_tfrecord.formats.split_documents import (
-    DocumentError,
-    ImagesBelow,
-    load_json,
-    load_json_lines,
-    load_yaml,
-    read_document,
+from voc_seg_tfrecord.formats.list_documents import ImagesBelow, read_document
+from voc_seg_tfrecord.formats.list_tables import (
+    IMAGE_COLUMNS,
+    ListedImages,
+    Vocabulary,
+    read_table,
 )
-from voc_seg_tfrecord.formats.split_tables import read_table
 from voc_seg_tfrecord.formats.table_divisions import is_title_of_splits
-
-LIST_ENDINGS = (".txt", ".lst")
-TABLE_ENDINGS = (".csv", ".tsv")
-_JSON_LINES = ".jsonl"
-YAML_ENDINGS = (".yaml", ".yml")
-DOCUMENT_ENDINGS = (".json", _JSON_LINES, *YAML_ENDINGS)
-
-READ_ENDINGS = (*LIST_ENDINGS, *TABLE_ENDINGS, *DOCUMENT_ENDINGS)
-"""Endings, in lower case, of texts that are read. One without an ending may be a list too."""
-
-OTHER_ENDINGS = (".list", ".ids", ".ini", ".cfg", ".toml", ".ndjson")
-"""Endings of texts that are not read. If one names images and splits, the build stops."""
-
-MAX_TEXT_BYTES = 64 << 20
-"""Bytes of a text that is read as a whole."""
+from voc_seg_tfrecord.formats.texts import (
+    COLUMN_SEPARATORS,
+    DOCUMENT_ENDINGS,
+    MAX_LINES_TO_FIND_COLUMNS,
+    TABLE_ENDINGS,
+    DocumentError,
+    Row,
+    load_document,
+    read_csv,
+    words_of,
+)
 
 _MAX_LINES_ABOVE_A_TABLE = 20
 _FLAGS = ("0", "1")
 """What stands behind the id in VOC's lists of a class; it may be the name of an image, too."""
 
-MAX_LINES_TO_FIND_COLUMNS = 5
-COLUMN_SEPARATORS = ("\t", ",", ";", "|")
-"""What may separate the columns of a table, the likeliest first."""
-
-_SEPARATOR_OF_WORDS = re.compile(r"[,;:\t|{}\[\]()\"'=\n\r]")
 _COMMENT_OR_SEPARATOR_LINE = re.compile("#|(?i:sep=.\\s)")
 
 
@@ -60,10 +47,15 @@ class ListReader:
     """Reads texts as lists.
 
     Attributes:
-      vocabulary: what words mean.
+      image_names: the id of an image by any name that a text may have for it.
     """
 
-    vocabulary: Vocabulary
+    image_names: Mapping[str, str]
+
+    @functools.cached_property
+    def vocabulary(self) -> Vocabulary:
+        """What words mean."""
+        return Vocabulary(self.image_names)
 
     def read(self, file: File, images_below: ImagesBelow) -> list[ListedImages]:
         """Returns the parts of a text that name images, in their order.
@@ -77,106 +69,59 @@ class ListReader:
         ending = posixpath.splitext(file.where)[1].lower()
         text = decode(file.data, file.where)
         if ending in DOCUMENT_ENDINGS:
-            value = _load(text, ending, file)
+            try:
+                value = load_document(text, ending)
+            except DocumentError as error:
+                raise ListError(
+                    file.where,
+                    found=str(error),
+                    expected="JSON, JSON Lines or YAML, as its ending says",
+                    remedy="correct the file, or remove it",
+                ) from None
             return read_document(value, self.vocabulary, images_below)
-        return self._read_table(text, ending) or self._read_lines(file, text)
+        rows = _rows_between_separators(text, may_have_quotes=ending in TABLE_ENDINGS)
+        return self._read_rows(rows) or self._read_lines(file, text)
 
     def names_image(self, text: str, *, or_number: bool = True) -> bool:
         """Says whether a text has the name of an image, be it a number or not."""
-        return any(
-            word in self.vocabulary.image_names
-            for word in words_of(text)
-            if or_number or not word.isdecimal()
-        )
+        for word in words_of(text):
+            if word in self.image_names and (or_number or not word.isdecimal()):
+                return True
+        return False
 
     def names_splits(self, text: str) -> bool:
         """Says whether a text has the title of a column of splits, or the name of a split."""
         return any(is_title_of_splits(word) for word in words_of(text))
 
-    def _read_table(self, text: str, ending: str) -> list[ListedImages]:
-        rows = _rows_between_separators(text, may_have_quotes=ending in TABLE_ENDINGS)
+    def _read_rows(self, rows: Sequence[Row]) -> list[ListedImages]:
         if self._are_ids_side_by_side(rows):
-            return [self.vocabulary.listed("", [*itertools.chain(*rows)])]
+            return [self.vocabulary.listed("", itertools.chain(*rows))]
         return read_table(rows, (), self.vocabulary)
 
-    def _are_ids_side_by_side(self, rows: Sequence[Sequence[str]]) -> bool:
+    def _are_ids_side_by_side(self, rows: Sequence[Row]) -> bool:
         """Says whether each cell is the bare name of another image: the line `a06,a07`."""
         cells = [*itertools.chain(*rows)]
-        are_bare = all("." not in cell and "/" not in cell and cell not in _FLAGS for cell in cells)
-        names = self.vocabulary.image_names
-        if not are_bare or not all(cell in names for cell in cells):
-            return False
-        ids = {names[cell] for cell in cells}
-        has_several_ids = len(ids) > 1
-        return has_several_ids and len(ids) == len(cells)
+        for cell in cells:
+            if "." in cell or "/" in cell or cell in _FLAGS or cell not in self.image_names:
+                return False
+        ids = {self.image_names[cell] for cell in cells}
+        return 1 < len(ids) == len(cells)
 
     def _read_lines(self, file: File, text: str) -> list[ListedImages]:
         """Returns the list that lines are, or the table of columns with blanks between them."""
-        names = self.vocabulary.image_names
-        has_columns = len(text.partition("\n")[0].split()) > 1
-        if has_columns:
-            rows = [line.split() for line in text.splitlines()]
-            if self._are_ids_side_by_side(rows):
-                return [self.vocabulary.listed("", [*itertools.chain(*rows)])]
-        ids = parse_ids(
-            file.data, file.where, NamesOfImages(names), may_repeat=True, may_leave_tree=True
-        )
+        rows = [line.split() for line in text.splitlines() if line.strip()]
+        if len(text.partition("\n")[0].split()) > 1 and self._are_ids_side_by_side(rows):
+            return self._read_rows(rows)
+        images = NamesOfImages(self.image_names)
+        ids = parse_ids(file.data, file.where, images, may_repeat=True, may_leave_tree=True)
         image_count = self.vocabulary.count_images(ids)
-        if not image_count:
-            lists = self._read_columns_between_blanks(text)
+        are_columns = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
+        if not image_count and are_columns:
+            lists = read_table(rows, (), self.vocabulary)
             if lists:
                 return lists
-        has_title = len(ids) > 1 and ids[0] not in names and _is_title_of_images(ids[0])
-        if has_title:
-            ids = ids[1:]
-        return [ListedImages("", ids, image_count)]
-
-    def _read_columns_between_blanks(self, text: str) -> list[ListedImages]:
-        """Returns the lists of lines with as many words each; none if there are no columns."""
-        rows = [line.split() for line in text.splitlines() if line.strip()]
-        width = len(rows[0])
-        if width < 2 or any(len(row) != width for row in rows):
-            return []
-        return read_table(rows, (), self.vocabulary)
-
-
-def words_of(text: str) -> Iterator[str]:
-    """Yields what stands in a text between separators, then what stands between blanks."""
-    for part in _SEPARATOR_OF_WORDS.split(text):
-        part = part.strip()
-        if not part:
-            continue
-        yield part
-        words = part.split()
-        if len(words) > 1:
-            yield from words
-
-
-def _load(text: str, ending: str, file: File) -> Any:
-    """Returns what a text of JSON or YAML holds.
-
-    Raises:
-      ListError: if it is none.
-    """
-    try:
-        if ending in YAML_ENDINGS:
-            return load_yaml(text)
-        if ending == _JSON_LINES or _begins_with_object_on_a_line(text):
-            return load_json_lines(text)
-        return load_json(text) if text.strip() else None
-    except DocumentError as error:
-        raise ListError(
-            file.where,
-            found=str(error),
-            expected="JSON, JSON Lines or YAML, as its ending says",
-            remedy="correct the file, or remove it",
-        ) from None
-
-
-def _begins_with_object_on_a_line(text: str) -> bool:
-    """Says whether a text of several lines has a whole object on the first, as JSON Lines do."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return len(lines) > 1 and lines[0].startswith("{") and lines[0].endswith("}")
+        has_title = len(ids) > 1 and ids[0] not in self.image_names and _is_title_of_images(ids[0])
+        return [ListedImages("", ids[1:] if has_title else ids, image_count)]
 
 
 def _is_title_of_images(line: str) -> bool:
@@ -188,7 +133,7 @@ def _is_title_of_images(line: str) -> bool:
     return bool(words) and words <= words_of_titles
 
 
-def _rows_between_separators(text: str, *, may_have_quotes: bool) -> Sequence[Sequence[str]]:
+def _rows_between_separators(text: str, *, may_have_quotes: bool) -> Sequence[Row]:
     """Returns the rows of a text with columns; none if lines have no columns, or only blanks.
 
     The separator is one of which each of the first lines has the same number. Comments and Excel's
@@ -211,17 +156,5 @@ def _rows_between_separators(text: str, *, may_have_quotes: bool) -> Sequence[Se
         ]
         all_lines = io.StringIO(text, newline="")
         table_lines = itertools.islice(all_lines, len(above), None)
-        return _read_csv(itertools.chain(titles, table_lines), separator)
+        return read_csv(itertools.chain(titles, table_lines), separator)
     return []
-
-
-def _read_csv(lines: Iterator[str], separator: str) -> list[list[str]]:
-    rows = []
-    try:
-        for row in csv.reader(lines, delimiter=separator):
-            cells = [cell.strip() for cell in row]
-            if any(cells):
-                rows.append(cells)
-    except csv.Error:
-        return []
-    return rows

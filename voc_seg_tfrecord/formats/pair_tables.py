@@ -6,23 +6,25 @@ Which column has the images and which one the masks is not decided here.
 
 import collections
 from collections.abc import Iterable, Mapping, Sequence
-import csv
 import dataclasses
 import json
 import re
 from typing import Any
 
-from voc_seg_tfrecord.formats.list_files import (
+from voc_seg_tfrecord.formats.texts import (
     COLUMN_SEPARATORS,
+    DOCUMENT_ENDINGS,
     MAX_LINES_TO_FIND_COLUMNS,
     YAML_ENDINGS,
+    DocumentError,
+    Row,
+    load_document,
+    read_csv,
 )
-from voc_seg_tfrecord.formats.split_documents import DocumentError, load_yaml
 
 _LINE_ENDINGS = (".txt", ".lst", ".list", ".csv", ".tsv")
-_DOCUMENT_ENDINGS = (".json", ".jsonl", ".ndjson", ".manifest", *YAML_ENDINGS)
 
-ENDINGS = (*_LINE_ENDINGS, *_DOCUMENT_ENDINGS)
+ENDINGS = (*_LINE_ENDINGS, *DOCUMENT_ENDINGS, ".ndjson", ".manifest")
 """Endings, in lower case, of texts that may have such rows."""
 
 _MAX_COLUMNS = 64
@@ -35,29 +37,33 @@ _FILE_ENDING = re.compile(
     r"\.(?:jpe?g|jpe|png|bmp|webp|tiff?|gif|npy)(?=[\s\"',;|]|$)", re.IGNORECASE
 )
 
+_NamedCells = dict[str, str]
+"""A row whose cells have names: `{"image": "a.jpg", "mask": "a.png"}`."""
+
 
 @dataclasses.dataclass(frozen=True)
 class PairTable:
     """Rows of a text with the same columns.
 
     Attributes:
-      columns: what the columns are called; their numbers, from 1, if nothing names them.
-      rows: the cells of each row, as many as columns. A cell that is not there is empty.
-      has_names: whether the text names the columns.
+      head: what the columns are called, in lower case; empty if nothing names them.
+      rows: the cells of each row, all as many. A cell that is not there is empty.
     """
 
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    has_names: bool
+    head: Row
+    rows: Sequence[Row]
+
+
+def names_file(cell: str) -> bool:
+    """Says whether a cell is a path, or has the ending of an image or mask."""
+    return "/" in cell or "\\" in cell or _FILE_ENDING.search(cell) is not None
 
 
 def may_name_files(data: bytes) -> bool:
     """Says whether a text may have rows: of paths, of names with endings, or of two words."""
     text = data.decode("latin-1")
-    has_path = "/" in text or "\\" in text or _FILE_ENDING.search(text) is not None
-    words_of_first_line = text.partition("\n")[0].split()
-    has_two_words = len(words_of_first_line) == _CELLS_OF_A_PAIR
-    return has_path or has_two_words or _WORD_FOR_MASKS in text
+    has_two_words = len(text.partition("\n")[0].split()) == _CELLS_OF_A_PAIR
+    return names_file(text) or has_two_words or _WORD_FOR_MASKS in text
 
 
 def may_begin_with_rows(data: bytes, ending: str) -> bool:
@@ -77,11 +83,6 @@ def may_begin_with_rows(data: bytes, ending: str) -> bool:
     return any(len(table.rows) > 1 for table in read_tables(text, ending))
 
 
-def names_file(cell: str) -> bool:
-    """Says whether a cell is a path, or has the ending of an image or mask."""
-    return "/" in cell or "\\" in cell or _FILE_ENDING.search(cell) is not None
-
-
 def read_tables(text: str, ending: str) -> list[PairTable]:
     """Returns the tables of a text whose rows may name an image and its mask.
 
@@ -95,113 +96,84 @@ def read_tables(text: str, ending: str) -> list[PairTable]:
       text: the text.
       ending: of its name, in lower case, such as `.csv`.
     """
-    tables = _read_all_tables(text, ending)
-    return [table for table in tables if _may_pair_files(table)]
-
-
-def _read_all_tables(text: str, ending: str) -> list[PairTable]:
-    if ending in YAML_ENDINGS:
-        return _tables_of_value(_load_yaml(text))
-    if text.lstrip().startswith(("{", "[")):
-        value = _load_json(text)
-        if value is not None:
-            return _tables_of_value(value)
-    return [_table_of_lines(text)]
+    value = None
+    if ending in YAML_ENDINGS or text.lstrip().startswith(("{", "[")):
+        value = _load(text, ending)
+    if value is not None:
+        tables = _tables_of_value(value)
+    elif ending in YAML_ENDINGS:
+        tables = []
+    else:
+        tables = [_table_of_lines(text)]
+    return [table for table in tables if table.rows and _may_pair_files(table)]
 
 
 def _may_pair_files(table: PairTable) -> bool:
     """Says whether rows of a table may name an image and its mask; see `read_tables`."""
-    return _has_two_files(table) or _has_mask_column(table) or _has_two_words(table)
-
-
-def _has_two_files(table: PairTable) -> bool:
-    return any(_count_files(row) > 1 for row in table.rows)
+    if any(_count_files(row) > 1 for row in table.rows):
+        return True
+    if any(_WORD_FOR_MASKS in title for title in table.head):
+        return True
+    first_rows = table.rows[:_MAX_CHECKED_ROWS]
+    return all(len(row) == _CELLS_OF_A_PAIR and all(row) for row in first_rows)
 
 
 def _count_files(cells: Iterable[str]) -> int:
     return sum(1 for cell in cells if names_file(cell))
 
 
-def _has_mask_column(table: PairTable) -> bool:
-    return table.has_names and any(_WORD_FOR_MASKS in column for column in table.columns)
-
-
-def _has_two_words(table: PairTable) -> bool:
-    """Says whether a table has two columns, and no cell of its first rows is empty."""
-    if len(table.columns) != _CELLS_OF_A_PAIR:
-        return False
-    first_rows = table.rows[:_MAX_CHECKED_ROWS]
-    return all(all(row) for row in first_rows)
-
-
 def _table_of_lines(text: str) -> PairTable:
+    """Returns the table of lines, whose first one is the head unless it names a file."""
     lines = [line for line in text.splitlines() if line.strip()]
-    separator = _find_separator(lines)
-    if separator is None:
-        return _numbered([_files_of_line(line) for line in lines])
-    try:
-        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)]
-    except csv.Error:
-        return PairTable((), (), has_names=False)
-    head, body = rows[0], rows[1:]
-    if any(map(names_file, head)):
-        return _numbered(rows)
-    columns = [cell.lstrip("# ").lower() for cell in head]
-    return PairTable(columns, _filled(body, len(columns)), has_names=True)
-
-
-def _find_separator(lines: Sequence[str]) -> str | None:
-    """Returns what separates cells in all of the first lines; None if only blanks do."""
     first_lines = lines[:MAX_LINES_TO_FIND_COLUMNS]
-    if not first_lines:
-        return None
     for separator in COLUMN_SEPARATORS:
-        if all(separator in line for line in first_lines):
-            return separator
-    return None
+        if first_lines and all(separator in line for line in first_lines):
+            rows = read_csv(lines, separator)
+            if not rows or any(map(names_file, rows[0])):
+                return _untitled(rows)
+            head = [cell.lstrip("# ").lower() for cell in rows[0]]
+            return PairTable(head, _filled(rows[1:], len(head)))
+    return _untitled([_files_of_line(line) for line in lines])
 
 
 def _files_of_line(line: str) -> list[str]:
     """Returns the names of files in a line with blanks, which the names may have too."""
-    ends = [match.end() for match in _FILE_ENDING.finditer(line)]
-    if not ends:
-        return line.split()
     files = []
     start = 0
-    for end in ends:
-        files.append(line[start:end].strip(" \t\"',;|"))
-        start = end
-    return files
+    for match in _FILE_ENDING.finditer(line):
+        files.append(line[start : match.end()].strip(" \t\"',;|"))
+        start = match.end()
+    return files or line.split()
 
 
-def _numbered(rows: Sequence[Sequence[str]]) -> PairTable:
-    """Returns a table without names of its columns."""
+def _untitled(rows: Sequence[Row]) -> PairTable:
     width = min(max(map(len, rows), default=0), _MAX_COLUMNS)
-    columns = [str(number) for number in range(1, width + 1)]
-    return PairTable(columns, _filled(rows, width), has_names=False)
+    return PairTable((), _filled(rows, width))
 
 
-def _filled(rows: Sequence[Sequence[str]], width: int) -> list[Sequence[str]]:
+def _filled(rows: Sequence[Row], width: int) -> list[Row]:
     """Returns rows of the same number of cells."""
-    filled: list[Sequence[str]] = []
-    for row in rows:
-        filled.append([*row[:width], *[""] * (width - len(row))])
-    return filled
+    return [[*row[:width], *[""] * (width - len(row))] for row in rows]
 
 
-def _load_json(text: str) -> Any:
-    """Returns what a text of JSON holds, or what each of its lines holds; None if it is none."""
+def _load(text: str, ending: str) -> Any:
+    """Returns what a text of JSON or YAML holds, or what each of its lines holds; None if none."""
+    if ending in YAML_ENDINGS:
+        try:
+            return load_document(text, ending)
+        except DocumentError:  # the reader of lists says so
+            return None
     try:
-        return _parse_json(text)
+        return _load_json(text)
     except (ValueError, RecursionError):
         pass
     try:
-        return [_parse_json(line) for line in text.splitlines() if line.strip()]
+        return [_load_json(line) for line in text.splitlines() if line.strip()]
     except (ValueError, RecursionError):
         return None
 
 
-def _parse_json(text: str) -> Any:
+def _load_json(text: str) -> Any:
     return json.loads(text, object_pairs_hook=_as_objects_without_repeats)
 
 
@@ -214,98 +186,79 @@ def _as_objects_without_repeats(
     masks of one image, which is refused later. The second object has the second value of each key,
     or the first if there is only one.
     """
-    values = dict(pairs)
-    if len(values) == len(pairs):
-        return values
-    values_by_key: dict[str, list[Any]] = {key: [] for key in values}
+    values_by_key: dict[str, list[Any]] = {}
     for key, value in pairs:
-        if value not in values_by_key[key]:
-            values_by_key[key].append(value)
+        values = values_by_key.setdefault(key, [])
+        if value not in values:
+            values.append(value)
     objects: list[dict[str, Any]] = []
-    for number in range(max(map(len, values_by_key.values()))):
+    for number in range(max(map(len, values_by_key.values()), default=1)):
         objects.append({})
-        for key, values_of_key in values_by_key.items():
-            is_there = number < len(values_of_key)
-            objects[-1][key] = values_of_key[number if is_there else 0]
+        for key, values in values_by_key.items():
+            is_there = number < len(values)
+            objects[-1][key] = values[number if is_there else 0]
     return objects[0] if len(objects) == 1 else objects
 
 
-def _load_yaml(text: str) -> Any:
-    """Returns what a text of YAML holds; None if it is not read, which the reader of lists says."""
-    try:
-        return load_yaml(text)
-    except DocumentError:
-        return None
-
-
 def _tables_of_value(value: Any) -> list[PairTable]:
-    rows_by_columns: dict[tuple[str, ...], list[Sequence[str]]] = collections.defaultdict(list)
-    lists: list[Sequence[str]] = []
-    for row in _rows_in(value, 0):
+    rows_by_head: dict[Row, list[Row]] = collections.defaultdict(list)
+    untitled: list[Row] = []
+    for row in _rows_in(value):
         if isinstance(row, dict):
-            rows_by_columns[tuple(row)].append([*row.values()])
+            rows_by_head[tuple(row)].append([*row.values()])
         else:
-            lists.append(row)
-    tables = [PairTable(columns, rows, has_names=True) for columns, rows in rows_by_columns.items()]
-    if lists:
-        tables.append(_numbered(lists))
-    return tables
+            untitled.append(row)
+    titled = [PairTable(head, rows) for head, rows in rows_by_head.items()]
+    return [*titled, _untitled(untitled)]
 
 
-_NamedCells = dict[str, str]
-"""A row whose cells have names: `{"image": "a.jpg", "mask": "a.png"}`."""
+def _rows_in(value: Any, depth: int = 0) -> list[_NamedCells | list[str]]:
+    """Returns the rows in a value of JSON or YAML, in their order.
 
-
-def _rows_in(value: Any, depth: int) -> list[_NamedCells | list[str]]:
-    """Returns the rows in a value of JSON or YAML: objects and lists of texts, in their order.
-
-    An object in which there are rows is not a row itself.
+    A row is an object; or, in a list, a list of texts or a text with several cells. An object in
+    which there are rows is not a row itself.
     """
     rows: list[_NamedCells | list[str]] = []
     if depth > _MAX_DEPTH:
         return rows
-    if isinstance(value, list):
-        for item in value:
-            rows += _rows_of_item(item, depth + 1)
     if isinstance(value, dict):
         for item in value.values():
             rows += _rows_in(item, depth + 1)
-        if not rows:
-            rows += _rows_of_object(value)
+        return rows or [*_rows_of_object(value)]
+    for item in value if isinstance(value, list) else ():
+        cells = _files_of_line(item) if isinstance(item, str) else item
+        if isinstance(cells, list) and len(cells) > 1 and _are_texts(cells):
+            rows.append(cells)
+        else:
+            rows += _rows_in(item, depth + 1)
     return rows
 
 
-def _rows_of_item(item: Any, depth: int) -> list[_NamedCells | list[str]]:
-    """Returns the rows of an item of a list: a list of cells, a line of a text, or rows in it."""
-    if isinstance(item, str):
-        cells = _files_of_line(item)
-        return [cells] if len(cells) > 1 else []
-    if _is_row_of_texts(item):
-        return [item]
-    return _rows_in(item, depth)
-
-
-def _is_row_of_texts(item: Any) -> bool:
-    return isinstance(item, list) and len(item) > 1 and all(isinstance(cell, str) for cell in item)
+def _are_texts(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def _rows_of_object(value: Mapping[Any, Any]) -> list[_NamedCells]:
     """Returns the rows that an object without rows in it is; the first form that gives some counts.
 
-    The forms are those of `_FORMS_OF_OBJECTS`.
+    | form | rows |
+    | --- | --- |
+    | `{"image": ["a.jpg", "b.jpg"], "mask": ["a.png", "b.png"]}` | each key is a column |
+    | `{"a.jpg": "a.png", "b.jpg": "b.png"}` | each key and its value are a row |
+    | `{"image": "a.jpg", "mask": "a.png"}` | the object is one row |
     """
-    for read_rows in _FORMS_OF_OBJECTS:
-        rows = read_rows(value)
-        if rows:
-            return rows
-    return []
+    rows = _rows_of_parallel_columns(value)
+    if rows:
+        return rows
+    if all(isinstance(item, str) and names_file(str(key)) for key, item in value.items()):
+        return [{"key": str(key), "value": item} for key, item in value.items()]
+    row = _flatten_texts(value)
+    names_some_files = 1 < _count_files(row.values()) <= _MAX_FILES_OF_ROW
+    return [row] if names_some_files else []
 
 
 def _rows_of_parallel_columns(value: Mapping[Any, Any]) -> list[_NamedCells]:
-    """Each key is a column: `{"image": ["a.jpg", "b.jpg"], "mask": ["a.png", "b.png"]}`.
-
-    At least two keys have lists of names of files, all of the same length, of two or more.
-    """
+    """Returns the rows of columns; none unless two keys have lists of as many names of files."""
     columns: dict[str, list[str]] = {}
     for key, item in value.items():
         cells = [*item.values()] if isinstance(item, dict) else item
@@ -314,32 +267,9 @@ def _rows_of_parallel_columns(value: Mapping[Any, Any]) -> list[_NamedCells]:
         if all(isinstance(cell, str) and names_file(cell) for cell in cells):
             columns[str(key).lower()] = cells
     lengths = {len(cells) for cells in columns.values()}
-    have_same_length = len(lengths) == 1 and lengths != {1}
-    if len(columns) < _CELLS_OF_A_PAIR or not have_same_length:
+    if len(columns) < _CELLS_OF_A_PAIR or len(lengths) > 1 or lengths == {1}:
         return []
-    rows_of_cells = zip(*columns.values(), strict=True)
-    return [dict(zip(columns, cells, strict=True)) for cells in rows_of_cells]
-
-
-def _rows_of_file_to_file(value: Mapping[Any, Any]) -> list[_NamedCells]:
-    """Each key and its value are a row: `{"a.jpg": "a.png", "b.jpg": "b.png"}`."""
-    rows = []
-    for key, item in value.items():
-        if not isinstance(item, str) or not names_file(str(key)):
-            return []
-        rows.append({"key": str(key), "value": item})
-    return rows
-
-
-def _row_of_texts(value: Mapping[Any, Any]) -> list[_NamedCells]:
-    """The object is one row: `{"image": "a.jpg", "mask": "a.png"}`."""
-    row = _flatten_texts(value)
-    names_some_files = 1 < _count_files(row.values()) <= _MAX_FILES_OF_ROW
-    return [row] if names_some_files else []
-
-
-_FORMS_OF_OBJECTS = (_rows_of_parallel_columns, _rows_of_file_to_file, _row_of_texts)
-"""The forms in which an object has rows. The first that gives some counts."""
+    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
 def _flatten_texts(value: Mapping[Any, Any], depth: int = 0) -> _NamedCells:

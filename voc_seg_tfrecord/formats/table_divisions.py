@@ -4,22 +4,21 @@ They divide them by words for splits (`train`, `val`), by folds, or by flags suc
 0 and 1. Columns that divide the rows differently are kept apart, so that the user can be asked.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import dataclasses
+import functools
 import re
-from typing import Protocol
 
 from voc_seg_tfrecord.core.split_names import (
     WORDS_FOR_NO_SPLIT,
+    WORDS_FOR_UNLABELED,
     is_plain_name,
     list_splits_in,
     only_split_in,
+    parse_split_name,
     split_but_for_number,
 )
-from voc_seg_tfrecord.formats.listed_images import Vocabulary
-
-Row = Sequence[str]
-"""The cells of a row."""
+from voc_seg_tfrecord.formats.texts import Row
 
 MAX_SAMPLED_ROWS = 500
 """Rows by which columns are judged before all rows are read."""
@@ -41,6 +40,9 @@ _BEFORE_FLAG = re.compile("^(is|in)[_ ]")
 _YES = frozenset({"true", "1", "yes", "1.0", "y"})
 _NO = frozenset({"false", "0", "no", "0.0", "n", ""})
 
+RowDivision = Callable[[Row], Sequence[str]]
+"""Returns the splits that a row is in, by one way in which columns divide the rows."""
+
 
 def is_title_of_splits(word: str) -> bool:
     """Says whether a word may be the title of a column of splits."""
@@ -50,6 +52,21 @@ def is_title_of_splits(word: str) -> bool:
     return bool(only_split_in(_BEFORE_FLAG.sub("", word)))
 
 
+def are_splits(values: Iterable[str]) -> bool:
+    """Says whether values are those of a column of splits.
+
+    They are if they include two different splits: `train`, `val` and `bus`. They also are if they
+    include one split, and all others extend a split's name: `train` and `test_easy`. But `train`
+    and `bus` may be classes.
+    """
+    no_name = WORDS_FOR_NO_SPLIT | WORDS_FOR_UNLABELED
+    distinct = {value for value in values if value.lower() not in no_name}
+    splits = {only_split_in(value) for value in distinct} - {""}
+    if len(splits) != 1:
+        return len(splits) > 1
+    return all(parse_split_name(value).split for value in distinct)
+
+
 @dataclasses.dataclass(frozen=True)
 class TableColumns:
     """The columns of a table that may divide its rows. A column is a number, from 0.
@@ -57,36 +74,31 @@ class TableColumns:
     Attributes:
       titles: the titles of all columns, in lower case.
       body: the rows.
-      values: by column, its different values. Only columns with few of them are here.
-      split_word_columns: those whose values are words for splits.
+      values: by column, its different values. Only columns with few of them are here, and not that
+        of the images.
     """
 
     titles: Row
     body: Sequence[Row]
     values: Mapping[int, set[str]]
-    split_word_columns: Sequence[int]
 
     @classmethod
-    def of_few_values(
-        cls, titles: Row, body: Sequence[Row], image_column: int, vocabulary: Vocabulary
-    ) -> "TableColumns":
+    def of_few_values(cls, titles: Row, body: Sequence[Row], image_column: int) -> "TableColumns":
         """Returns the columns of a table that have few values, without that of the images."""
-        width = len(body[0]) if body else 0
         values_by_column = {}
-        for column in range(width):
-            if column == image_column:
-                continue
+        for column in range(len(body[0]) if body else 0):
             sampled = {row[column] for row in body[:MAX_SAMPLED_ROWS]}
-            if len(sampled) > MAX_SPLITS:
+            if column == image_column or len(sampled) > MAX_SPLITS:
                 continue
             values = {row[column] for row in body}
             if 0 < len(values - {""}) < MAX_SPLITS:
                 values_by_column[column] = values
-        split_word_columns = []
-        for column, values in values_by_column.items():
-            if vocabulary.are_splits(values):
-                split_word_columns.append(column)
-        return cls(titles, body, values_by_column, split_word_columns)
+        return cls(titles, body, values_by_column)
+
+    @functools.cached_property
+    def split_word_columns(self) -> list[int]:
+        """The columns whose values are words for splits."""
+        return [column for column, values in self.values.items() if are_splits(values)]
 
     @property
     def other_columns(self) -> list[int]:
@@ -98,95 +110,60 @@ class TableColumns:
         """The other columns that have a title such as `split`."""
         return [column for column in self.other_columns if self.titles[column] in _SPLIT_COLUMNS]
 
-    def has_several_values(self, column: int) -> bool:
-        """Says whether a column does not say the same of all rows."""
-        return len(self.values[column]) > 1
+    def is_of_folds(self, column: int) -> bool:
+        """Says whether the title of a column says that it has folds."""
+        return _FOLD_COLUMN.fullmatch(self.titles[column]) is not None
+
+    def lower_values(self, column: int) -> set[str]:
+        """Returns the different values of a column in lower case."""
+        return {value.lower() for value in self.values[column]}
 
     def says_yes_or_no(self, column: int) -> bool:
         """Says whether all values are yes and no, in any form."""
-        return _lower(self.values[column]) <= _YES | _NO
+        return self.lower_values(column) <= _YES | _NO
+
+    def name(self, column: int) -> str:
+        """Returns the title of a column, which becomes a part of keys: without `/` in it.
+
+        A column without a title is its number, from 1: `3`. Columns of the same title have their
+        numbers behind it, so that none takes the place of another: `split 2` and `split 3`.
+        """
+        titles = [title.replace("/", "|") for title in self.titles]
+        title = titles[column]
+        if not title:
+            return f"{column + 1}"
+        return title if titles.count(title) == 1 else f"{title} {column + 1}"
 
 
-class RowDivision(Protocol):
-    """One way in which columns divide the rows."""
-
-    def splits_of(self, row: Row) -> Sequence[str]:
-        """Returns the splits that a row is in."""
-
-
-@dataclasses.dataclass(frozen=True)
-class _ByValue:
+def _split_by_value(row: Row, *, column: int) -> Sequence[str]:
     """The value of a column is the split: `a.jpg,train`."""
-
-    column: int
-
-    def splits_of(self, row: Row) -> Sequence[str]:
-        value = row[self.column]
-        return [] if value.lower() in WORDS_FOR_NO_SPLIT else [value]
+    value = row[column]
+    return [] if value.lower() in WORDS_FOR_NO_SPLIT else [value]
 
 
-@dataclasses.dataclass(frozen=True)
-class _ByFold:
+def _splits_by_fold(row: Row, *, column: int, folds: Sequence[str]) -> Sequence[str]:
     """The value of a column is the fold in which the row is validation: `a.jpg,3`."""
-
-    column: int
-    folds: Sequence[str]
-
-    def splits_of(self, row: Row) -> Sequence[str]:
-        own_fold = row[self.column].lower()
-        splits = []
-        for fold in self.folds:
-            split = "val" if fold == own_fold else "train"
-            splits.append(f"{fold}/{split}")
-        return splits
+    own_fold = row[column].lower()
+    return [f"{fold}/{'val' if fold == own_fold else 'train'}" for fold in folds]
 
 
-@dataclasses.dataclass(frozen=True)
-class _ByFlags:
-    """Columns that are called as splits say yes or no: `a.jpg,0,1` below `id,train,val`.
-
-    Attributes:
-      split_by_column: the split of each column.
-      rest: the split of a row that is in none of these, if there is one.
-    """
-
-    split_by_column: Mapping[int, str]
-    rest: Sequence[str]
-
-    def splits_of(self, row: Row) -> Sequence[str]:
-        splits = []
-        for column, split in self.split_by_column.items():
-            if row[column].lower() in _YES:
-                splits.append(split)
-        return splits or self.rest
+def _splits_by_flags(
+    row: Row, *, split_by_column: Mapping[int, str], rest: Sequence[str]
+) -> Sequence[str]:
+    """Columns that are called as splits say yes or no: `a.jpg,0,1` below `id,train,val`."""
+    flags = split_by_column.items()
+    return [split for column, split in flags if row[column].lower() in _YES] or rest
 
 
 def find_divisions(columns: TableColumns) -> dict[str, RowDivision]:
-    """Returns how columns divide the rows, by a name of each division; none if none does."""
-    division_by_column = _find_divisions_by_column(columns)
-    return {_name_column(column, columns): item for column, item in division_by_column.items()}
+    """Returns how columns divide the rows, by a name of each division; none if none does.
 
-
-def _find_divisions_by_column(columns: TableColumns) -> dict[int, RowDivision]:
-    """Returns what the first function finds that finds a division."""
-    for find in (_divisions_by_words, _divisions_by_titles, _division_into_one):
-        division_by_column = find(columns)
-        if division_by_column:
-            return division_by_column
-    return {}
-
-
-def _name_column(column: int, columns: TableColumns) -> str:
-    """Returns the title of a column, which becomes a part of keys: without `/` in it.
-
-    A column without a title is its number, from 1: `3`. Columns of the same title have their
-    numbers behind it, so that none takes the place of another: `split 2` and `split 3`.
+    The first of these that finds a division counts.
     """
-    titles = [title.replace("/", "|") for title in columns.titles]
-    title = titles[column]
-    if not title:
-        return f"{column + 1}"
-    return title if titles.count(title) == 1 else f"{title} {column + 1}"
+    divisions = (
+        _divisions_by_words(columns) or _divisions_by_titles(columns) or _division_into_one(columns)
+    )
+    return {columns.name(column): division for column, division in divisions.items()}
 
 
 def _divisions_by_words(columns: TableColumns) -> dict[int, RowDivision]:
@@ -194,15 +171,34 @@ def _divisions_by_words(columns: TableColumns) -> dict[int, RowDivision]:
 
     Examples: a column with `train` and `val`; the columns `train` and `val` with 0 and 1.
     """
-    dividing = [c for c in columns.split_word_columns if columns.has_several_values(c)]
-    divisions: dict[int, RowDivision] = {column: _ByValue(column) for column in dividing}
+    divisions: dict[int, RowDivision] = {}
+    for column in columns.split_word_columns:
+        if len(columns.values[column]) > 1:
+            divisions[column] = functools.partial(_split_by_value, column=column)
     flags = _find_flags(columns)
-    if flags is None:
+    if not flags:
         return divisions
-    say_the_same = all(_agree(flags, column, columns.body) for column in dividing)
-    if not dividing or not say_the_same:
-        divisions[min(flags.split_by_column)] = flags
+    rest: list[str] = []  # the split of rows without a flag
+    if "train" not in flags.values():
+        rest = ["train"]
+    elif len(flags) == 1:
+        rest = ["validation"]
+    if not divisions or not all(_agree(flags, column, columns.body) for column in divisions):
+        divisions[min(flags)] = functools.partial(
+            _splits_by_flags, split_by_column=flags, rest=rest
+        )
     return divisions
+
+
+def _agree(flags: Mapping[int, str], column: int, body: Sequence[Row]) -> bool:
+    """Says whether flags say the same as a column of words."""
+    for row in body:
+        split = only_split_in(row[column])
+        for flag, split_of_flag in flags.items():
+            is_set = row[flag].lower() in _YES
+            if (split == split_of_flag) != is_set:
+                return False
+    return True
 
 
 def _divisions_by_titles(columns: TableColumns) -> dict[int, RowDivision]:
@@ -211,14 +207,14 @@ def _divisions_by_titles(columns: TableColumns) -> dict[int, RowDivision]:
     Examples: the column `subset` with `a` and `b`; the column `fold` with 0 to 4.
     """
     divisions: dict[int, RowDivision] = {}
-    for column in columns.columns_titled_split:
-        if columns.has_several_values(column):
-            divisions[column] = _ByValue(column)
-    for column in columns.other_columns:
-        is_of_folds = _FOLD_COLUMN.fullmatch(columns.titles[column]) is not None
-        if is_of_folds and columns.has_several_values(column):
-            folds = sorted(_lower(columns.values[column]) - {""})
-            divisions[column] = _ByFold(column, folds)
+    dividing = [column for column in columns.other_columns if len(columns.values[column]) > 1]
+    for column in dividing:
+        if column in columns.columns_titled_split:
+            divisions[column] = functools.partial(_split_by_value, column=column)
+    for column in dividing:
+        if columns.is_of_folds(column):
+            folds = sorted(columns.lower_values(column) - {""})
+            divisions[column] = functools.partial(_splits_by_fold, column=column, folds=folds)
     return divisions
 
 
@@ -228,9 +224,43 @@ def _division_into_one(columns: TableColumns) -> dict[int, RowDivision]:
     Example: the column `split` with `test` alone.
     """
     candidates = [*columns.columns_titled_split, *columns.split_word_columns]
-    if not candidates:
+    return {column: functools.partial(_split_by_value, column=column) for column in candidates[:1]}
+
+
+def _find_flags(columns: TableColumns) -> dict[int, str]:
+    """Returns the split of each column that says by yes and no which rows are in it.
+
+    There are none if columns of yes and no that are called as splits say something else:
+
+    - classes that an image has: a row is in several of them;
+    - which labels are right: `is_valid` with yes for most rows;
+    - classes beside others: `train` beside `person`. But a title such as `is_train` is that of a
+      split, and so are several columns of which each row is in exactly one.
+    """
+    yes_no_columns = []
+    split_by_column = {}
+    for column in columns.other_columns:
+        if not columns.says_yes_or_no(column) or columns.is_of_folds(column):
+            continue
+        yes_no_columns.append(column)
+        split = only_split_in(_BEFORE_FLAG.sub("", columns.titles[column]))
+        is_used = not _YES.isdisjoint(columns.lower_values(column))
+        if split and is_used:
+            split_by_column[column] = split
+    if not split_by_column:
         return {}
-    return {candidates[0]: _ByValue(candidates[0])}
+    titles = [columns.titles[column] for column in split_by_column]
+    flags_per_row = []
+    for row in columns.body:
+        flags_per_row.append(sum(1 for column in split_by_column if row[column].lower() in _YES))
+    have_several = max(flags_per_row) > 1
+    are_called_valid = all("valid" in title.split("_") for title in titles)
+    tell_right_labels = are_called_valid and 2 * sum(flags_per_row) > len(flags_per_row)
+    stand_beside_others = len(split_by_column) < len(yes_no_columns)
+    has_title_of_flag = any(not only_split_in(title) for title in titles)
+    divide_all_rows = len(titles) > 1 and {*flags_per_row} == {1}
+    may_be_classes = stand_beside_others and not (has_title_of_flag or divide_all_rows)
+    return {} if have_several or tell_right_labels or may_be_classes else split_by_column
 
 
 def find_unclear_column(columns: TableColumns) -> str:
@@ -247,138 +277,24 @@ def find_unclear_column(columns: TableColumns) -> str:
     return ""
 
 
+def _is_numbered_split(word: str) -> bool:
+    """Says whether a word is one for validation or test, with a number or without: `test1`."""
+    return split_but_for_number(word) in ("validation", "test") and word.lower() != "valid"
+
+
 def _may_be_unknown_splits(values: Sequence[str]) -> bool:
     """Says whether a column has few values of which one is called as a split.
 
-    Examples: `train` and `query`; `test1` alone.
+    Examples: `train` and `query`; `test1` alone; words for cohorts of a study, such as
+    `development` and `tuning`. `valid` may be a label that is right.
     """
     if len(values) == 1:
         return _is_numbered_split(values[0])
-    if _are_cohorts(values):
-        return True
-    return len(values) <= _MAX_UNKNOWN_SPLITS and any(map(_is_called_as_split, values))
-
-
-def _are_cohorts(values: Sequence[str]) -> bool:
-    """Says whether all values are words for cohorts of a study: `development` and `tuning`."""
     distinct = {value.lower() for value in values}
-    return distinct <= _COHORTS and not distinct <= _COHORTS_BY_PLACE
-
-
-def _is_numbered_split(word: str) -> bool:
-    return split_but_for_number(word) in ("validation", "test") and not _may_be_label(word)
-
-
-def _is_called_as_split(value: str) -> bool:
-    says_several_splits = len(list_splits_in(value)) > 1
-    return says_several_splits or (is_plain_name(value) and not _may_be_label(value))
-
-
-def _may_be_label(word: str) -> bool:
-    """Says whether a word for a split is often one for a label that is right."""
-    return word.lower() == "valid"
-
-
-def _lower(values: Iterable[str]) -> set[str]:
-    return {value.lower() for value in values}
-
-
-@dataclasses.dataclass(frozen=True)
-class _PossibleFlags:
-    """Columns of yes and no whose titles are splits, before it is decided whether they are flags.
-
-    Attributes:
-      split_by_column: the split of each of them.
-      titles: their titles.
-      flags_per_row: how many of them say yes, for each row.
-      stand_beside_others: whether the table has other columns of yes and no.
-    """
-
-    split_by_column: Mapping[int, str]
-    titles: Sequence[str]
-    flags_per_row: Sequence[int]
-    stand_beside_others: bool
-
-
-def _find_flags(columns: TableColumns) -> _ByFlags | None:
-    """Returns the columns that say by yes and no which rows are in their split.
-
-    They may also be classes, such as train beside person, or say which labels are valid: then they
-    are no flags of splits.
-    """
-    possible = _find_possible_flags(columns)
-    if not possible.split_by_column:
-        return None
-    if any(is_other(possible) for is_other in _REASONS_AGAINST_FLAGS):
-        return None
-    return _ByFlags(possible.split_by_column, _split_of_rest([*possible.split_by_column.values()]))
-
-
-def _find_possible_flags(columns: TableColumns) -> _PossibleFlags:
-    """Returns the columns of yes and no that are called as splits and that some row is in."""
-    yes_no_columns = []
-    split_by_column = {}
-    for column in columns.other_columns:
-        title = columns.titles[column]
-        if not columns.says_yes_or_no(column) or _FOLD_COLUMN.fullmatch(title):
-            continue
-        yes_no_columns.append(column)
-        split = only_split_in(_BEFORE_FLAG.sub("", title))
-        is_used = not _YES.isdisjoint(_lower(columns.values[column]))
-        if split and is_used:
-            split_by_column[column] = split
-    flags_per_row = []
-    for row in columns.body:
-        flags_per_row.append(sum(1 for column in split_by_column if row[column].lower() in _YES))
-    return _PossibleFlags(
-        split_by_column=split_by_column,
-        titles=[columns.titles[column] for column in split_by_column],
-        flags_per_row=flags_per_row,
-        stand_beside_others=len(split_by_column) < len(yes_no_columns),
-    )
-
-
-def _put_a_row_into_several_splits(flags: _PossibleFlags) -> bool:
-    """Says whether a row has several flags, as an image has several classes."""
-    return max(flags.flags_per_row) > 1
-
-
-def _tell_right_labels(flags: _PossibleFlags) -> bool:
-    """Says whether flags say which labels are right: `is_valid` with yes for most rows."""
-    are_called_valid = all("valid" in title.split("_") for title in flags.titles)
-    return are_called_valid and 2 * sum(flags.flags_per_row) > len(flags.flags_per_row)
-
-
-def _may_be_classes(flags: _PossibleFlags) -> bool:
-    """Says whether flags beside others may be classes: `train` beside `person`.
-
-    A title such as `is_train` is that of a split. So are several flags that put each row into
-    exactly one split.
-    """
-    if not flags.stand_beside_others:
-        return False
-    has_title_of_flag = any(not only_split_in(title) for title in flags.titles)
-    divide_all_rows = len(flags.titles) > 1 and {*flags.flags_per_row} == {1}
-    return not (has_title_of_flag or divide_all_rows)
-
-
-_REASONS_AGAINST_FLAGS = (_put_a_row_into_several_splits, _tell_right_labels, _may_be_classes)
-"""If one holds, columns of yes and no that are called as splits are something else."""
-
-
-def _split_of_rest(splits: Sequence[str]) -> list[str]:
-    """Returns the split of rows without a flag: train if there is no flag for it."""
-    if "train" not in splits:
-        return ["train"]
-    return ["validation"] if len(splits) == 1 else []
-
-
-def _agree(flags: _ByFlags, column: int, body: Sequence[Row]) -> bool:
-    """Says whether flags say the same as a column of words."""
-    for row in body:
-        split = only_split_in(row[column])
-        for flag, split_of_flag in flags.split_by_column.items():
-            is_set = row[flag].lower() in _YES
-            if (split == split_of_flag) != is_set:
-                return False
-    return True
+    if distinct <= _COHORTS and not distinct <= _COHORTS_BY_PLACE:
+        return True
+    for value in values:
+        is_split = is_plain_name(value) and value.lower() != "valid"
+        if is_split or len(list_splits_in(value)) > 1:
+            return len(values) <= _MAX_UNKNOWN_SPLITS
+    return False

@@ -14,8 +14,9 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import IMAGE_OR_ARRAY_ENDINGS
 from voc_seg_tfrecord.core.spelling import as_nfc, visible_form
 from voc_seg_tfrecord.core.split_names import only_split_in
+from voc_seg_tfrecord.folder.by_name import count_same_ends
 from voc_seg_tfrecord.folder.files.folder_names import split_of
-from voc_seg_tfrecord.folder.files.paths import common_folder_of_files, count_same_ends, stem
+from voc_seg_tfrecord.folder.files.paths import common_folder_of_files, stem
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.tools.shapes import Annotation, AnnotationFile, shape_error

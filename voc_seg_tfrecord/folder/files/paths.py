@@ -59,16 +59,6 @@ def paths_below(paths: Iterable[str], top: str) -> list[str]:
     return [path for path in paths if is_at_or_below(path, top)]
 
 
-def count_same_ends(path: Sequence[str], wanted: Sequence[str]) -> int:
-    """Returns how many folders and names two paths share at their ends."""
-    count = 0
-    for part, wanted_part in zip(reversed(path), reversed(wanted), strict=False):
-        if part != wanted_part:
-            break
-        count += 1
-    return count
-
-
 def paths_below_any(paths: Iterable[str], tops: Iterable[str]) -> list[str]:
     """Returns the paths at or below some folders, in the order of these; all if one is empty."""
     paths_by_top: dict[str, list[str]] = {top: [] for top in tops}

@@ -5,9 +5,9 @@ import dataclasses
 import functools
 import posixpath
 
+from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.splits.find_lists import find_lists
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders
-from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText
 from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup
 from voc_seg_tfrecord.folder.splits.repeated_images import find_repeated_images

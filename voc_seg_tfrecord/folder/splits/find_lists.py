@@ -21,8 +21,8 @@ from voc_seg_tfrecord.core.split_names import (
     only_split_in,
     parse_split_name,
 )
+from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.files.paths import stem
-from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_text import ListText
 from voc_seg_tfrecord.folder.splits.list_verdicts import (
     UnclearText,
@@ -40,14 +40,13 @@ from voc_seg_tfrecord.folder.splits.wrong_names import (
 from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats.list_files import (
+from voc_seg_tfrecord.formats.list_files import ListReader
+from voc_seg_tfrecord.formats.texts import (
     LIST_ENDINGS,
     MAX_TEXT_BYTES,
     OTHER_ENDINGS,
     READ_ENDINGS,
-    ListReader,
 )
-from voc_seg_tfrecord.formats.listed_images import Vocabulary
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, COMMON_CLASS_FILE_NAMES
 
 _MAX_TEXTS_OF_ANY_NAME = 500
@@ -91,7 +90,7 @@ def find_lists(
     lists_of_user = None
     if user_gave_lists:
         lists_of_user = posixpath.normpath(posixpath.join(tree.root_below_given, tree.layout.lists))
-    reader = ListReader(Vocabulary(NamesOfImagesAndGroups(image_names, ids_by_group)))
+    reader = ListReader(NamesOfImagesAndGroups(image_names, ids_by_group))
     texts = FoundTexts([], [], [], [])
     name_group = False
     for path in _paths_of_texts(tree, image_names, texts.notes):

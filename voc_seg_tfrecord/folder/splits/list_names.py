@@ -9,7 +9,7 @@ import posixpath
 
 from voc_seg_tfrecord.core.split_names import as_split_name, only_split_in, parse_split_name
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, Series, SplitList
-from voc_seg_tfrecord.formats.listed_images import ListedImages
+from voc_seg_tfrecord.formats.list_tables import ListedImages
 
 _FOLDERS_OF_LISTS = ("split", "splits", "imagesets")
 

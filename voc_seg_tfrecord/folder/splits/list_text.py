@@ -11,17 +11,14 @@ from etils import epath
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.split_names import has_only_split_words, says_split_ambiguously
+from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.files.paths import stem
-from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_names import as_split_list
 from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList
-from voc_seg_tfrecord.formats.list_files import (
-    OTHER_ENDINGS,
-    ListReader,
-    words_of,
-)
-from voc_seg_tfrecord.formats.listed_images import ListedImages
+from voc_seg_tfrecord.formats.list_files import ListReader
+from voc_seg_tfrecord.formats.list_tables import ListedImages
+from voc_seg_tfrecord.formats.texts import OTHER_ENDINGS, words_of
 
 _MIN_SHARE_OF_IMAGES = 0.1  # of the names in a text
 _BEGINNING_BYTES = 1 << 20

@@ -28,7 +28,8 @@ from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.list_text import ListText
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank
 from voc_seg_tfrecord.folder.splits.wrong_names import describe_wrong_names
-from voc_seg_tfrecord.formats.list_files import (
+from voc_seg_tfrecord.formats.list_tables import ListedImages
+from voc_seg_tfrecord.formats.texts import (
     DOCUMENT_ENDINGS,
     LIST_ENDINGS,
     OTHER_ENDINGS,
@@ -36,7 +37,6 @@ from voc_seg_tfrecord.formats.list_files import (
     YAML_ENDINGS,
     words_of,
 )
-from voc_seg_tfrecord.formats.listed_images import ListedImages
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
 # Only words that begin so are parsed, because most words of a text name images. `vo` and `da` begin

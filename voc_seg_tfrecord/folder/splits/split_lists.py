@@ -15,9 +15,9 @@ from etils import epath
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.layout import LISTS
 from voc_seg_tfrecord.core.split_names import split_of
+from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.files.paths import stem as stem_of
-from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 
 
 class ListRank(enum.IntEnum):

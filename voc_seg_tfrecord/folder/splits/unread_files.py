@@ -15,12 +15,12 @@ from etils import epath
 
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.split_names import SPLIT_BY_WORD, words
+from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
-from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats.list_files import OTHER_ENDINGS, READ_ENDINGS
+from voc_seg_tfrecord.formats.texts import OTHER_ENDINGS, READ_ENDINGS
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
 _WORDS_FOR_DIVISIONS = frozenset({"split", "splits", "partition", "partitions"})

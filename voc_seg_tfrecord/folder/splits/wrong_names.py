@@ -8,13 +8,14 @@ from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import NamesOfImages, parse_ids
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.folder.splits.image_names import ImageNames
+from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.splits.list_text import ListText
 from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup, propose_rule
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats.list_files import ListReader, words_of
-from voc_seg_tfrecord.formats.listed_images import Vocabulary
+from voc_seg_tfrecord.formats.list_files import ListReader
+from voc_seg_tfrecord.formats.list_tables import Vocabulary
+from voc_seg_tfrecord.formats.texts import words_of
 
 _MAX_SEARCHED_PATHS = 1000
 
@@ -127,7 +128,7 @@ def read_given_list(
         path,
         file,
         ListRank.SEGMENTATION,
-        ListReader(vocabulary),
+        ListReader(image_names),
         image_names,
         ids_by_group,
         listed=[vocabulary.listed("", ids)],

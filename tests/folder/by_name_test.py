@@ -2,7 +2,7 @@
 
 import pytest
 
-from voc_seg_tfrecord.folder.path_index import PathIndex
+from voc_seg_tfrecord.folder.by_name import FilesByName
 
 FILES = ("images/a?1.png", "images/a?2.png", "images/a.png", "images/b.png")
 
@@ -19,10 +19,10 @@ FILES = ("images/a?1.png", "images/a?2.png", "images/a.png", "images/b.png")
     ],
 )
 def test_a_question_mark_is_part_of_a_name_if_a_file_has_it_and_else_begins_a_query(text, paths):
-    assert list(PathIndex(FILES).find(text).paths) == paths
+    assert list(FilesByName(FILES).find(text).paths) == paths
 
 
 def test_a_query_that_ends_like_a_file_is_no_file():
-    assert list(PathIndex(["a.png", "images/b.png"]).find("b.png?x=/a.png").paths) == [
+    assert list(FilesByName(["a.png", "images/b.png"]).find("b.png?x=/a.png").paths) == [
         "images/b.png"
     ]

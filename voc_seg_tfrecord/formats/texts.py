@@ -1,0 +1,127 @@
+"""What texts hold: JSON and YAML as values, and lines as rows of cells."""
+
+from collections.abc import Iterable, Iterator, Sequence
+import csv
+import json
+import re
+from typing import Any
+
+import yaml
+
+from voc_seg_tfrecord.core.python_errors import plain_reason
+from voc_seg_tfrecord.formats.yaml_checks import LOADER, EndlessYamlError, check_yaml
+
+LIST_ENDINGS = (".txt", ".lst")
+TABLE_ENDINGS = (".csv", ".tsv")
+JSON_LINES = ".jsonl"
+YAML_ENDINGS = (".yaml", ".yml")
+DOCUMENT_ENDINGS = (".json", JSON_LINES, *YAML_ENDINGS)
+
+READ_ENDINGS = (*LIST_ENDINGS, *TABLE_ENDINGS, *DOCUMENT_ENDINGS)
+"""Endings, in lower case, of texts that are read. One without an ending may be a list too."""
+
+OTHER_ENDINGS = (".list", ".ids", ".ini", ".cfg", ".toml", ".ndjson")
+"""Endings of texts that are not read. If one names images and splits, the build stops."""
+
+MAX_TEXT_BYTES = 64 << 20
+"""Bytes of a text that is read as a whole."""
+
+COLUMN_SEPARATORS = ("\t", ",", ";", "|")
+"""What may separate the columns of a table, the likeliest first."""
+
+MAX_LINES_TO_FIND_COLUMNS = 5
+
+Row = Sequence[str]
+"""The cells of a row."""
+
+_SEPARATOR_OF_WORDS = re.compile(r"[,;:\t|{}\[\]()\"'=\n\r]")
+
+
+class DocumentError(ValueError):
+    """A text is no JSON or YAML, or not in a form that is read; its words say why."""
+
+
+def load_document(text: str, ending: str) -> Any:
+    """Returns what a text of JSON, JSON Lines or YAML holds; None if it is empty.
+
+    Values of YAML are lists, dicts and texts, as `007` stays as it is.
+
+    Args:
+      text: the text.
+      ending: of its name, in lower case. A `.json` may hold JSON Lines too.
+
+    Raises:
+      DocumentError: if it is none of these, or an object has a key twice; if YAML is long or deep,
+        or refers to parts of itself.
+    """
+    if ending in YAML_ENDINGS:
+        return _load_yaml(text)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    begins_with_object = len(lines) > 1 and lines[0].startswith("{") and lines[0].endswith("}")
+    if ending == JSON_LINES or begins_with_object:
+        return [_load_json(line) for line in lines]
+    return _load_json(text) if lines else None
+
+
+def _load_json(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_without_repeats)
+    except DocumentError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(f"no JSON: {plain_reason(error)}") from None
+
+
+def _load_yaml(text: str) -> Any:
+    try:
+        check_yaml(text)
+        node = yaml.compose(text, LOADER)
+        return _plain_value(node) if node is not None else None
+    except EndlessYamlError as error:
+        raise DocumentError(str(error)) from None
+    except (yaml.YAMLError, RecursionError) as error:
+        raise DocumentError(f"no YAML: {plain_reason(error)}") from None
+
+
+def _plain_value(node: yaml.Node) -> Any:
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain_value(item) for item in node.value]
+    if isinstance(node, yaml.MappingNode):
+        return _without_repeats(
+            [(str(_plain_value(key)), _plain_value(value)) for key, value in node.value]
+        )
+    return node.value
+
+
+def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in values:
+            raise DocumentError(f"the key {key!r} twice in one place")
+        values[key] = value
+    return values
+
+
+def read_csv(lines: Iterable[str], separator: str) -> list[list[str]]:
+    """Returns the rows of lines, cells without blanks around them; none if a line is too long."""
+    rows = []
+    try:
+        for row in csv.reader(lines, delimiter=separator):
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                rows.append(cells)
+    except csv.Error:
+        return []
+    return rows
+
+
+def words_of(text: str) -> Iterator[str]:
+    """Yields what stands in a text between separators, then what stands between blanks."""
+    for part in _SEPARATOR_OF_WORDS.split(text):
+        part = part.strip()
+        if not part:
+            continue
+        yield part
+        words = part.split()
+        if len(words) > 1:
+            yield from words
