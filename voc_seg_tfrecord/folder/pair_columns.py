@@ -156,7 +156,7 @@ class PairColumns:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Column:
+class _PairColumn:
     """A column of a table, by a sample of its cells.
 
     Attributes:
@@ -245,7 +245,7 @@ def _may_have_pairs(head: Row, sample: Sequence[Row], files: NamedFiles) -> bool
 
 def _look_at_column(
     number: int, title: str | None, cells: Sequence[str], files: NamedFiles
-) -> _Column:
+) -> _PairColumn:
     """Returns a column with what its cells name: the kinds that at least half of them may be.
 
     If they may be images and may be masks, the title decides. A column called as drawings names
@@ -264,10 +264,10 @@ def _look_at_column(
     folders = {posixpath.dirname(cell.replace("\\", "/")).strip("/") for cell in cells}
     is_called_masks = role == "masks"
     says_masks = is_called_masks or any(role_of_path(folder) == "masks" for folder in folders)
-    return _Column(number, cells, kinds, is_called_masks, says_masks)
+    return _PairColumn(number, cells, kinds, is_called_masks, says_masks)
 
 
-def _list_mask_columns(columns: Sequence[_Column]) -> list[_Column]:
+def _list_mask_columns(columns: Sequence[_PairColumn]) -> list[_PairColumn]:
     """Returns the columns that may have the masks.
 
     They name masks of the set, and their titles or the folders of their files say masks. If no
@@ -279,7 +279,7 @@ def _list_mask_columns(columns: Sequence[_Column]) -> list[_Column]:
     return both or of_set or say_masks
 
 
-def _count_pairs_by_name(images: _Column, masks: _Column, files: NamedFiles) -> int:
+def _count_pairs_by_name(images: _PairColumn, masks: _PairColumn, files: NamedFiles) -> int:
     """Returns in how many rows an image has the mask of its row by its name, too."""
     count = 0
     for image_cell, mask_cell in zip(images.cells, masks.cells, strict=True):
