@@ -15,10 +15,11 @@ from voc_seg_tfrecord.core.class_masks import find_class_masks
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, MaskError, VocSegError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import MASK_ENDINGS
+from voc_seg_tfrecord.folder.by_name import count_same_ends
 from voc_seg_tfrecord.folder.files.align import align
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.pairings import few
-from voc_seg_tfrecord.folder.files.paths import common_folder, count_same_ends, folder_names
+from voc_seg_tfrecord.folder.files.paths import common_folder, folder_names
 from voc_seg_tfrecord.folder.question import (
     MAX_TRIED_ALTERNATIVES,
     Alternative,

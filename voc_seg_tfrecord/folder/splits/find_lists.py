@@ -6,6 +6,7 @@ that VOC's layout has for lists, and in a folder that the user gave, every list 
 
 from collections.abc import Iterator, Sequence
 import dataclasses
+import itertools
 import posixpath
 import re
 from typing import cast
@@ -24,19 +25,9 @@ from voc_seg_tfrecord.core.split_names import (
 from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.list_text import ListText
-from voc_seg_tfrecord.folder.splits.list_verdicts import (
-    UnclearText,
-    Use,
-    as_unclear,
-    as_unclear_of_other_names,
-    judge_text,
-)
-from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup, NamesOfImagesAndGroups
+from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText, Use, as_unclear, judge_text
+from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup, with_names_of_groups
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, rank_of
-from voc_seg_tfrecord.folder.splits.wrong_names import (
-    note_on_paths_of_other_files,
-    with_error_on_names,
-)
 from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -55,9 +46,13 @@ _MAX_TEXTS_OF_ANY_NAME = 500
 _LONG_TEXT_BYTES = 1 << 20
 _SAMPLE_BYTES = 1 << 14
 _SAMPLES_OF_LONG_TEXT = 8
+_MAX_SEARCHED_PATHS = 1000
+
+_MAX_DEPTH = 20
+"""Folders above a file, of which a path is searched for; a line may be a path of thousands."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class FoundTexts:
     """The texts of a folder that name its images.
 
@@ -69,10 +64,10 @@ class FoundTexts:
       name_group: whether one of them names a group in place of images.
     """
 
-    lists: list[SplitList]
-    notes: list[str]
-    unclear: list[UnclearText]
-    of_other_names: list[UnclearText]
+    lists: list[SplitList] = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
+    unclear: list[UnclearText] = dataclasses.field(default_factory=list)
+    of_other_names: list[UnclearText] = dataclasses.field(default_factory=list)
     name_group: bool = False
 
 
@@ -90,9 +85,8 @@ def find_lists(
     lists_of_user = None
     if user_gave_lists:
         lists_of_user = posixpath.normpath(posixpath.join(tree.root_below_given, tree.layout.lists))
-    reader = ListReader(NamesOfImagesAndGroups(image_names, ids_by_group))
-    texts = FoundTexts([], [], [], [])
-    name_group = False
+    reader = ListReader(with_names_of_groups(image_names, ids_by_group))
+    texts = FoundTexts()
     for path in _paths_of_texts(tree, image_names, texts.notes):
         rank = rank_of(path, tree.root_below_given, lists_of_user)
         is_list_by_name = _is_list_by_name(path, rank)
@@ -103,16 +97,17 @@ def find_lists(
         file = tree.texts.read(tree.given / path, ListError)
         unread_text = ListText(path, file, rank, reader, image_names, ids_by_group)
         text = unread_text.with_listed_images(tree.given)
-        name_group = name_group or text.names_group
+        texts.name_group = texts.name_group or text.names_group
         if is_list_by_name:
-            texts.lists.extend(with_error_on_names(text).as_lists())
+            texts.lists.extend(text.with_error_on_names().as_lists())
         else:
             _add_by_verdict(text, texts)
-        texts.notes.extend(note_on_paths_of_other_files(text, tree))
+        if text.image_count:
+            texts.notes.extend(_note_on_paths_of_other_files(text, tree))
     lists = _drop_splits_of_scores(texts.lists)
     lists = _drop_splits_of_classes(lists, texts.notes)
-    lists.sort(key=lambda one: (one.rank, one.file.count("/"), one.file))
-    return dataclasses.replace(texts, lists=lists, name_group=name_group)
+    texts.lists = sorted(lists, key=lambda one: (one.rank, one.file.count("/"), one.file))
+    return texts
 
 
 def _add_by_verdict(text: ListText, texts: FoundTexts) -> None:
@@ -121,18 +116,22 @@ def _add_by_verdict(text: ListText, texts: FoundTexts) -> None:
     if verdict.use is Use.SPLITS:
         texts.lists.extend(text.as_lists())
         return
-    texts.lists.extend(text.as_lists_without_splits())
+    for entry in text.listed:
+        if entry.image_count:
+            texts.lists.append(
+                SplitList(text.path, entry.key, entry.ids, entry.image_count, text.rank)
+            )
     if verdict.use in (Use.UNCLEAR, Use.WRONG_NAMES):
         texts.unclear.append(as_unclear(text, verdict))
         return
     if verdict.use is Use.OTHER_NAMES:
-        texts.of_other_names.append(as_unclear_of_other_names(text))
+        texts.of_other_names.append(as_unclear(text, verdict))
     if verdict.reason:
         texts.notes.append(f"{text.path} {verdict.reason}, so it makes no split.")
 
 
 def _paths_of_texts(tree: VocTree, image_names: ImageNames, notes: list[str]) -> Iterator[str]:
-    """Yields the texts that may be lists. Files of labels are none.
+    """Yields the texts that may be lists: none that are labels, or class files of a tool.
 
     Of each folder it yields up to 500 texts, and all that are called as a split and nothing else.
     It adds a note if there are more.
@@ -141,11 +140,14 @@ def _paths_of_texts(tree: VocTree, image_names: ImageNames, notes: list[str]) ->
         texts_of_any_name = []
         for name in names:
             path = posixpath.join(folder, name)
-            if path in tree.labels.label_files or not _may_be_list(name):
+            is_of_tool = name in CLASS_FILE_NAMES and name not in COMMON_CLASS_FILE_NAMES
+            if is_of_tool or path in tree.labels.label_files:
+                continue
+            if "." in name and not name.lower().endswith((*READ_ENDINGS, *OTHER_ENDINGS)):
                 continue
             if only_split_in(stem(name)):
                 yield path
-            elif not _is_label_of_image(name, folder, names, image_names):
+            elif "." in name and not _is_label_of_image(name, folder, names, image_names):
                 texts_of_any_name.append(path)
         # Those that say a split come first, such as `train_fold0.txt`; others keep their order.
         texts_of_any_name.sort(key=lambda path: not parse_split_name(stem(path)).split)
@@ -169,19 +171,8 @@ def _is_label_of_image(
     if stem(name) not in image_names.stems:
         return False
     is_in_voc_folder = f"/{folder}".endswith(f"/{LISTS}")
-    if not is_in_voc_folder:
-        return True
     has_pictures = any(ending_of(other) in IMAGE_OR_MASK_ENDINGS for other in names_in_folder)
-    return has_pictures
-
-
-def _may_be_list(name: str) -> bool:
-    """Says whether a file may be a list by its name: a text, and no class file of a tool."""
-    if name in CLASS_FILE_NAMES and name not in COMMON_CLASS_FILE_NAMES:
-        return False
-    if "." in name:
-        return name.lower().endswith((*READ_ENDINGS, *OTHER_ENDINGS))
-    return bool(only_split_in(name))
+    return has_pictures or not is_in_voc_folder
 
 
 def _is_list_by_name(path: str, rank: ListRank) -> bool:
@@ -220,6 +211,46 @@ def _is_worth_reading(path: epath.Path, reader: ListReader) -> bool:
     return False
 
 
+def _note_on_paths_of_other_files(text: ListText, tree: VocTree) -> list[str]:
+    """Returns a note if the paths in a text are those of files beside the images and masks.
+
+    Example: `train.txt` has the lines `thermal/01.png` and `thermal/02.png`, which are files, and
+    the images lie in `rgb`. Images are found by the ends of paths, so `rgb/01.png` is in train.
+    """
+    notes = list[str]()
+    paths = (word for word in text.words if "/" in word)
+    for path in itertools.islice(paths, _MAX_SEARCHED_PATHS):
+        image_id = text.image_names.get(path)
+        file = _find_file(path, posixpath.dirname(text.path), tree) if image_id else ""
+        if image_id is None or not file:
+            continue
+        image = tree.paths.image(image_id)
+        is_mask = image_id in tree.masks and file == tree.paths.mask(image_id)
+        if file == image or is_mask:
+            return []
+        notes.append(
+            f"{text.path} names {file}, and the image {image} of the same name is taken. Images "
+            "are found by the ends of paths."
+        )
+    return notes[:1]
+
+
+def _find_file(path: str, folder_of_text: str, tree: VocTree) -> str:
+    """Returns the file below the given folder that a path leads to; empty if there is none.
+
+    The path may begin at the text, at the set or at the given folder, or on another machine. The
+    longest end of it that is a file with its folder counts.
+    """
+    assert tree.listing
+    parts = [part for part in path.split("/") if part.strip(".")][-_MAX_DEPTH - 1 :]
+    for first in range(len(parts) - 1):
+        for top in (folder_of_text, tree.root_below_given, ""):
+            folder = posixpath.join(top, *parts[first:-1])
+            if parts[-1] in tree.listing.files_by_folder.get(folder, ()):
+                return f"{folder}/{parts[-1]}"
+    return ""
+
+
 def _drop_splits_of_scores(lists: Sequence[SplitList]) -> list[SplitList]:
     """Takes the split from a table of scores without a list of train beside it.
 
@@ -241,54 +272,27 @@ def _drop_splits_of_classes(lists: Sequence[SplitList], notes: list[str]) -> lis
     """Takes the split from a list that overlaps with lists beside it, and adds a note.
 
     They may list classes: some images of `train.txt`, `bus.txt` and `car.txt` have a train and a
-    bus.
+    bus. A list does not count if a usual folder of lists or another list beside it says splits too:
+    `lists/train.txt`, but `tags/train.txt` and the key `train` in `tags.json` count.
     """
     checked_lists = list[SplitList]()
     for split_list in lists:
-        other = _find_overlapping_list(split_list, lists)
-        if other is None:
-            checked_lists.append(split_list)
-            continue
-        checked_lists.append(dataclasses.replace(split_list, split=""))
-        notes.append(f"{split_list.name} shares images with {other.name}, so it makes no split.")
+        is_text_in_usual_folder = split_list.rank < ListRank.ELSEWHERE and not split_list.key
+        others: list[SplitList] = []
+        if split_list.split and only_split_in(split_list.innermost_name):
+            others = [one for one in lists if one.scope == split_list.scope]
+            others = [one for one in others if one.name != split_list.name]
+        if is_text_in_usual_folder or any(other.split for other in others):
+            others = []
+        for other in others:
+            if _overlap_in_part({*split_list.ids}, {*other.ids}):
+                notes.append(
+                    f"{split_list.name} shares images with {other.name}, so it makes no split."
+                )
+                split_list = dataclasses.replace(split_list, split="")
+                break
+        checked_lists.append(split_list)
     return checked_lists
-
-
-def _find_overlapping_list(split_list: SplitList, lists: Sequence[SplitList]) -> SplitList | None:
-    """Returns a list beside one that makes a split by its name alone, and overlaps with it.
-
-    There is none if another list beside it makes a split, too.
-    """
-    if not _makes_split_by_its_name_alone(split_list):
-        return None
-    lists_in_scope = [
-        other
-        for other in lists
-        if other.scope == split_list.scope and other.name != split_list.name
-    ]
-    others_make_splits = any(other.split for other in lists_in_scope)
-    if others_make_splits:
-        return None
-    ids = {*split_list.ids}
-    for other in lists_in_scope:
-        if _overlap_in_part(ids, {*other.ids}):
-            return other
-    return None
-
-
-def _makes_split_by_its_name_alone(split_list: SplitList) -> bool:
-    """Says whether a list makes a split, and only its name says so, which says nothing else.
-
-    A text in a usual folder of lists does not count, because the folder says so too.
-
-    Examples: `tags/train.txt`, and the key `train` in `tags.json`; not `lists/train.txt`.
-    """
-    if not split_list.split:
-        return False
-    is_text_in_usual_folder = split_list.rank < ListRank.ELSEWHERE and not split_list.key
-    if is_text_in_usual_folder:
-        return False
-    return only_split_in(split_list.innermost_name) != ""
 
 
 def _overlap_in_part(ids: set[str], other_ids: set[str]) -> bool:

@@ -30,6 +30,7 @@ from voc_seg_tfrecord.folder.splits.candidates import (
 from voc_seg_tfrecord.folder.splits.choose import not_understood_error
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.find_candidates import source_of_labels
+from voc_seg_tfrecord.folder.splits.list_text import read_given_list
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText
 from voc_seg_tfrecord.folder.splits.split_lists import (
     RANK_BY_USUAL_FOLDER,
@@ -37,7 +38,6 @@ from voc_seg_tfrecord.folder.splits.split_lists import (
     SplitList,
     ids_in_split,
 )
-from voc_seg_tfrecord.folder.splits.wrong_names import read_given_list
 
 _MAX_SHOWN_CHOICES = 8
 

@@ -1,4 +1,4 @@
-"""One text that may be a list: the images and splits that it names."""
+"""One text that may be a list: the images and splits that it names, and names not quite right."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -10,18 +10,22 @@ from etils import epath
 
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import NamesOfImages, parse_ids
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.split_names import has_only_split_words, says_split_ambiguously
 from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.files.paths import stem
-from voc_seg_tfrecord.folder.splits.list_names import as_split_list
-from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup
-from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList
+from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup, propose_rule
+from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, as_split_list
 from voc_seg_tfrecord.formats.list_files import ListReader
 from voc_seg_tfrecord.formats.list_tables import ListedImages
 from voc_seg_tfrecord.formats.texts import OTHER_ENDINGS, words_of
 
 _MIN_SHARE_OF_IMAGES = 0.1  # of the names in a text
 _BEGINNING_BYTES = 1 << 20
+_NOTHING_LISTED = ListedImages("", (), 0)
+_NUMBER = re.compile(r"[-+]?(0|[1-9]\d*)(\.\d*)?(e[-+]?\d+)?%?", re.IGNORECASE)
+"""A score or a count. `000099` and `2007_000099` are ids."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +37,7 @@ class ListText:
     | property | looks at | true of |
     | --- | --- | --- |
     | `is_called_as_split` | the name of the file | `val_list.txt`; not `crack_train.txt` |
-    | `has_split_in_its_name` | its name and its folders | `crack_train.txt`, `train/images.txt` |
+    | `split_in_its_name` | its name and its folders | `crack_train.txt`, `train/images.txt` |
     | `has_list_with_split` | both, and its columns and keys | `{"train": ["a"]}` in `a.json` |
     | `has_enough_images` | all names in it | a list of these images, not of others |
     | `names_images_in_unread_form` | its words, if nothing was read | `a and b are blurred` |
@@ -74,8 +78,7 @@ class ListText:
         try:
             for entry in self.reader.read(self.file, find_below):
                 ids = entry.ids
-                names_missing_images = entry.image_count < len(ids)
-                if names_missing_images:
+                if entry.image_count < len(ids):
                     ids = self.image_names.keep_inside(ids, self.file.where, given)
                 listed.append(dataclasses.replace(entry, ids=ids))
         except ListError as error:
@@ -84,23 +87,41 @@ class ListText:
 
     def with_groups(self) -> "ListText":
         """Returns the text with the ids of their images in place of the names of groups."""
+        if self.ids_by_group.keys().isdisjoint(self.missing_names):
+            return self
         listed: list[ListedImages] = []
         for entry in self.listed:
             ids: list[str] = []
             for name in entry.ids:
-                ids += self._images_of(name)
-            image_count = self.reader.vocabulary.count_images(ids)
+                is_image = name in self.image_names
+                ids += [name] if is_image else self.ids_by_group.get(name, [name])
+            image_count = sum(1 for name in ids if name in self.image_names)
             listed.append(dataclasses.replace(entry, ids=ids, image_count=image_count))
-        names_group = any(name in self.ids_by_group for name in self.missing_names)
-        if not names_group:
-            return self
         return dataclasses.replace(self, listed=listed, names_group=True)
 
-    def _images_of(self, name: str) -> Sequence[str]:
-        """Returns the images of a group; the name itself if it is that of an image, or of none."""
-        if name in self.image_names:
-            return [name]
-        return self.ids_by_group.get(name, [name])
+    def with_error_on_names(self) -> "ListText":
+        """Returns a text that is a list by its name, with an error if it names images wrongly.
+
+        Wrong are:
+
+        - numbers without their zeros: 7 in place of 0007
+        - the beginning that the names of several images share: `P01` of `P01-S1` and `P01-S2`
+        - names in a form that is not read
+        """
+        if self.error is not None:
+            return self
+        if self.wrong_names:
+            error = self.wrong_names_error()
+        elif self.names_images_in_unread_form:
+            error = ListError(
+                self.file.where,
+                found="image names in an unknown form",
+                expected="one image per line",
+                remedy="write an id, a file name or a path on each line",
+            )
+        else:
+            return self
+        return dataclasses.replace(self, listed=(), error=error)
 
     def as_lists(self) -> list[SplitList]:
         """Returns its lists; an empty one, with the error if there is one, if it names nothing."""
@@ -108,18 +129,26 @@ class ListText:
             return [dataclasses.replace(self.as_list(_NOTHING_LISTED), error=self.error)]
         return [self.as_list(entry) for entry in self.listed]
 
-    def as_lists_without_splits(self) -> list[SplitList]:
-        """Returns its lists that name images, each as one that makes no split."""
-        return [
-            SplitList(self.path, entry.key, entry.ids, entry.image_count, self.rank)
-            for entry in self.listed
-            if entry.image_count
-        ]
+    def as_list(self, entry: ListedImages) -> SplitList:
+        """Returns one part of it as a list."""
+        split_list = as_split_list(self.path, entry, self.rank)
+        may_be_scores = not entry.key and self._may_be_scores
+        return dataclasses.replace(split_list, may_be_scores=may_be_scores)
 
     @functools.cached_property
-    def missing_names(self) -> Sequence[str]:
-        """The names in it that are those of no image."""
-        return [name for name in self.ids if name not in self.image_names]
+    def _may_be_scores(self) -> bool:
+        """Whether it may be a table of scores: it is called `eval`, and has numbers beside names.
+
+        Example: the line `a.jpg,0.83`. A number alone in its line may be the id of an image.
+        """
+        if not says_split_ambiguously(stem(self.path)):
+            return False
+        for line in self.beginning.splitlines():
+            words = [*words_of(line)]
+            numbers = [word for word in words if _NUMBER.fullmatch(word)]
+            if len(words) > 1 and any(number not in self.image_names for number in numbers):
+                return True
+        return False
 
     def has_ending(self, endings: tuple[str, ...]) -> bool:
         """Says whether the text has one of some endings."""
@@ -129,6 +158,11 @@ class ListText:
     def ids(self) -> Sequence[str]:
         """All names in it; the id of an image in place of each of its names."""
         return [image_id for entry in self.listed for image_id in entry.ids]
+
+    @functools.cached_property
+    def missing_names(self) -> Sequence[str]:
+        """The names in it that are those of no image."""
+        return [name for name in self.ids if name not in self.image_names]
 
     @functools.cached_property
     def image_count(self) -> int:
@@ -156,37 +190,14 @@ class ListText:
         return has_only_split_words(stem(self.path))
 
     @property
-    def has_split_in_its_name(self) -> bool:
-        """Whether the name of the text and its folders say a split, whatever the text holds."""
-        return self.as_list(_NOTHING_LISTED).split != ""
+    def split_in_its_name(self) -> str:
+        """The split that the name of the text and its folders say, whatever the text holds."""
+        return self.as_list(_NOTHING_LISTED).split
 
     @property
     def has_list_with_split(self) -> bool:
         """Whether a name, a column or a key makes a split of a part of it."""
         return any(self.as_list(entry).split for entry in self.listed)
-
-    def as_list(self, entry: ListedImages) -> SplitList:
-        """Returns one part of it as a list."""
-        split_list = as_split_list(self.path, entry, self.rank)
-        if entry.key or not self._may_be_scores:
-            return split_list
-        return dataclasses.replace(split_list, may_be_scores=True)
-
-    @functools.cached_property
-    def _may_be_scores(self) -> bool:
-        """Whether it may be a table of scores: it is called `eval`, and has numbers beside names.
-
-        Example: the line `a.jpg,0.83`. A number alone in its line may be the id of an image.
-        """
-        if not says_split_ambiguously(stem(self.path)):
-            return False
-        for line in self.beginning.splitlines():
-            words = list(words_of(line))
-            numbers = [word for word in words if _NUMBER.fullmatch(word)]
-            has_score = any(number not in self.image_names for number in numbers)
-            if has_score and len(words) > 1:
-                return True
-        return False
 
     @functools.cached_property
     def beginning(self) -> str:
@@ -194,7 +205,78 @@ class ListText:
         data = self.file.data[:_BEGINNING_BYTES]
         return data.replace(b"\0", b"").decode("utf-8", "replace")
 
+    @functools.cached_property
+    def words(self) -> Sequence[str]:
+        """What stands between separators in its first bytes, and what stands between blanks."""
+        return [*words_of(self.beginning)]
 
-_NOTHING_LISTED = ListedImages("", (), 0)
-_NUMBER = re.compile(r"[-+]?(0|[1-9]\d*)(\.\d*)?(e[-+]?\d+)?%?", re.IGNORECASE)
-"""A score or a count. `000099` and `2007_000099` are ids."""
+    @functools.cached_property
+    def wrong_names(self) -> str:
+        """Which of its names are not quite those of images, in words; empty if none are.
+
+        - Most names that are no image have lost their zeros: a spreadsheet makes 7 of 0007.
+        - No name is an image, and each begins the names of images, as `P01` of a patient begins
+          those of `P01-S1` and `P01-S2`.
+        """
+        missing_names = self.missing_names
+        id_by_number = self.image_names.id_by_number
+        without_zeros = [name for name in missing_names if name in id_by_number]
+        if without_zeros and 2 * len(without_zeros) >= len(missing_names):
+            name = without_zeros[0]
+            return (
+                f"{name}, which may be the image {id_by_number[name]}: spreadsheets take the zeros "
+                "before a number"
+            )
+        if not missing_names or self.image_count:
+            return ""
+        counts = []
+        for name in missing_names:
+            counts.append(self.image_names.count_of_group(name))
+            if counts[-1] == 0:
+                return ""
+        if max(counts) == 1:
+            return ""
+        return (
+            f"{missing_names[0]}, which is no image: the names of {counts[0]} images begin with "
+            "it, as those of a patient or a scene do"
+        )
+
+    def wrong_names_error(self) -> ListError:
+        """Returns the error on wrong names, with a rule by which they are those of groups.
+
+        They are not if one of them is an image, or if the user gave groups already.
+        """
+        remedy = "write the name of an image on each line"
+        rule = ""
+        if not self.image_count and not self.ids_by_group:
+            rule = propose_rule(self.missing_names, [*self.image_names])
+        if rule:
+            remedy += (
+                f"; or, if each name stands for all of its images, say {command(group_by=rule)}"
+            )
+        return ListError(
+            self.file.where,
+            found=self.wrong_names,
+            expected="the names of images, as their files have them",
+            remedy=remedy,
+        )
+
+
+def read_given_list(
+    file: File, path: str, image_names: ImageNames, ids_by_group: IdsByGroup
+) -> SplitList:
+    """Returns a list that the user gave, whatever its name and ending are: a name on each line.
+
+    Raises:
+      ListError: if it is no text, is empty, or has a name that leaves the tree; if its names are
+        not quite those of images.
+    """
+    rank = ListRank.SEGMENTATION
+    reader = ListReader(image_names)
+    ids = parse_ids(file.data, file.where, NamesOfImages(image_names), may_repeat=True)
+    listed = [reader.vocabulary.listed("", ids)]
+    unread_text = ListText(path, file, rank, reader, image_names, ids_by_group, listed)
+    text = unread_text.with_groups()
+    if text.wrong_names:
+        raise text.wrong_names_error()
+    return SplitList(path, "", text.ids, text.image_count, rank)

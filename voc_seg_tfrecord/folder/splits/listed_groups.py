@@ -5,7 +5,8 @@ Example: the line `P01` of a list stands for the images `P01-S1` and `P01-S2`, i
 """
 
 import collections
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from typing import cast
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError
@@ -29,39 +30,24 @@ def find_listed_groups(ids: Iterable[str], config: VocSegConfig) -> IdsByGroup:
     return _group_ids(config.grouping, ids)
 
 
-class NamesOfImagesAndGroups(Mapping[str, str]):
-    """The names that a list may have: the id of an image, or a group, by each of its names.
-
-    Args:
-      image_names: the ids of the images by their names. These count before groups.
-      groups: the names of the groups.
-    """
-
-    def __init__(self, image_names: Mapping[str, str], groups: Collection[str]):
-        self._image_names = image_names
-        self._groups = frozenset(groups)
-
-    def __getitem__(self, name: str) -> str:
-        if name not in self._image_names and name in self._groups:
-            return name
-        return self._image_names[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._image_names or name in self._groups
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self._image_names
-        yield from self._groups
-
-    def __len__(self) -> int:
-        return len(self._image_names) + len(self._groups)
-
-
 def _group_ids(grouping: Grouping, ids: Iterable[str]) -> dict[str, list[str]]:
     ids_by_group: dict[str, list[str]] = collections.defaultdict(list)
     for image_id, group in grouping.groups(ids).items():
         ids_by_group[group].append(image_id)
     return dict(ids_by_group)
+
+
+def with_names_of_groups(
+    image_names: Mapping[str, str], ids_by_group: IdsByGroup
+) -> Mapping[str, str]:
+    """Returns the names that a list may have: those of images, which count first, and of groups.
+
+    The name of a group stands for itself, until its images are put in its place.
+    """
+    if not ids_by_group:
+        return image_names
+    names_of_groups = {group: group for group in ids_by_group}
+    return collections.ChainMap(cast(MutableMapping[str, str], image_names), names_of_groups)
 
 
 def check_groups_are_named(config: VocSegConfig, *, list_names_group: bool) -> None:
@@ -83,6 +69,8 @@ def check_groups_are_named(config: VocSegConfig, *, list_names_group: bool) -> N
 def propose_rule(names: Sequence[str], ids: Sequence[str]) -> str:
     """Returns the rule by which names are those of groups; empty if no usual rule makes them so.
 
+    By it a group is the first parts of an id between a sign, such as `prefix:_`.
+
     Args:
       names: the names in a list, none of which is that of an image.
       ids: the ids of all images.
@@ -91,7 +79,10 @@ def propose_rule(names: Sequence[str], ids: Sequence[str]) -> str:
         counts = {name.count(sign) for name in names}
         if len(counts) != 1:
             continue
-        rule = _rule_of_parts(sign, counts.pop() + 1)
+        parts = [f"[^{sign}]+"] * (counts.pop() + 1)
+        rule = f"prefix:{sign}"
+        if len(parts) > 1:
+            rule = f"regex:^({f'[{sign}]'.join(parts)})[{sign}]"
         try:
             groups = _group_ids(Grouping.parse(rule), ids)
         except ConfigError:  # an id has no group by this rule
@@ -99,12 +90,3 @@ def propose_rule(names: Sequence[str], ids: Sequence[str]) -> str:
         if all(name in groups for name in names):
             return rule
     return ""
-
-
-def _rule_of_parts(sign: str, part_count: int) -> str:
-    """Returns the rule that a group is the first parts of an id, between a sign: `prefix:_`."""
-    if part_count == 1:
-        return f"prefix:{sign}"
-    part = f"[^{sign}]+"
-    sign_in_pattern = f"[{sign}]"
-    return f"regex:^({sign_in_pattern.join([part] * part_count)}){sign_in_pattern}"

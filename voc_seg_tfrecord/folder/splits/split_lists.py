@@ -14,10 +14,16 @@ from etils import epath
 
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.layout import LISTS
-from voc_seg_tfrecord.core.split_names import split_of
+from voc_seg_tfrecord.core.split_names import (
+    as_split_name,
+    only_split_in,
+    parse_split_name,
+    split_of,
+)
 from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.files.paths import stem as stem_of
+from voc_seg_tfrecord.formats.list_tables import ListedImages
 
 
 class ListRank(enum.IntEnum):
@@ -46,6 +52,9 @@ RANK_BY_USUAL_FOLDER: Mapping[str, ListRank] = {
     "ImageSets": ListRank.IMAGE_SETS,
 }
 """The ranks of the folders, below a set's root, in which lists usually lie."""
+
+_FOLDERS_OF_LISTS = ("split", "splits", "imagesets")
+"""Names, in lower case, of folders in which the name of each text is a split."""
 
 _MAX_SHOWN_IDS = 3
 
@@ -138,21 +147,83 @@ def rank_of(path: str, root_of_set: str, lists_of_user: str | None) -> ListRank:
     below_set = posixpath.relpath(folder or ".", root_of_set or ".")
     if below_set == ".":
         below_set = ""
-    if _is_results_folder(below_set):
+    if role_of_path(below_set) == "drawn":  # results, drawings or copies, such as runs/3
         return ListRank.RESULTS
-    is_voc_folder = f"/{folder}".endswith(f"/{LISTS}")  # ImageSets/Segmentation
-    if is_voc_folder:
+    if f"/{folder}".endswith(f"/{LISTS}"):  # ImageSets/Segmentation
         return ListRank.SEGMENTATION
     folder_above = posixpath.basename(posixpath.dirname(folder))
-    is_beside_voc_folder = folder_above == posixpath.dirname(LISTS)  # ImageSets/Main
-    if is_beside_voc_folder:
+    if folder_above == posixpath.dirname(LISTS):  # ImageSets/Main
         return ListRank.OTHER_TASK
     return RANK_BY_USUAL_FOLDER.get(below_set, ListRank.ELSEWHERE)
 
 
-def _is_results_folder(folder: str) -> bool:
-    """Says whether a folder is called as results, drawings or copies. Example: `runs/3`."""
-    return role_of_path(folder) == "drawn"
+def as_split_list(path: str, listed: ListedImages, rank: ListRank) -> SplitList:
+    """Returns the images of one part of a text with the split that they make, if they make one.
+
+    The first of these that fits says the split:
+
+    | what says it | example | split |
+    | --- | --- | --- |
+    | in VOC's folder for lists, the name of the text | `ImageSets/Segmentation/night.txt` | night |
+    | a value in a column of splits, whatever it is | `query` in the column `split` | query |
+    | a word in the innermost name that has one | `train_fold0.txt`, `fold0/train.txt` | train |
+    | in a folder called as lists are, the name of the text | `splits/query.txt` | query |
+
+    VOC's lists of one class for another task, such as `ImageSets/Main/cat_train.txt`, make none.
+    """
+    folder, name = posixpath.split(path)
+    stem, ending = posixpath.splitext(name)
+    folders = tuple(reversed(folder.split("/")))
+    keys = tuple(reversed(listed.key.split("/"))) if listed.key else ()
+    plain = SplitList(path, listed.key, listed.ids, listed.image_count, rank)
+    if stem.lower().startswith("readme"):
+        return plain
+    if rank == ListRank.SEGMENTATION and not keys:
+        return dataclasses.replace(plain, split=stem, series=Series(outer_names=folders))
+    if keys and listed.says_split and not only_split_in(keys[0]):
+        series = Series(outer_names=(*keys[1:], stem, *folders), ending=ending)
+        return dataclasses.replace(plain, split=as_split_name(keys[0]), series=series)
+    names_in_text = (*keys, stem)
+    words_of_innermost = parse_split_name(names_in_text[0]).rest
+    if rank == ListRank.OTHER_TASK and words_of_innermost:
+        return plain
+    split, outer_names = _find_word_for_split(names_in_text, folders)
+    if split:
+        series = Series(words_of_innermost, outer_names, ending)
+        return dataclasses.replace(plain, split=split, series=series)
+    if not keys and folders[0].lower() in _FOLDERS_OF_LISTS:
+        series = Series(outer_names=folders, ending=ending)
+        return dataclasses.replace(plain, split=stem, series=series, has_unknown_name=True)
+    return plain
+
+
+def _find_word_for_split(
+    names_in_text: Sequence[str], folders: Sequence[str]
+) -> tuple[str, tuple[str, ...]]:
+    """Finds the innermost name that says a split: a key, the name of the text, then a folder.
+
+    A folder has to say the split and nothing else.
+
+    Args:
+      names_in_text: the keys and the name of the text, the innermost first.
+      folders: the folders of the text, the innermost first.
+
+    Returns:
+      The split, empty if no name says one; and the outer names of the series: what the names in the
+      text up to this one say beside splits, but for the innermost name, and all names further out.
+    """
+    words_beside_splits = [parse_split_name(name).rest for name in names_in_text]
+    for position, name in enumerate(names_in_text):
+        split = parse_split_name(name).split
+        if split:
+            words_up_to_it = words_beside_splits[1 : position + 1]
+            return split, (*words_up_to_it, *names_in_text[position + 1 :], *folders)
+    for position, folder in enumerate(folders):
+        split = only_split_in(folder)
+        if split:
+            other_folders = (*folders[:position], "", *folders[position + 1 :])
+            return split, (*words_beside_splits[1:], *other_folders)
+    return "", ()
 
 
 def ids_in_split(

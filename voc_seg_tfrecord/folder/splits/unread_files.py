@@ -6,7 +6,6 @@ such as `train.py` is asked about only if it names images and splits.
 
 from collections.abc import Iterator
 import dataclasses
-import itertools
 import posixpath
 import re
 from typing import cast
@@ -91,41 +90,39 @@ def find_unread_files(tree: VocTree, image_names: ImageNames) -> UnreadFiles:
     files = UnreadFiles([], [])
     searched_count = 0
     for path in _list_unread_paths(tree, image_names):
-        if _is_named_as_list(path):
+        words_of_name = {*words(_stem(path))}
+        if _is_named_as_list(path, words_of_name):
             files.may_say_splits.append(path)
             continue
-        is_searched = _may_be_text(path) and searched_count < _MAX_SEARCHED_TEXTS
+        may_be_text = ending_of(path) not in {".npy", *_COMPRESSED_ENDINGS, *_OTHER_CONTENT_ENDINGS}
+        is_searched = may_be_text and searched_count < _MAX_SEARCHED_TEXTS
         searched_count += is_searched
         if is_searched and _names_images_and_splits(tree.given / path, image_names):
             files.may_say_splits.append(path)
-        elif not _words_of_name(path).isdisjoint(_WORDS_FOR_PARTS | _WORDS_FOR_DIVISIONS):
+        elif not words_of_name.isdisjoint(_WORDS_FOR_PARTS | _WORDS_FOR_DIVISIONS):
             files.named_as_splits.append(path)
     return files
 
 
 def _list_unread_paths(tree: VocTree, image_names: ImageNames) -> Iterator[str]:
     """Yields the files that are no pictures, labels, class files or texts that are read."""
+    read_endings = {*_PICTURE_ENDINGS, *READ_ENDINGS, *OTHER_ENDINGS}
     for folder, names in cast(Listing, tree.listing).files_by_folder.items():
         if role_of_path(folder) == "drawn":  # results
             continue
-        unread_names = []
+        paths_by_ending: dict[str, list[str]] = {}
         for name in names:
-            if not _is_unread(name) or name in CLASS_FILE_NAMES:
-                continue
-            is_label_file = posixpath.join(folder, name) in tree.labels.label_files
-            if not is_label_file and _stem(name) not in image_names.stems:
-                unread_names.append(name)
-        unread_names.sort(key=ending_of)
-        for _, group in itertools.groupby(unread_names, ending_of):
-            names_of_ending = [*group]
-            if len(names_of_ending) <= _MAX_FILES_OF_A_LIST:
-                yield from (posixpath.join(folder, name) for name in names_of_ending)
-
-
-def _is_unread(name: str) -> bool:
-    """Says whether a file is neither a picture nor a text that is read by its ending."""
-    ending = ending_of(name)
-    return ending not in _PICTURE_ENDINGS and ending not in (*READ_ENDINGS, *OTHER_ENDINGS)
+            path = posixpath.join(folder, name)
+            is_label = path in tree.labels.label_files or _stem(name) in image_names.stems
+            if (
+                ending_of(name) not in read_endings
+                and name not in CLASS_FILE_NAMES
+                and not is_label
+            ):
+                paths_by_ending.setdefault(ending_of(name), []).append(path)
+        for _, paths in sorted(paths_by_ending.items()):
+            if len(paths) <= _MAX_FILES_OF_A_LIST:
+                yield from paths
 
 
 def _stem(path: str) -> str:
@@ -136,33 +133,23 @@ def _stem(path: str) -> str:
     return posixpath.splitext(name)[0]
 
 
-def _words_of_name(path: str) -> set[str]:
-    """Returns the words of the name of a file."""
-    return {*words(_stem(path))}
-
-
-def _is_named_as_list(path: str) -> bool:
+def _is_named_as_list(path: str, words_of_name: set[str]) -> bool:
     """Says whether a file is named after splits, and is no code, weights or the like."""
-    words_of_name = _words_of_name(path)
     ending = ending_of(path)
-    is_archive = path.lower().endswith(tuple(f".tar{one}" for one in _COMPRESSED_ENDINGS))
     if not words_of_name.isdisjoint(_WORDS_FOR_DIVISIONS):
-        has_no_other_words = words_of_name <= _WORDS_FOR_DIVISIONS
-        return ending not in _CODE_ENDINGS or has_no_other_words
-    if is_archive or ending in _CODE_ENDINGS | _OTHER_CONTENT_ENDINGS or not ending:
+        return ending not in _CODE_ENDINGS or words_of_name <= _WORDS_FOR_DIVISIONS
+    is_archive = path.lower().endswith(tuple(f".tar{one}" for one in _COMPRESSED_ENDINGS))
+    if is_archive or ending in {"", *_CODE_ENDINGS, *_OTHER_CONTENT_ENDINGS}:
         return False
     is_of_results = not words_of_name.isdisjoint(_WORDS_FOR_RESULTS)
     return not is_of_results and not words_of_name.isdisjoint(_WORDS_FOR_PARTS)
 
 
-def _may_be_text(path: str) -> bool:
-    """Says whether a file may be a text, by its ending."""
-    ending = ending_of(path)
-    return ending not in _OTHER_CONTENT_ENDINGS and ending not in (".npy", *_COMPRESSED_ENDINGS)
-
-
 def _names_images_and_splits(path: epath.Path, image_names: ImageNames) -> bool:
-    """Says whether a text names several images of the set, and a split."""
+    """Says whether a text names several images of the set, and a split.
+
+    A short number is a count or the like, and no name of an image.
+    """
     try:
         if path.stat().length > _MAX_SEARCHED_BYTES:
             return False
@@ -172,16 +159,12 @@ def _names_images_and_splits(path: epath.Path, image_names: ImageNames) -> bool:
     if "\0" in text:
         return False
     found_words = {word.strip(".-_") for word in _WORD_OF_TEXT.findall(text)}
-    named_ids = {image_names[word] for word in found_words if _is_image(word, image_names)}
+    named_ids = set()
+    for word in found_words:
+        is_number = word.isdecimal() and len(word) < _MIN_DIGITS_OF_NAME and word[0] != "0"
+        if len(word) > 1 and not is_number and word in image_names:
+            named_ids.add(image_names[word])
     if len(named_ids) < min(_MIN_NAMED_IMAGES, len(image_names)):
         return False
-    other_words = {one for word in found_words - {*named_ids} for one in words(word)}
+    other_words = {one for word in found_words - named_ids for one in words(word)}
     return not other_words.isdisjoint(_WORDS_FOR_PARTS | _WORDS_FOR_DIVISIONS)
-
-
-def _is_image(word: str, image_names: ImageNames) -> bool:
-    """Says whether a word of a text is the name of an image, and no count or the like."""
-    is_short_number = word.isdecimal() and len(word) < _MIN_DIGITS_OF_NAME
-    if is_short_number and not word.startswith("0"):
-        return False
-    return len(word) > 1 and word in image_names
