@@ -187,6 +187,8 @@ def test_a_transform_may_make_images_floats_and_bring_complete_ones_to_one_size(
         ({"transform": lambda image, mask, _: (image[1:], mask)}, "of the same height and width"),
         ({"transform": lambda image, mask, _: (image, mask.astype(int))}, "uint8"),
         ({"transform": lambda image, mask, _: (torch.from_numpy(image), mask)}, "a Tensor"),
+        ({"transform": lambda *_: None}, "transform: a NoneType"),
+        ({"transform": lambda image, mask, _: (image, mask, 1)}, "transform: 3 values"),
         ({"size": None}, "size of the batch.*one size"),
         ({"size": None, "flip": True}, "flip to the transform"),
         ({"size": 0}, "size"),
@@ -203,6 +205,12 @@ def test_a_transform_may_make_images_floats_and_bring_complete_ones_to_one_size(
         ({"first_epoch": -1}, "first_epoch"),
         ({"channels": "middle"}, "channels"),
         ({"workers": -1}, "workers"),
+        ({"num_workers": 2}, "num_workers: 2.*give workers"),
+        ({"collate_fn": list}, "collate_fn.*give transform"),
+        ({"drop_last": "False"}, "drop_last: 'False'.*True or False"),
+        ({"flip": "no"}, "flip: 'no'.*True or False"),
+        ({"scales": (float("nan"), 1.0)}, "scales"),
+        ({"scales": (0.5, float("inf"))}, "scales"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_reason(source, options, message):
@@ -366,6 +374,43 @@ def test_any_number_of_workers_by_fork_or_spawn_gives_the_same_batches(data_dir,
     script.write_text(WORKERS)
     printed = run_python(script, data_dir, PYTHONPATH=str(REPOSITORY))
     assert printed.splitlines() == ["ConfigError", "ConfigError", "5"]
+
+
+TWO_ITERATIONS = """
+import sys
+from voc_seg_tfrecord import data_source
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.torch import loader
+
+source = data_source("voc_seg_tfrecord/p", "train", sys.argv[1])
+train = loader(source, size=8, batch_size=2, workers=2)
+try:
+    list(zip(train, train))
+except ConfigError as error:
+    print("a second loader" in str(error))
+kept = iter(train)
+next(kept)
+print(len(list(train)) == len(train))
+try:
+    next(kept)
+except ConfigError as error:
+    print("a second loader" in str(error))
+for _ in train:
+    break
+print(len(list(train)) == len(train))
+"""
+
+
+def test_workers_never_deal_one_epoch_to_two_iterations(data_dir):
+    printed = run_python("-c", TWO_ITERATIONS, data_dir, PYTHONPATH=str(REPOSITORY))
+    assert printed.split() == ["True"] * 4
+
+
+def test_without_workers_each_iteration_has_its_own_epoch(source):
+    train = loader(source, **PLAIN)
+    pairs = list(zip(train, train, strict=True))
+    assert len(pairs) == len(train)
+    assert ids(first for first, _ in pairs) != ids(second for _, second in pairs)
 
 
 KILLED = """

@@ -328,12 +328,15 @@ def scale_step(scales: tuple[float, float], step: float | None) -> float:
         do not lead to the largest.
     """
     smallest, largest = scales
+    is_range = 0 < smallest <= largest < np.inf  # and neither is NaN
     if step is None:
-        are_multiples = all(_is_whole(scale / _DEFAULT_SCALE_STEP) for scale in scales)
+        are_multiples = is_range and all(_is_whole(s / _DEFAULT_SCALE_STEP) for s in scales)
         step = _DEFAULT_SCALE_STEP if are_multiples else 0
-    is_range = 0 < smallest <= largest < np.inf
-    is_step = step == 0 or (step > 0 and _is_whole((largest - smallest) / step))
-    if not is_range or not is_step:
+    if is_range:
+        is_step = step == 0 or (step > 0 and _is_whole((largest - smallest) / step))
+    else:
+        is_step = False
+    if not is_step:
         raise ConfigError(
             "scales, step",
             found=f"{scales}, {step}",

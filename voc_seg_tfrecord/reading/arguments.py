@@ -18,6 +18,12 @@ def check_count(name: str, count: int) -> None:
         raise ConfigError(name, found=repr(count), expected="a whole number of 1 or more")
 
 
+def check_flag(name: str, flag: bool) -> None:
+    """Raises a ConfigError if a flag is a text such as `False`, which would count as true."""
+    if not isinstance(flag, bool | np.bool_):
+        raise ConfigError(name, found=repr(flag), expected="True or False")
+
+
 def check_shard(shard: tuple[int, int]) -> None:
     """Raises a ConfigError if a rank is not below the number of ranks."""
     rank, ranks = shard

@@ -9,6 +9,7 @@ from voc_seg_tfrecord import arrays
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, VOID
+from voc_seg_tfrecord.reading.arguments import check_flag
 from voc_seg_tfrecord.reading.data_source import Example
 
 _DEEPLAB_SCALES = (0.5, 2.0)
@@ -127,10 +128,14 @@ def make_crop(
                 remedy=f"give a size, or leave {' and '.join(useless)} to the transform",
             )
         return None
-    scales = _DEEPLAB_SCALES if scales is None else scales
+    if scales is None:
+        scales = _DEEPLAB_SCALES
+    if flip is None:
+        flip = True
+    check_flag("flip", flip)
     return RandomCrop(
         size=arrays.parse_size("size", size),
         scales=scales,
         step=arrays.scale_step(scales, step),
-        flip=True if flip is None else flip,
+        flip=flip,
     )

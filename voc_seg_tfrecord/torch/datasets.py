@@ -134,8 +134,8 @@ class SegmentationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore
             pair = self._crop.apply(pair, rng)
         if self._transform is None:
             return pair
-        image, mask = self._transform(pair.image, pair.mask, rng)
-        check_transformed(pair.id, image, mask)
+        transformed = self._transform(pair.image, pair.mask, rng)
+        image, mask = check_transformed(pair.id, transformed)
         return DecodedPair(image, mask, pair.id)
 
 

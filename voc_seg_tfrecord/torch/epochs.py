@@ -6,7 +6,7 @@ from typing import NamedTuple
 from torch.utils import data
 
 from voc_seg_tfrecord.core.errors import ConfigError, counted
-from voc_seg_tfrecord.reading.arguments import check_count, check_seed, check_shard
+from voc_seg_tfrecord.reading.arguments import check_count, check_flag, check_seed, check_shard
 from voc_seg_tfrecord.reading.balance import Balance
 from voc_seg_tfrecord.reading.epoch_order import EpochOrder
 
@@ -62,8 +62,8 @@ class EpochBatches(data.Sampler):  # type: ignore[type-arg, unused-ignore]
         check_seed(seed)
         check_count("batch_size", batch_size)
         check_shard(shard)
-        if not isinstance(shuffle, bool):
-            raise ConfigError("shuffle", found=repr(shuffle), expected="True or False")
+        check_flag("shuffle", shuffle)
+        check_flag("drop_last", drop_last)
         self._rank, ranks = shard
         self._ranks = ranks
         self._per_batch = batch_size * ranks

@@ -28,6 +28,17 @@ from voc_seg_tfrecord.torch.transforms import Transform
 _BATCHES_AHEAD_OF_WORKER = 2
 """PyTorch's default of `prefetch_factor`."""
 
+_OWN_OPTIONS = {
+    "num_workers": "give workers, the number of processes that make batches",
+    "collate_fn": "leave it out, because the loader makes whole batches; to change images and "
+    "masks, give transform",
+    "persistent_workers": "leave it out, because workers are kept for all epochs",
+    "sampler": "leave it out; shuffle, balance and shard choose the examples",
+    "batch_sampler": "leave it out; shuffle, balance and shard choose the examples",
+    "dataset": "give the data_source as the first argument",
+}
+"""Arguments of PyTorch's `DataLoader` that a loader sets itself, and what to do instead."""
+
 _BATCHES_OF_USER = 3
 """How many batches a training may hold without new memory: one that it trains on, the next one, and
 one that it keeps."""
@@ -171,7 +182,8 @@ def evaluation_loader(
 class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-ignore]
     """A `DataLoader` that keeps its workers for all epochs, or uses threads if it has none.
 
-    If a worker raises an error of this package, the loader raises the same error.
+    If a worker raises an error of this package, the loader raises the same error. With workers, an
+    iteration that goes on after a newer one began raises a `ConfigError`.
 
     Args:
       dataset: the dataset, which makes a batch from a list of indices.
@@ -194,12 +206,20 @@ class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-igno
     ) -> None:
         if isinstance(workers, bool) or not isinstance(workers, int) or workers < 0:
             raise ConfigError("workers", found=repr(workers), expected="0 or more processes")
+        for name in _OWN_OPTIONS.keys() & options.keys():
+            raise ConfigError(
+                name,
+                found=repr(options[name]),
+                expected="an argument of DataLoader that the loader does not set itself",
+                remedy=_OWN_OPTIONS[name],
+            )
         buffer_count = _count_buffers(workers, options)
         buffers = BatchBuffers.allocate(buffer_count, byte_counts, is_shared=workers > 0)
         self._batch_maker = dataset
         self._index_lists = index_lists
         self._in_threads = in_threads
         self._loans = BatchLoans(buffers)
+        self._newest_iteration = 0
         # Pinned here: PyTorch's thread for it knows nothing of buffers.
         options = dict(options)
         self._wants_pinned = options.pop("pin_memory", False)
@@ -223,10 +243,23 @@ class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-igno
         return map(_pin, batches) if is_pinned else batches
 
     def _make_in_workers(self) -> Iterator[Any]:
+        """Yields the batches of an epoch, up to the first one that a newer iteration would get.
+
+        Workers make one epoch at a time: when another iteration begins, they drop the last one.
+        """
+        self._newest_iteration += 1
+        iteration = self._newest_iteration
         for batch in super().__iter__():
             if isinstance(batch, VocSegError):
                 raise batch
             yield self._loans.lend(batch)
+            if self._newest_iteration != iteration:
+                raise ConfigError(
+                    "loader",
+                    found="another iteration, which began before this one ended",
+                    expected=f"one epoch at a time with {self.num_workers} workers",
+                    remedy="end one loop before the next one begins, or make a second loader",
+                )
 
     def _make_in_threads(self) -> Iterator[Any]:
         """Yields the batches of an epoch, some of which are made ahead."""

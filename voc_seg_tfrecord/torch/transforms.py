@@ -73,18 +73,25 @@ class _AlbumentationsTransform:
         return changed["image"], changed["mask"]
 
 
-def check_transformed(image_id: str, image: Any, mask: Any) -> None:
-    """Refuses what a transform returns if it is no image with its mask."""
+def check_transformed(image_id: str, transformed: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the image and the mask that a transform returned.
+
+    Raises:
+      ConfigError: naming the image, if it returned something else.
+    """
+    where = f"{image_id}, transform"
     expected = "a NumPy array [H, W, C] and a mask, uint8 [H, W], of the same height and width"
+    if not isinstance(transformed, tuple | list) or len(transformed) != 2:
+        found = f"a {type(transformed).__name__}"
+        if isinstance(transformed, tuple | list):
+            found = f"{len(transformed)} values"
+        raise ConfigError(where, found=found, expected=expected)
+    image, mask = transformed
     for value in (image, mask):
         if not isinstance(value, np.ndarray):
-            raise ConfigError(
-                f"{image_id}, transform", found=f"a {type(value).__name__}", expected=expected
-            )
+            raise ConfigError(where, found=f"a {type(value).__name__}", expected=expected)
     is_pair = image.ndim == 3 and mask.shape == image.shape[:2] and mask.dtype == np.uint8
     if not is_pair:
-        raise ConfigError(
-            f"{image_id}, transform",
-            found=f"{image.dtype} {image.shape} and {mask.dtype} {mask.shape}",
-            expected=expected,
-        )
+        found = f"{image.dtype} {image.shape} and {mask.dtype} {mask.shape}"
+        raise ConfigError(where, found=found, expected=expected)
+    return image, mask
