@@ -187,13 +187,15 @@ def test_the_command_prints_a_table_of_each_split_and_their_sum(sample, capsys, 
     assert "most common sizes, width x height: " in out
 
 
-def test_the_command_prints_json_and_csv_of_one_split(sample, capsys):
+def test_the_command_prints_json_and_writes_csv_of_one_split(sample, tmp_path, capsys):
     name = f"{sample.data_dir}@train"
     assert cli.main(["stats", name, "--json"]) == 0
     (split,) = json.loads(capsys.readouterr().out)["splits"].values()
     assert split["classes"]["cat"]["images"] == 1
-    assert cli.main(["stats", name, "--csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    table = tmp_path / "classes.csv"
+    assert cli.main(["stats", name, "--csv", str(table)]) == 0
+    assert capsys.readouterr().out.endswith(f"table in {table}\n")
+    rows = list(csv.DictReader(io.StringIO(table.read_text())))
     assert len(rows) == 22
     assert rows[8]["class"] == "cat"
     assert rows[8]["pixels"] == str(split["classes"]["cat"]["pixels"])

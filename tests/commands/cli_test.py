@@ -41,7 +41,6 @@ def printed(*words, status=0):
     [
         ("", "usage: voc-seg-tfrecord"),
         ("verify", "DATASET"),
-        ("stats x --json --csv", "not allowed with argument --json"),
         ("export x --out y --layout darknet", "deeplab"),
         ("chekc", "; did you mean 'check'?\n"),
         ("stats x --jsno", "; did you mean '--json'?\n"),

@@ -51,7 +51,7 @@ class SplitReport:
     """The result of verifying one split.
 
     Attributes:
-      fingerprint: sha256 over the examples of the split.
+      fingerprint: sha256 over the examples of the split; its hashes are empty if reading stopped.
       ids_sha256: sha256 of the image ids; for tiles, of the ids of the complete images.
       faults: the faults, in the order of the ids.
       facts: a sentence about which pinned facts of a release agree, and which could not be
@@ -81,7 +81,7 @@ class VerificationReport:
 
     Attributes:
       splits: one `SplitReport` per split.
-      fingerprint: sha256 over the complete dataset.
+      fingerprint: sha256 over the complete dataset; empty if reading stopped in a split.
       archives: `filename` and `sha256` of each archive of the source whose sha256 the build
         verified.
       has_sums: whether its files were compared with SHA256SUMS.
@@ -98,7 +98,7 @@ class VerificationReport:
         parts = [counted(len(self.faults), "fault")]
         for name, split in self.splits.items():
             parts.append(f"{name} {split.fingerprint.examples:,}")
-        parts.append(f"fingerprint {self.fingerprint[:12]}")
+        parts.append(f"fingerprint {self.fingerprint[:12] or 'none'}")
         return display.brief_line(self, *parts)
 
     def _repr_html_(self) -> str:
@@ -106,7 +106,7 @@ class VerificationReport:
         for name, split in self.splits.items():
             first_faults = "; ".join(map(str, split.faults[:3]))
             rows.append((name, split.fingerprint.examples, len(split.faults), first_faults))
-        title = f"fingerprint {self.fingerprint}"
+        title = f"fingerprint {self.fingerprint or 'none'}"
         return display.brief_table(title, ("split", "examples", "faults", "first faults"), rows)
 
     @property
@@ -174,9 +174,10 @@ def verify(
         faults = [*faults_by_split[split], *records_of_split.faults]
         split_reports[split] = _make_split_report(claim, split, records_of_split, faults)
     fingerprints = {split: report.fingerprint for split, report in split_reports.items()}
+    is_complete = all(records_of_split.is_complete for records_of_split in read_splits.values())
     return VerificationReport(
         split_reports,
-        fingerprint.of_dataset(fingerprints),
+        fingerprint.of_dataset(fingerprints) if is_complete else "",
         tuple((builder.info.metadata or {}).get("archives", ())),
         has_sums=bool(sums),
         files=tuple(faults_by_split[""]),
@@ -191,12 +192,14 @@ class _ReadSplit:
       digests: of each example, by id.
       places: of each tile in its image, by id.
       records: how many records were read.
+      is_complete: whether reading reached the end.
       faults: what is wrong.
     """
 
     digests: dict[str, fingerprint.Digests] = dataclasses.field(default_factory=dict)
     places: dict[str, TilePlace] = dataclasses.field(default_factory=dict)
     records: int = 0
+    is_complete: bool = True
     faults: list[Fault] = dataclasses.field(default_factory=list)
 
     def add(self, split: str, record_report: RecordReport) -> None:
@@ -237,6 +240,7 @@ def _read_split(
             records_of_split.add(split, record_report)
     except VocSegError as error:
         records_of_split.faults.append(Fault(split, "", f"reading stopped: {error}"))
+        records_of_split.is_complete = False
     records_of_split.faults += _split_faults(builder, split, records_of_split, standard)
     return records_of_split
 
@@ -311,9 +315,13 @@ def _make_split_report(
     pinned = pinned_facts.compare_with_pinned(claim, split, total, records_of_split.digests)
     in_order = sorted(_drop_repeats(faults), key=lambda fault: fault.id)
     in_order += [Fault(split, "", message) for message in pinned.faults]
+    ids_sha256 = records_of_split.ids_sha256
+    if not records_of_split.is_complete:  # hashes of a part would pass for those of the split
+        total = fingerprint.Fingerprint(total.examples, ids="", images="", masks="", instances="")
+        ids_sha256 = ""
     return SplitReport(
         fingerprint=total,
-        ids_sha256=records_of_split.ids_sha256,
+        ids_sha256=ids_sha256,
         faults=tuple(in_order),
         facts=pinned.checked,
         published_as=pinned.published_as,

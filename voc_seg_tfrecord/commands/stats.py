@@ -11,6 +11,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from voc_seg_tfrecord.commands import arguments, screen
+from voc_seg_tfrecord.core import output_files
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.reading.dataset import open_splits
@@ -63,26 +64,30 @@ _COLUMNS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_dataset(parser)
     arguments.add(parser, "ids")
-    form = parser.add_mutually_exclusive_group()
-    arguments.add(form, "json")
-    arguments.add_flag(form, "csv", "print one row per split and class as CSV")
+    parser.add_argument(
+        "--csv", metavar="FILE", help="also write one row per split and class into this CSV file"
+    )
+    arguments.add(parser, "json")
 
 
 def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord import stats
     from voc_seg_tfrecord.audit import statistics
 
+    table = output_files.check_file(args.csv, "--csv") if args.csv else None
     builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
     counts = stats.compute(builder, splits, progress=True)
     if len(counts) > 1:
         counts["+".join(counts)] = stats.total(counts)
     comparisons = {split: statistics.compare(counts[split]) for split in counts}
+    if table is not None:
+        output_files.write_file(table, _as_csv(counts), "--csv")
     if args.json:
         screen.write_json(_as_json(builder, counts, comparisons))
-    elif args.csv:
-        _print_csv(counts)
     else:
         _print(builder, counts, comparisons)
+        if table is not None:
+            print(f"table in {table}")
     has_differences = any(c is not None and c.differences for c in comparisons.values())
     return 1 if has_differences else 0
 
@@ -98,7 +103,8 @@ def _as_json(
     return {"dataset": builder.info.full_name, "splits": splits}
 
 
-def _print_csv(counts: "Mapping[str, Stats]") -> None:
+def _as_csv(counts: "Mapping[str, Stats]") -> str:
+    """Returns one row per split and class as CSV."""
     titles = [column.csv_title for column in _COLUMNS]
     rows = []
     for split, stats_of_split in counts.items():
@@ -108,7 +114,7 @@ def _print_csv(counts: "Mapping[str, Stats]") -> None:
         void = [stats_of_split.void, stats_of_split.void_share]
         empty_cells = [""] * (len(_COLUMNS) - len(void))
         rows.append((split, VOID, "void", *void, *empty_cells))
-    print(screen.csv_text(("split", "index", "class", *titles), rows), end="")
+    return screen.csv_text(("split", "index", "class", *titles), rows)
 
 
 def _print(

@@ -64,7 +64,7 @@ def _print(builder: Any, report: "VerificationReport", source: str | None) -> No
         has_tiles = split.ids_sha256 != split.fingerprint.ids
         if has_tiles:
             print(f"    image ids {split.ids_sha256}")
-    print(f"fingerprint   {report.fingerprint}")
+    print(f"fingerprint   {report.fingerprint or 'none, because reading stopped'}")
     faults = report.faults
     for fault in faults[:_MAX_LISTED_FAULTS]:
         print(f"  {fault}")
@@ -123,7 +123,7 @@ def _as_json(builder: Any, report: "VerificationReport", source: str | None) -> 
         }
     return {
         "dataset": builder.info.full_name,
-        "fingerprint": report.fingerprint,
+        "fingerprint": report.fingerprint or None,
         "splits": splits,
         "class_map": class_map(builder),
         "archives": [dict(archive) for archive in report.archives],

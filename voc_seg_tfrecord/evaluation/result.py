@@ -167,7 +167,9 @@ class Result:
     def _rank_of_image(self, score: ImageScore) -> tuple[bool, float, str]:
         """Returns what images are sorted by; see `rank_images`."""
         miou = score.result(self.class_names).miou
-        return math.isnan(miou), miou, score.id
+        if math.isnan(miou):
+            return True, 0.0, score.id  # NaN has no order
+        return False, miou, score.id
 
     @property
     def fold_mious(self) -> tuple[float, ...]:
