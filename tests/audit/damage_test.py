@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import json
 import pathlib
 import random
 import shutil
@@ -85,6 +86,18 @@ def test_a_shard_cut_at_the_end_of_a_record_is_noticed(folder, commands, capsys)
         assert cli.main(commands[command]) == 1, command
         said = "".join(capsys.readouterr())
         assert "shards of" in said or "2 records" in said, command
+
+
+def test_a_split_whose_reading_stopped_has_no_fingerprint(folder, commands, capsys):
+    shard = folder / SHARD
+    shard.write_bytes(shard.read_bytes()[:-9])
+    assert cli.main([*commands["verify"], "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["fingerprint"] is None
+    assert (document["splits"][SPLIT]["images"], document["splits"][SPLIT]["ids"]) == ("", "")
+    assert document["splits"]["validation"]["images"]
+    cli.main(commands["verify"])
+    assert "fingerprint   none, because reading stopped\n" in capsys.readouterr().out
 
 
 def shard_of_validation(folder):

@@ -16,6 +16,7 @@ from voc_seg_tfrecord.core.errors import ConfigError, MaskError, RecordError, Sp
 from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.evaluation import evaluate
 from voc_seg_tfrecord.evaluation.predictions import Predictions, label_quality
+from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.reading.dataset import check_splits
 
 
@@ -327,3 +328,11 @@ def test_a_boolean_prediction_is_no_class_index_where_there_are_more_than_two_cl
     assert Predictions(tmp_path, 2).read("a", None).classes.tolist() == [[1, 1, 1]] * 2
     with pytest.raises(MaskError, match="true and false, but there are 21 classes"):
         Predictions(tmp_path).read("a", None)
+
+
+def test_images_without_a_counted_pixel_come_last_in_the_order_of_their_ids():
+    pixels = {"c": {}, "b": {(0, 0): 4}, "e": {}, "a": {(0, 1): 4}, "d": {}}
+    scores = [ImageScore(name, "train", 0, cells) for name, cells in pixels.items()]
+    for order in (scores, scores[::-1]):
+        result = Result(("x", "y"), np.zeros((2, 2), np.int64), per_image=tuple(order))
+        assert [score.id for score in result.rank_images()] == ["a", "b", "c", "d", "e"]
