@@ -336,3 +336,23 @@ def test_images_without_a_counted_pixel_come_last_in_the_order_of_their_ids():
     for order in (scores, scores[::-1]):
         result = Result(("x", "y"), np.zeros((2, 2), np.int64), per_image=tuple(order))
         assert [score.id for score in result.rank_images()] == ["a", "b", "c", "d", "e"]
+
+
+@pytest.mark.parametrize("name", ["{}_pred.npy", "pred_{}.png", "{}.png.npy"])
+def test_a_prediction_under_another_name_is_named_and_the_right_name_too(sample, tmp_path, name):
+    predictions = write_predictions(sample, tmp_path / "predictions")
+    for path in predictions.iterdir():
+        path.rename(predictions / name.format(path.stem))
+    with pytest.raises(SplitError) as refused:
+        evaluate(sample, "train", predictions)
+    assert f"no such file, but {name.format('2007_000001')}" in str(refused.value)
+    assert "name the prediction 2007_000001.png or 2007_000001.npy" in str(refused.value)
+
+
+@pytest.mark.parametrize("shape", [(21, 5, 5), (5, 5, 21), (5, 5)])
+def test_scores_in_place_of_classes_are_told_what_to_save(sample, tmp_path, shape):
+    scores = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    for image_id in ("2007_000001", "2008_000002", "2009_000003"):
+        np.save(tmp_path / f"{image_id}.npy", scores)
+    with pytest.raises(SplitError, match=r"\(argmax\).*--probabilities CHW"):
+        evaluate(sample, "train", tmp_path)

@@ -17,7 +17,14 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core import staging
-from voc_seg_tfrecord.core.errors import ConfigError, MaskError, SplitError, VocSegError, counted
+from voc_seg_tfrecord.core.errors import (
+    ConfigError,
+    MaskError,
+    SplitError,
+    VocSegError,
+    counted,
+    several,
+)
 from voc_seg_tfrecord.core.file import File, Kind
 from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.core.names import IMAGE, VOC_CLASSES, VOID, voc_palette
@@ -32,6 +39,8 @@ from voc_seg_tfrecord.reading.records import Record
 
 AXES = ("CHW", "HWC")
 """Orders of the axes of probabilities: classes first, or last."""
+
+_MAX_SHOWN_FILES = 3
 
 _SUM_TOLERANCE = 0.02
 """How far the sum of probabilities may be from 1: float16 has 3 digits."""
@@ -114,13 +123,7 @@ class Predictions:
             else than the probabilities that were announced.
         """
         if image_id not in self.names:
-            raise MaskError(
-                self.folder / f"{image_id}.png",
-                found="no such file",
-                expected=f"a prediction for the image {image_id}",
-                remedy="predict all images of the split",
-                kind="missing prediction",
-            )
+            raise self._missing_error(image_id)
         path = self.path(image_id)
         file = File.read(path, MaskError)
         if self.probabilities is not None:
@@ -139,6 +142,22 @@ class Predictions:
                 kind="size of prediction and image differ",
             )
         return prediction
+
+    def _missing_error(self, image_id: str) -> MaskError:
+        """Returns the error about an image without a prediction of its name."""
+        found = "no such file"
+        remedy = "predict all images of the split"
+        named_alike = [file for name, file in self.names.items() if image_id in name]
+        if named_alike:
+            found = f"no such file, but {several(named_alike, _MAX_SHOWN_FILES)}"
+            remedy = f"name the prediction {image_id}.png or {image_id}.npy"
+        return MaskError(
+            self.folder / f"{image_id}.png",
+            found=found,
+            expected=f"a prediction for the image {image_id}",
+            remedy=remedy,
+            kind="missing prediction",
+        )
 
     def path(self, image_id: str) -> epath.Path:
         """Returns the file of a prediction that is there."""
@@ -173,7 +192,17 @@ def _no_predictions_error(folder: epath.Path, found: str) -> ConfigError:
 
 def _read_indices(file: File, classes: int) -> np.ndarray:
     """Returns class indices, integers `[H, W]`."""
-    samples = read_samples_on_black(file)
+    try:
+        samples = read_samples_on_black(file)
+    except MaskError as error:
+        are_scores = file.kind is Kind.NUMPY and numpy_files.read_dtype(file).kind == "f"
+        if not are_scores:
+            raise
+        raise error.changed(
+            expected="one class index per pixel",
+            remedy="save the class with the highest score (argmax), or save the softmax of the "
+            "scores and give --probabilities CHW",
+        ) from None
     if samples.kind == "rgb":
         raise MaskError(
             file.where,
