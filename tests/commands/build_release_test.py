@@ -5,6 +5,7 @@ import pytest
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS
 from voc_seg_tfrecord.sources.transfer import Transfer, TransferError
 
@@ -113,3 +114,12 @@ def test_json_of_an_own_tree_holds_splits_classes_and_the_command(tmp_path, caps
     assert built["classes"]["sheep"] == {"images": 1, "pixels": 964}
     assert built["command"] == planned["command"]
     assert built["config"]["name"] == "own"
+
+
+def test_without_tensorflow_no_line_is_printed_that_needs_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(requirements, "is_installed", lambda module: module != "tensorflow")
+    assert cli.main(["build", "--release", "sample", "--data_dir", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "load it with voc_seg_tfrecord.data_source('voc_seg_tfrecord/sample'" in said
+    assert "tfds build" not in said
+    assert "tfds.load" not in said

@@ -294,7 +294,8 @@ def _build_tree(args: argparse.Namespace) -> _BuildOutcome:
         tfds_call = _describe_tfds_call(args, plan.config)
         document = _document_plan(args, request, plan, survey, tfds_call)
         if args.dry_run:
-            print(f"\n{tfds_call.sentence}")
+            print()
+            _print_tfds_call(tfds_call.sentence)
             problems = _find_problems(plan, plan.config, args)
             return _BuildOutcome(1 if problems else 0, document | {"problems": problems})
         if args.parts:
@@ -302,7 +303,7 @@ def _build_tree(args: argparse.Namespace) -> _BuildOutcome:
         builder = _build(args, plan, plan.config)
         classes = _print_classes(builder.class_counts, plan.config.built_class_names)
         built = _print_built(args, builder)
-        print(tfds_call.sentence)
+        _print_tfds_call(tfds_call.sentence)
         if args.parts:
             built["shared"] = _show_shared_images(builder)
     return _BuildOutcome(0, document | built | {"classes": classes})
@@ -393,6 +394,12 @@ class _TfdsCall:
     sentence: str
 
 
+def _print_tfds_call(sentence: str) -> None:
+    """Prints the call of `tfds build` where it runs: that command imports TensorFlow."""
+    if requirements.is_installed("tensorflow"):
+        print(sentence)
+
+
 def _describe_tfds_call(args: argparse.Namespace, config: VocSegConfig) -> _TfdsCall:
     """Returns the call for a tree. TFDS reads no archive, so that has to be unpacked before."""
     is_packed = is_archive(args.root) and epath.Path(args.root).expanduser().is_file()
@@ -415,7 +422,7 @@ def _build_release(args: argparse.Namespace) -> _BuildOutcome:
     built = _print_built(args, builder)
     check = command("voc-seg-tfrecord", "verify", config.name, data_dir=args.data_dir)
     print(f"compare it with the published facts: {check}")
-    print(f"the same with TFDS:\n  {command(*words)}")
+    _print_tfds_call(f"the same with TFDS:\n  {command(*words)}")
     document = {
         "dataset": f"voc_seg_tfrecord/{config.name}",
         **built,

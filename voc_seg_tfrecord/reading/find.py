@@ -131,8 +131,8 @@ def _not_found_error(name: str, data_dir: PathLike | None) -> ConfigError:
         name,
         found=f"no such dataset in {where}, and no version folder at this path{hint}",
         expected=f"a built dataset such as {DATASET}/2012",
-        remedy="build it with `tfds build` or `voc-seg-tfrecord build`, or name your datasets' "
-        "folder with --data_dir; `voc-seg-tfrecord list` shows what is built",
+        remedy="build it with `voc-seg-tfrecord build`, or name your datasets' folder with "
+        "--data_dir; `voc-seg-tfrecord list` shows what is built",
     )
 
 
