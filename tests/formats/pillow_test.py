@@ -1,3 +1,4 @@
+import errno
 import io
 import struct
 import zlib
@@ -72,7 +73,6 @@ def test_a_file_of_two_frames_is_refused_before_any_is_decoded(kind, monkeypatch
         TypeError,
         AttributeError,
         OverflowError,
-        MemoryError,
         RecursionError,
         EOFError,
         zlib.error,
@@ -85,6 +85,16 @@ def test_whatever_pillow_raises_is_our_error_with_the_files_name(raised, monkeyp
 
     monkeypatch.setattr(ImageFile.ImageFile, "load", load)
     with pytest.raises(RecordError, match=r"a\.png: it cannot be decoded: .*why"):
+        decode(saved(GRAY), RecordError)
+
+
+@pytest.mark.parametrize("raised", [MemoryError("why"), OSError(errno.ENOMEM, "why")])
+def test_a_lack_of_memory_is_no_damage_of_the_file_and_names_it(raised, monkeypatch):
+    def load(_):
+        raise raised
+
+    monkeypatch.setattr(ImageFile.ImageFile, "load", load)
+    with pytest.raises(MemoryError, match=r"a\.png: .*why"):
         decode(saved(GRAY), RecordError)
 
 

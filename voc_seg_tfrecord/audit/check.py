@@ -14,7 +14,7 @@ from voc_seg_tfrecord.audit.finding_ids import FindingIds
 from voc_seg_tfrecord.core import id_lists
 from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.core.decisions import PageDecision, Suspect, collect_called_right
-from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
+from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, raise_if_out_of_memory
 from voc_seg_tfrecord.core.example import ExampleSpec, RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
@@ -338,6 +338,7 @@ def _read_one(options: _ReadOptions, item: tuple[str, Pair]) -> _ReadResult:
     except VocSegError as error:
         return _ReadResult([_finding_with_box(error, raw, options.spec.rule)])
     except Exception as error:
+        raise_if_out_of_memory(error, pair.image)
         message = f"{pair.image}: {type(error).__name__}: {error}"
         return _ReadResult([Finding("unreadable", str(pair.image), message)])
 

@@ -6,6 +6,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import contextlib
 import difflib
+import errno
 import textwrap
 from typing import Any
 
@@ -88,6 +89,19 @@ def _message(where: str, found: str, expected: str, remedy: str) -> str:
     if remedy:
         lines.append(f"what to do: {remedy}")
     return "\n  ".join(lines)
+
+
+def raise_if_out_of_memory(error: BaseException, where: object) -> None:
+    """Raises a MemoryError if an error is about memory, so that no file is called damaged for it.
+
+    Args:
+      error: what a library raised, which is to become an error about a file.
+      where: the file that was read.
+    """
+    is_out_of_memory = isinstance(error, OSError) and error.errno == errno.ENOMEM
+    if is_out_of_memory or isinstance(error, MemoryError):
+        reason = str(error) or "not enough memory"
+        raise MemoryError(f"{where}: {reason}") from None
 
 
 class ConfigError(VocSegError):

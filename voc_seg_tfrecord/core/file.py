@@ -17,7 +17,12 @@ from typing import Any, Self, TypeVar
 from etils import epath
 
 from voc_seg_tfrecord.core import storage
-from voc_seg_tfrecord.core.errors import ImageError, LayoutError, VocSegError
+from voc_seg_tfrecord.core.errors import (
+    ImageError,
+    LayoutError,
+    VocSegError,
+    raise_if_out_of_memory,
+)
 
 Result = TypeVar("Result")
 Error = TypeVar("Error", bound=VocSegError)
@@ -59,6 +64,7 @@ class File:
         try:
             return cls(storage.read_bytes(path, max_bytes), str(path))
         except Exception as reason:  # clients of buckets raise errors of their own
+            raise_if_out_of_memory(reason, path)
             raise error(
                 path,
                 found=f"this file cannot be read: {_describe_reason(reason)}",

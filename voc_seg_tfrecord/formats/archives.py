@@ -27,7 +27,7 @@ import zlib
 from etils import epath
 
 from voc_seg_tfrecord.core import staging, storage
-from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
+from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, raise_if_out_of_memory
 
 SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 """How names of archives end."""
@@ -63,6 +63,7 @@ def unpacked(root: epath.PathLike) -> Iterator[epath.Path]:
         except VocSegError:
             raise
         except Exception as error:  # the libraries let out whatever their parsers raise
+            raise_if_out_of_memory(error, path)
             found = str(error) or type(error).__name__
             raise _refused(path, f"an archive that cannot be unpacked: {found[:200]}") from None
         try:

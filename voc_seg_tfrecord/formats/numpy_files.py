@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 
-from voc_seg_tfrecord.core.errors import MaskError, VocSegError
+from voc_seg_tfrecord.core.errors import MaskError, VocSegError, raise_if_out_of_memory
 from voc_seg_tfrecord.core.file import File, damaged_error
 
 # NumPy reads a header by Python's own parser, whose depth of recursion two threads share
@@ -90,6 +90,7 @@ def _read_numpy_header(file: File, expected: str, error: type[VocSegError]) -> _
         if has_other_sides or version > (3, 0):
             raise ValueError(f"the shape {shape} in a file of version {version}")
     except Exception as reason:  # NumPy raises whatever the damage leads it to
+        raise_if_out_of_memory(reason, file.where)
         found = f"a NumPy file that cannot be read: {reason or type(reason).__name__}"
         raise damaged_error(error, file.where, found, expected) from None
     return _NumpyHeader(shape, is_by_columns, dtype, stream.tell())

@@ -5,7 +5,7 @@ import contextlib
 
 from PIL import UnidentifiedImageError
 
-from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.errors import VocSegError, raise_if_out_of_memory
 from voc_seg_tfrecord.core.file import damaged_error
 
 UNKNOWN_FORM = "image of an unknown form"
@@ -22,6 +22,7 @@ def translated(where: str, error: type[VocSegError]) -> Iterator[None]:
     except VocSegError:
         raise
     except Exception as reason:  # Pillow raises whatever the damage leads it to
+        raise_if_out_of_memory(reason, where)
         text = str(reason) or type(reason).__name__
         has_unknown_header = isinstance(reason, UnidentifiedImageError)
         if has_unknown_header:  # the text is the address of an object

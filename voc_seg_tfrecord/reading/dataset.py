@@ -12,7 +12,13 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.core import dataset_files, storage
 from voc_seg_tfrecord.core.chosen_ids import read_ids_option
 from voc_seg_tfrecord.core.dataset_files import INFO
-from voc_seg_tfrecord.core.errors import ConfigError, ListError, counted, did_you_mean
+from voc_seg_tfrecord.core.errors import (
+    ConfigError,
+    ListError,
+    counted,
+    did_you_mean,
+    raise_if_out_of_memory,
+)
 from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.reading import identity
@@ -67,6 +73,7 @@ def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.Dataset
         for split in builder.info.splits:
             shards += [path.name for path in shard_paths(builder, split)]
     except Exception as error:  # TFDS lets out whatever its parsers raise
+        raise_if_out_of_memory(error, folder)
         if storage.is_lack_of_threads(error):
             raise
         raise damaged(folder, error) from None

@@ -22,7 +22,13 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core.dataset_files import read_sums
-from voc_seg_tfrecord.core.errors import ConfigError, RecordError, counted, did_you_mean
+from voc_seg_tfrecord.core.errors import (
+    ConfigError,
+    RecordError,
+    counted,
+    did_you_mean,
+    raise_if_out_of_memory,
+)
 from voc_seg_tfrecord.core.storage import PathLike, as_storage_error, is_bucket
 from voc_seg_tfrecord.formats import frames
 from voc_seg_tfrecord.reading.identity import OPEN_AGAIN
@@ -204,6 +210,7 @@ class _FileIndex:
         try:
             yield
         except (OSError, frames.FrameError) as error:
+            raise_if_out_of_memory(error, self.path)
             raise unreadable(self.path, " ".join(str(error).split()), self._total) from None
 
 

@@ -27,7 +27,14 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord.core import processes
 from voc_seg_tfrecord.core.dataset_files import INFO
-from voc_seg_tfrecord.core.errors import ConfigError, ImageError, MaskError, RecordError, counted
+from voc_seg_tfrecord.core.errors import (
+    ConfigError,
+    ImageError,
+    MaskError,
+    RecordError,
+    counted,
+    raise_if_out_of_memory,
+)
 from voc_seg_tfrecord.core.file import File, Kind
 from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.names import (
@@ -558,6 +565,7 @@ def _read_shard(shard: _Shard) -> Iterator[bytes]:
         # No loop over records here, as its variable would hold a large record.
         yield from map(operator.itemgetter(1), frames.read(shard.path))
     except (OSError, RuntimeError, ValueError, IndexError) as error:
+        raise_if_out_of_memory(error, shard.path)
         raise unreadable(shard.path, " ".join(str(error).split()), shard.length) from None
 
 

@@ -20,7 +20,7 @@ from tensorflow_datasets.core import naming
 from voc_seg_tfrecord.core import names as names_of
 from voc_seg_tfrecord.core.class_rows import HIGHEST_VALUE, LOWEST_VALUE
 from voc_seg_tfrecord.core.dataset_files import INFO, read_small
-from voc_seg_tfrecord.core.errors import RecordError, VocSegError
+from voc_seg_tfrecord.core.errors import RecordError, VocSegError, raise_if_out_of_memory
 from voc_seg_tfrecord.core.names import OBJECTS, VOID, unprintable
 from voc_seg_tfrecord.reading.fields import (
     FEATURES,
@@ -75,6 +75,7 @@ def _refusing(path: epath.Path) -> Iterator[epath.Path]:
     except ForeignError as error:
         raise foreign_error(path, error) from None
     except Exception as error:  # parsers raise what they like
+        raise_if_out_of_memory(error, path)
         raise damaged(path, error) from None
 
 
