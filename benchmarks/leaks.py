@@ -259,7 +259,9 @@ def find_pairs_of_parts(kinds: Sequence[Kind]) -> FoundPairs:
     count_by_kind = dict.fromkeys(kind_of, 0)
     across_kinds = []
     packed = np.stack([one for kind in kinds for one in kind.keypoints])
-    for part in shared_parts.find_within(packed):
+    for part in shared_parts.find_between(packed, packed):
+        if part.first >= part.second:  # each pair comes twice, and each image with itself
+            continue
         if part.agreements < shared_parts.MIN_AGREEMENTS:
             continue
         if kind_of[part.first] == kind_of[part.second]:

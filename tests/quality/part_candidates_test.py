@@ -68,13 +68,6 @@ def test_a_keypoint_that_all_images_have_hides_no_copy():
     assert planted <= set(found)
 
 
-def test_each_pair_of_one_set_comes_once():
-    rng = np.random.default_rng(1)
-    images = draw(rng, 50)
-    plant(rng, images[:5], images[20:25], 2)
-    assert pairs_of(shared_parts.find_within(images)) == [(n, 20 + n) for n in range(5)]
-
-
 def test_a_film_has_a_few_candidates_for_each_frame():
     rng = np.random.default_rng(2)
     frame = draw(rng, 1)

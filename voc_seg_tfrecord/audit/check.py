@@ -9,7 +9,6 @@ import itertools
 import numpy as np
 from tqdm import tqdm
 
-from voc_seg_tfrecord.audit.copies_by_id import find_copies_by_id
 from voc_seg_tfrecord.audit.finding_ids import FindingIds
 from voc_seg_tfrecord.core import id_lists
 from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
@@ -170,14 +169,12 @@ class _ReadOptions:
       is_blank: whether an empty mask of the same size stands for each mask.
       labels: whether to look for labels that may be wrong.
       fits: whether to look for masks that do not fit their images among them.
-      parts: whether to look for images that share a part, too.
     """
 
     spec: ExampleSpec
     is_blank: bool
     labels: bool
     fits: bool
-    parts: bool
 
 
 def check_plan(
@@ -185,7 +182,6 @@ def check_plan(
     *,
     labels: bool = True,
     fits: bool = True,
-    parts: bool = False,
 ) -> Report:
     """Reads and decodes all of a folder. No file makes it stop early.
 
@@ -193,7 +189,6 @@ def check_plan(
       plan: what a build would do, or where it would stop.
       labels: whether to look for labels that may be wrong, too; none of them stops a build.
       fits: whether to look for masks that do not fit their images among them.
-      parts: whether to look for images that share a part, too.
     """
     config = plan.config
     report = Report(
@@ -210,13 +205,13 @@ def check_plan(
     spec = with_band_count(spec, (pair for _, pair in pairs))
     # A build only tries to decode images; here both decoders have to agree.
     spec = dataclasses.replace(spec, decoding="alike")
-    options = _ReadOptions(spec, is_blank=is_blank, labels=labels, fits=fits, parts=parts)
+    options = _ReadOptions(spec, is_blank=is_blank, labels=labels, fits=fits)
     read_one = functools.partial(_read_one, options)
     evidence = _read_all(pairs, read_one, report)
     if report.plan and report.total.pixels.any():
         for missing in missing_classes(report.class_names, report.by_split):
             report.findings.append(Finding(MISSING_CLASS, "", str(missing), IGNORED))
-    report.findings += [*_unused(plan), *find_copies_by_id(plan)]
+    report.findings += _unused(plan)
     background = background_index(report.class_names, config.built_background)
     report.findings += rules.find_all(evidence, report.class_names, background)
     return report
@@ -373,7 +368,6 @@ def _examine(raw: RawExample, pair: Pair, split: str, options: _ReadOptions) -> 
         image_id=id_lists.id_of_file(pair.filename),
         split=split,
         measure_fit=options.fits,
-        parts=options.parts,
         objects=objects,
         decoded=images.decode_once(image),
     )

@@ -95,12 +95,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "trust_images",
         "do not decode each image as a test, because check has done it",
     )
-    arguments.add_flag(
-        parser,
-        "parts",
-        "after the build, also look for images of two splits that show the same picture or share a "
-        "part (crops, overlapping tiles, mirrored parts), as leaks --parts does; needs OpenCV",
-    )
     arguments.add(parser, "overwrite", "json")
     # `_check_release` compares what was given with the defaults.
     parser.set_defaults(get_default=parser.get_default)
@@ -172,26 +166,6 @@ def _check_tree(args: argparse.Namespace, name: str | None) -> None:
             found=f"no {' and no '.join(missing)}",
             expected="ROOT and --name NAME for a tree of your own, or --release RELEASE",
             remedy="voc-seg-tfrecord build --help shows both",
-        )
-    if args.parts:
-        requirements.require("cv2", "--parts")
-    if args.parts and args.dry_run:
-        raise ConfigError(
-            "--parts",
-            found="--dry_run beside it, which builds nothing to compare",
-            expected="one of them",
-            remedy="leave one out; check --parts compares the images of the folder",
-        )
-
-
-def _check_has_several_splits(plan: FolderPlan) -> None:
-    """Checks that `--parts` has splits to compare."""
-    if len(plan.splits) < 2:
-        raise ConfigError(
-            "--parts",
-            found=f"one split: {', '.join(plan.splits)}",
-            expected="several splits, whose images are compared",
-            remedy="leave --parts out, or divide the images with --splits",
         )
 
 
@@ -298,32 +272,11 @@ def _build_tree(args: argparse.Namespace) -> _BuildOutcome:
             _print_tfds_call(tfds_call.sentence)
             problems = _find_problems(plan, plan.config, args)
             return _BuildOutcome(1 if problems else 0, document | {"problems": problems})
-        if args.parts:
-            _check_has_several_splits(plan)
         builder = _build(args, plan, plan.config)
         classes = _print_classes(builder.class_counts, plan.config.built_class_names)
         built = _print_built(args, builder)
         _print_tfds_call(tfds_call.sentence)
-        if args.parts:
-            built["shared"] = _show_shared_images(builder)
     return _BuildOutcome(0, document | built | {"classes": classes})
-
-
-def _show_shared_images(builder: Builder) -> list[dict[str, Any]]:
-    """Prints the images that the built splits share, as `leaks --parts`; returns them for JSON."""
-    from voc_seg_tfrecord.audit import leak_parts, leaks
-    from voc_seg_tfrecord.commands.leaks import overlap_as_dict, show_overlap
-
-    sides = leaks.training_first(
-        leaks.read_splits(builder, builder.info.splits, progress=True, parts=True)
-    )
-    print("\nimages that the splits share:")
-    shared = []
-    for overlap in leaks.compare(sides, sides):
-        with_parts = leak_parts.add_shared_parts(overlap, progress=True)
-        show_overlap(with_parts)
-        shared.append(overlap_as_dict(with_parts))
-    return shared
 
 
 def _plan(request: _TreeRequest, root: epath.Path) -> FolderPlan:

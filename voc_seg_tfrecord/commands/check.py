@@ -16,7 +16,7 @@ from voc_seg_tfrecord.build_from.tree import FolderPlanner, describe
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.copy_chosen import copy_chosen
 from voc_seg_tfrecord.commands.write_lists import write_lists
-from voc_seg_tfrecord.core import output_files, requirements
+from voc_seg_tfrecord.core import output_files
 from voc_seg_tfrecord.core.errors import ConfigError, counted, several, share_advice
 from voc_seg_tfrecord.core.layout import LAYOUT_OPTIONS
 from voc_seg_tfrecord.core.names import VOID
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--csv", metavar="FIXES", help="also write a table of what to fix, with one row per finding"
     )
-    arguments.add(parser, "decisions", "no_fit", "parts", "rgb")
+    arguments.add(parser, "decisions", "no_fit", "rgb")
     parser.add_argument(
         "--write_classes",
         metavar="FILE",
@@ -97,7 +97,7 @@ _OPTIONS_THAT_FIND_FILES = (
 )
 """Options that a build needs to read the same masks as a table of classes was written for."""
 
-_CHECK_OPTIONS = ("html", "csv", "decisions", "no_fit", "parts", "rgb")
+_CHECK_OPTIONS = ("html", "csv", "decisions", "no_fit", "rgb")
 """The options that change what is checked, or where that is written."""
 
 
@@ -184,11 +184,7 @@ def _check(args: argparse.Namespace, root: epath.Path) -> int:
     fixes = output_files.check_file(args.csv, "--csv") if args.csv else None
     rgb = arguments.parse_rgb(args.rgb)
     decisions = arguments.read_decisions(args)
-    if args.parts:
-        requirements.require("cv2", "--parts")
-    config, report = check_folder(
-        root, fits=not args.no_fit, parts=args.parts, **arguments.tree_fields(args)
-    )
+    config, report = check_folder(root, fits=not args.no_fit, **arguments.tree_fields(args))
     dropped = report.drop_findings_called_right(decisions)
     naming = FolderNaming(str(root), str(args.root))
     plan_text = ""

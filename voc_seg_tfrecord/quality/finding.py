@@ -37,12 +37,6 @@ NEIGHBORS = "same picture or neighbor"
 NEIGHBORS_IN_TWO_SPLITS = "same picture or neighbor in two splits"
 """The kind of a finding about images of two splits that may be frames of one film."""
 
-SHARED_PART = "shared part"
-"""The kind of a finding about images of one split that share a part, such as a crop."""
-
-SHARED_PART_IN_TWO_SPLITS = "shared part in two splits"
-"""The kind of a finding about images of two splits that share a part."""
-
 SAME_PICTURE_OTHER_MASK = "same picture, other mask"
 """The kind of a finding about two files of the same picture, whose masks differ."""
 

@@ -63,25 +63,21 @@ class CandidatePairs:
         return CandidatePairs(self.first[index], self.second[index], self.votes[index])
 
 
-def propose_pairs(
-    first: Keypoints, second: Keypoints, *, is_one_set: bool = False, progress: bool = False
-) -> CandidatePairs:
+def propose_pairs(first: Keypoints, second: Keypoints, *, progress: bool = False) -> CandidatePairs:
     """Returns the pairs of images that may share a part.
 
     Args:
       first: the keypoints of N images.
       second: the keypoints of M images.
-      is_one_set: whether both are the same images. Then each pair comes once, the smaller number
-        first.
       progress: whether to show a progress bar.
     """
     max_pairs_in_memory = 4 * MAX_CANDIDATES_PER_IMAGE * (len(first.signs) + len(second.signs))
     parts: list[CandidatePairs] = []
-    for pairs in _compare_blocks(first, second, is_one_set=is_one_set, progress=progress):
+    for pairs in _compare_blocks(first, second, progress=progress):
         parts.append(pairs)
         if sum(map(len, parts)) > max_pairs_in_memory:
-            parts = [_keep_most_voted(_join(parts), is_one_set=is_one_set)]
-    kept = _keep_most_voted(_join(parts), is_one_set=is_one_set)
+            parts = [_keep_most_voted(_join(parts))]
+    kept = _keep_most_voted(_join(parts))
     return kept.take(np.lexsort((kept.second, kept.first)))
 
 
@@ -94,10 +90,8 @@ def _join(parts: list[CandidatePairs]) -> CandidatePairs:
     )
 
 
-def _keep_most_voted(pairs: CandidatePairs, *, is_one_set: bool) -> CandidatePairs:
-    is_kept = is_among_best(
-        pairs.first, pairs.second, pairs.votes, MAX_CANDIDATES_PER_IMAGE, is_one_set=is_one_set
-    )
+def _keep_most_voted(pairs: CandidatePairs) -> CandidatePairs:
+    is_kept = is_among_best(pairs.first, pairs.second, pairs.votes, MAX_CANDIDATES_PER_IMAGE)
     return pairs.take(is_kept)
 
 
@@ -106,8 +100,6 @@ def is_among_best(
     second: np.ndarray,
     scores: np.ndarray,
     max_per_image: int,
-    *,
-    is_one_set: bool,
 ) -> np.ndarray:
     """Returns which pairs are among the best ones of either of their images.
 
@@ -118,13 +110,11 @@ def is_among_best(
       second: the number of the second image, int64 `[P]`.
       scores: int64 `[P]`.
       max_per_image: how many pairs of an image are kept, and those that other images keep.
-      is_one_set: whether equal numbers of a first and a second image are one image.
 
     Returns:
       bool `[P]`.
     """
-    if not is_one_set:
-        second = second + first.max(initial=0) + 1
+    second = second + first.max(initial=0) + 1  # no number is that of two images
     ranks = _rank_within(np.concatenate([first, second]), np.concatenate([scores, scores]))
     is_best_of_first, is_best_of_second = np.split(ranks < max_per_image, 2)
     return np.asarray(is_best_of_first | is_best_of_second)
@@ -140,7 +130,7 @@ def _rank_within(images: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 def _compare_blocks(
-    first: Keypoints, second: Keypoints, *, is_one_set: bool, progress: bool
+    first: Keypoints, second: Keypoints, *, progress: bool
 ) -> Iterator[CandidatePairs]:
     """Yields the candidates of each block of first images and each block of second images."""
     first_starts = range(0, len(first.signs), _MAX_FIRST_IMAGES)
@@ -152,9 +142,7 @@ def _compare_blocks(
         for second_start in second_starts:
             block = _list_keypoints(second, second_start, _MAX_SECOND_IMAGES)
             sorted_block = [_sort_entries(block, groups) for groups in _list_orders()]
-            count_votes = functools.partial(
-                _count_votes, first, second_start, sorted_block, is_one_set=is_one_set
-            )
+            count_votes = functools.partial(_count_votes, first, second_start, sorted_block)
             for _, pairs in ordered_map(count_votes, first_starts):
                 bar.update()
                 yield pairs
@@ -223,8 +211,6 @@ def _count_votes(
     second_start: int,
     sorted_block: list[np.ndarray],
     first_start: int,
-    *,
-    is_one_set: bool,
 ) -> CandidatePairs:
     """Compares a block of first images with a block of second images.
 
@@ -233,7 +219,6 @@ def _count_votes(
       second_start: the number of the first image of the second block.
       sorted_block: the entries of that block in each of the orders, uint64 `[N]` each.
       first_start: the number of the first image of the first block.
-      is_one_set: see `propose_pairs`.
     """
     upright = _list_keypoints(first, first_start, _MAX_FIRST_IMAGES)
     votes = [np.zeros(0, np.uint32)]
@@ -243,9 +228,7 @@ def _count_votes(
     ballots, counts = np.unique(np.concatenate(votes), return_counts=True)
     in_first_block, in_second_block = np.divmod(ballots.astype(np.int64), 1 << _IMAGE_BITS)
     pairs = CandidatePairs(in_first_block + first_start, in_second_block + second_start, counts)
-    if is_one_set:
-        pairs = pairs.take(pairs.first < pairs.second)
-    return _keep_most_voted(pairs, is_one_set=is_one_set)
+    return _keep_most_voted(pairs)
 
 
 def _vote(queries: np.ndarray, entries: np.ndarray) -> Iterator[np.ndarray]:

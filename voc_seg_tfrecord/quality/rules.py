@@ -15,8 +15,8 @@ import numpy as np
 
 from voc_seg_tfrecord.core.errors import counted, several
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS, SIGN_BYTES
-from voc_seg_tfrecord.quality import appearance, near_duplicates, shared_parts
+from voc_seg_tfrecord.formats.picture_signs import SIGN_BYTES
+from voc_seg_tfrecord.quality import appearance, near_duplicates
 from voc_seg_tfrecord.quality.evidence import Evidence
 from voc_seg_tfrecord.quality.finding import (
     ALL_MASKS,
@@ -31,8 +31,6 @@ from voc_seg_tfrecord.quality.finding import (
     SAME_PICTURE,
     SAME_PICTURE_IN_TWO_SPLITS,
     SAME_PICTURE_OTHER_MASK,
-    SHARED_PART,
-    SHARED_PART_IN_TWO_SPLITS,
     ComparedRegion,
     Correction,
     Finding,
@@ -48,7 +46,6 @@ from voc_seg_tfrecord.quality.mislabeled_regions import (
 )
 from voc_seg_tfrecord.quality.near_duplicates import NearDuplicates
 from voc_seg_tfrecord.quality.regions import Box, Region
-from voc_seg_tfrecord.quality.shared_parts import SharedPart
 
 NEEDS_SCIKIT_LEARN = "Install scikit-learn to also find regions that look like another class."
 """The note where regions cannot be compared."""
@@ -107,41 +104,6 @@ class LabeledSet:
         duplicates = near_duplicates.find_near_duplicates(signs, _MAX_COMPARED_PAIRS)
         return duplicates.renumbered([*signs_of_number])
 
-    @functools.cached_property
-    def shared_parts(self) -> Sequence[SharedPart]:
-        """The examples that share a part, and are neither one picture nor neighbors.
-
-        The images of each part are numbers of examples. There are none if no keypoints were
-        measured. Of the examples whose images are one file, the first stands for all.
-        """
-        numbers = []
-        for first_of_file, *_ in self._numbers_by_hash:
-            if self.examples[first_of_file].keypoints is not None:
-                numbers.append(first_of_file)
-        if not numbers:
-            return []
-        packed = np.array([self.examples[number].keypoints for number in numbers])
-        group_of = self._group_of_neighbors()
-        parts = []
-        for part in shared_parts.find_within(packed):
-            first, second = numbers[part.first], numbers[part.second]
-            is_certain = part.agreements >= shared_parts.MIN_AGREEMENTS
-            if is_certain and group_of[first] != group_of[second]:
-                parts.append(dataclasses.replace(part, first=first, second=second))
-        return parts
-
-    def _group_of_neighbors(self) -> list[int]:
-        """Returns a number for each example, equal if they are one picture or neighbors."""
-        picture_of = list(range(len(self.examples)))
-        for first, *others in self.near_duplicates.same_pictures:
-            for other in others:
-                picture_of[other] = first
-        neighborhood_of = list(range(len(self.examples)))
-        for first, *others in self.near_duplicates.neighbors:
-            for other in others:
-                neighborhood_of[other] = first
-        return [neighborhood_of[picture] for picture in picture_of]
-
     @property
     def groups_of_pictures(self) -> Sequence[Sequence[int]]:
         """Groups of examples that belong together by their files or by what their images show."""
@@ -186,7 +148,6 @@ def find_all(
     of_regions = _find_mislabeled_regions(labeled_set)
     findings += of_regions.findings
     notes = [of_regions.note] if of_regions.note else []
-    notes += _note_on_unlisted_parts(labeled_set)
     return [*suspicious_first(findings), *notes]
 
 
@@ -693,32 +654,6 @@ def _find_copies(labeled_set: LabeledSet) -> Iterator[Finding]:
             yield _about_copies([labeled_set.examples[number] for number in numbers], kind)
 
 
-def _find_shared_parts(labeled_set: LabeledSet) -> Iterator[Finding]:
-    """Yields pairs of images that share a part, of each image the best few."""
-    best = shared_parts.keep_best(labeled_set.shared_parts, is_one_set=True)
-    for part in sorted(best, key=lambda part: -part.agreements):
-        transformation = part.similarity.describe()
-        is_upright = transformation == ORIENTATIONS[0].name
-        reason = "they share a part" if is_upright else f"they share a part, {transformation}"
-        yield _about_copies(
-            [labeled_set.examples[part.first], labeled_set.examples[part.second]],
-            _KindOfCopies(SHARED_PART, SHARED_PART_IN_TWO_SPLITS, reason),
-        )
-
-
-def _note_on_unlisted_parts(labeled_set: LabeledSet) -> list[Finding]:
-    """Returns a note on shared parts beside those that `_find_shared_parts` names, if any."""
-    parts = labeled_set.shared_parts
-    unlisted = len(parts) - len(shared_parts.keep_best(parts, is_one_set=True))
-    if not unlisted:
-        return []
-    text = (
-        f"At least {counted(unlisted, 'more pair')} of images share a part. The best "
-        f"{shared_parts.MAX_PARTS_PER_IMAGE} of each image are named."
-    )
-    return [Finding(NOTE, SHARED_PART, text, IGNORED)]
-
-
 def _about_copies(copies: Sequence[Evidence], kind_of_copies: _KindOfCopies) -> Finding:
     """Returns the finding about images of which there is more than one copy."""
     names = " and ".join(_name_with_split(copy) for copy in copies[:_MAX_SHOWN_COPIES])
@@ -753,5 +688,4 @@ _RULES: Sequence[Callable[[LabeledSet], Iterator[Finding]]] = (
     _find_pinholes,
     _find_contradicting_masks,
     _find_copies,
-    _find_shared_parts,
 )

@@ -111,33 +111,20 @@ def find_between(
     yield from _examine_all(first_keypoints, second_keypoints, candidates)
 
 
-def find_within(packed: np.ndarray) -> Iterator[SharedPart]:
-    """Yields pairs of images of one set that share a part; see `find_between`.
-
-    Args:
-      packed: packed keypoints of N images, uint8 `[N, 24, 9]`.
-    """
-    keypoints = unpack(packed)
-    candidates = part_candidates.propose_pairs(keypoints, keypoints, is_one_set=True)
-    yield from _examine_all(keypoints, keypoints, candidates)
-
-
-def keep_best(parts: Sequence[SharedPart], *, is_one_set: bool = False) -> list[SharedPart]:
+def keep_best(parts: Sequence[SharedPart]) -> list[SharedPart]:
     """Returns the shared parts that are among the best ones of either of their images.
 
     In a film, nearly all frames share parts with each other. So only `MAX_PARTS_PER_IMAGE` of each
     image are kept, those of most agreements, and those that other images keep.
 
     Args:
-      parts: of the images of two sets, or of one.
-      is_one_set: whether `find_within` found them.
+      parts: of the images of two sets.
     """
     is_kept = part_candidates.is_among_best(
         np.array([part.first for part in parts], np.int64),
         np.array([part.second for part in parts], np.int64),
         np.array([part.agreements for part in parts], np.int64),
         MAX_PARTS_PER_IMAGE,
-        is_one_set=is_one_set,
     )
     return [part for part, is_one_kept in zip(parts, is_kept.tolist(), strict=True) if is_one_kept]
 

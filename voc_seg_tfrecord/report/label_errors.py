@@ -87,14 +87,13 @@ def _open_if_built(
 
 
 def check_folder(
-    folder: epath.Path, *, fits: bool = True, parts: bool = False, **options: Any
+    folder: epath.Path, *, fits: bool = True, **options: Any
 ) -> tuple[VocSegConfig | None, check.Report]:
     """Checks an exported folder, also one without class names; see `find_label_errors`.
 
     Args:
       folder: the folder.
       fits: see `find_label_errors`.
-      parts: whether to look for images that share a part, too, which needs OpenCV.
       **options: see `find_label_errors`.
 
     Returns:
@@ -107,7 +106,7 @@ def check_folder(
     try:
         plan = planner.plan(reads_on=True)
         plan = _join_questions(plan, planner)
-        report = check.check_plan(plan, fits=fits, parts=parts)
+        report = check.check_plan(plan, fits=fits)
     except ConfigError:  # a wrong call: nothing about the tree
         raise
     except QuestionError as question:
