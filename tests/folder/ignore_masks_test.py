@@ -205,7 +205,7 @@ REFUSED = {
     "one of many": (_one_of_many, "no such file"),
     "one is missing": (_remove, "no such file"),
     "other names": (_rename, "no ignore mask fits an image by its name"),
-    "two for each image": (_twice, "2 ignore masks for the image"),
+    "two for each image": (_twice, "in two ways, such as 1_a.png and 1_b.png"),
     "two endings": (lambda r: save(r, "fov/1.bmp", field_of_view("1")), "differ in their endings"),
     "other size": (lambda r: save(r, "fov/1.png", np.ones((9, 9), np.uint8)), "mask of 9 x 9"),
     "0 everywhere": (
@@ -273,5 +273,5 @@ def test_ignore_masks_whose_names_fit_in_two_ways_are_refused(tmp_path):
     flat(tmp_path, ignored=False)
     for name, image_id in (("1_fov", "1"), ("roi_2", "2")):
         save(tmp_path, f"fov/{name}.png", field_of_view(image_id) * np.uint8(255))
-    with pytest.raises(VocSegError, match=r"1_fov.png and roi_2.png, whose names fit those"):
+    with pytest.raises(VocSegError, match=r"in two ways, such as 1_fov.png and roi_2.png"):
         plan_to_build(tmp_path, name="x", ignore_masks="fov", **VESSELS)

@@ -243,16 +243,12 @@ def _drop_common_parts(affix: Affix, other: Affix) -> AffixPair:
     return first, second
 
 
-def _common_length(tokens: Sequence[str], other_tokens: Sequence[str]) -> int:
+def _common_length(tokens: list[str], other_tokens: list[str]) -> int:
     """Returns how many characters two lists of tokens begin with alike, up to a word or number.
 
     If all of one list is alike, the signs at its end count too.
     """
-    common: list[str] = []
-    for token, other_token in zip(tokens, other_tokens, strict=False):
-        if token != other_token:
-            break
-        common.append(token)
+    common = [*posixpath.commonprefix([tokens, other_tokens])]
     is_one_whole = len(common) in (len(tokens), len(other_tokens))
     while common and not is_one_whole and not common[-1].isalnum():
         common.pop()

@@ -4,7 +4,7 @@ DRIVE has two folders with a mask for each image: the vessels, and the field of 
 latter is 0, the label is void.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 import dataclasses
 import itertools
 import posixpath
@@ -19,14 +19,14 @@ from voc_seg_tfrecord.folder.by_name import count_same_ends
 from voc_seg_tfrecord.folder.files.align import align
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.pairings import few
-from voc_seg_tfrecord.folder.files.paths import common_folder, folder_names
+from voc_seg_tfrecord.folder.files.paths import common_folder, folder_names, paths_below_any
 from voc_seg_tfrecord.folder.question import (
     MAX_TRIED_ALTERNATIVES,
     Alternative,
     QuestionError,
 )
 from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
-from voc_seg_tfrecord.folder.tree.listing import Listing, is_at_or_below
+from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.pairs import PartFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -48,36 +48,35 @@ def pair_ignore_masks(tree: VocTree, listing: Listing, folders: Sequence[str]) -
     Raises:
       LayoutError: if names fit no image, or in two ways, or if two files have one name.
     """
-    ignore_masks = _list_by_stem(listing, folders)
+    name_by_stem_and_folder = _list_by_stem(listing, folders)
     stems_by_folder: dict[str, dict[str, str]] = {}
     for image_id in tree.images:
         folder, name = posixpath.split(tree.paths.image(image_id))
         stems_by_folder.setdefault(folder, {})[image_id] = stem_of(name)
     path_by_id: dict[str, str] = {}
+    unused: set[str] = set()
+    for folder, name_by_stem in name_by_stem_and_folder.items():
+        unused.update(posixpath.join(folder, name) for name in name_by_stem.values())
     for image_folder, stem_by_id in stems_by_folder.items():
-        folder = _choose_folder(listing.root, [*ignore_masks], image_folder)
-        names = _match_names(ignore_masks[folder], stem_by_id, listing.root / folder)
-        for image_id, name in names.items():
-            path_by_id[image_id] = posixpath.join(folder, name)
-    all_paths = [
-        posixpath.join(folder, name)
-        for folder, name_by_stem in ignore_masks.items()
-        for name in name_by_stem.values()
-    ]
+        folder = _choose_folder(listing.root, [*name_by_stem_and_folder], image_folder)
+        name_by_stem = name_by_stem_and_folder[folder]
+        match = _match_names(listing.root / folder, name_by_stem, set(stem_by_id.values()))
+        for image_id, stem in stem_by_id.items():
+            if stem in match:
+                path_by_id[image_id] = posixpath.join(folder, name_by_stem[match[stem]])
     if not path_by_id:
         image = tree.paths.image(next(iter(tree.images))) if tree.images else "no image"
         raise _error(
-            listing.root / posixpath.dirname(all_paths[0]),
-            found="no ignore mask fits an image by its name, such as "
-            f"{posixpath.basename(all_paths[0])} and {image}",
+            listing.root,
+            found=f"no ignore mask fits an image by its name, such as {min(unused)} and {image}",
             remedy="give all the name of their image, with the same prefix or suffix, or name "
             "another folder with --ignore_masks",
         )
     notes = [*tree.notes]
-    others = sorted(set(all_paths).difference(path_by_id.values()))
-    if others:
-        count = counted(len(others), "ignore mask")
-        notes.append(f"{count} of no image, such as {others[0]}, not used.")
+    unused.difference_update(path_by_id.values())
+    if unused:
+        count = counted(len(unused), "ignore mask")
+        notes.append(f"{count} of no image, such as {min(unused)}, not used.")
     files = PartFiles(listing.root, Names(path_by_id))
     return dataclasses.replace(tree, ignored=files, notes=notes)
 
@@ -96,19 +95,17 @@ def _error(where: epath.Path, found: str, remedy: str) -> LayoutError:
 def _list_by_stem(listing: Listing, folders: Sequence[str]) -> dict[str, dict[str, str]]:
     """Returns the files of masks at and below folders, by their folder and their stem."""
     ignore_masks: dict[str, dict[str, str]] = {}
-    for path, names in listing.files_by_folder.items():
-        if not any(is_at_or_below(path, folder) for folder in folders):
+    for path in paths_below_any(listing.below(), folders):
+        folder, name = posixpath.split(path)
+        if ending_of(name) not in MASK_ENDINGS:
             continue
-        masks = [name for name in names if ending_of(name) in MASK_ENDINGS]
-        name_by_stem = {stem_of(name): name for name in masks}
-        if len(name_by_stem) < len(masks):
+        other = ignore_masks.setdefault(folder, {}).setdefault(stem_of(name), name)
+        if other != name:
             raise _error(
                 listing.root / path,
-                found="two ignore masks of one name that differ in their endings",
+                found=f"two ignore masks of one name that differ in their endings: {other}, {name}",
                 remedy="take one of them out of the folder",
             )
-        if masks:
-            ignore_masks[path] = name_by_stem
     if not ignore_masks:
         raise ConfigError(
             "option ignore_masks",
@@ -125,14 +122,13 @@ def _choose_folder(root: epath.Path, folders: Sequence[str], image_folder: str) 
     Raises:
       LayoutError: if two are.
     """
-    likeness_by_folder: dict[str, int] = {}
+    folders_by_likeness: dict[int, list[str]] = {}
     for folder in folders:
         names, image_names = folder_names(folder), folder_names(image_folder)
         depth = len(folder_names(common_folder([folder, image_folder])))
-        same_ends = count_same_ends(names[depth:], image_names[depth:])
-        likeness_by_folder[folder] = depth + same_ends
-    highest = max(likeness_by_folder.values())
-    best = [folder for folder in folders if likeness_by_folder[folder] == highest]
+        likeness = depth + count_same_ends(names[depth:], image_names[depth:])
+        folders_by_likeness.setdefault(likeness, []).append(folder)
+    best = folders_by_likeness[max(folders_by_likeness)]
     if len(best) == 1:
         return best[0]
     raise _error(
@@ -144,48 +140,32 @@ def _choose_folder(root: epath.Path, folders: Sequence[str], image_folder: str) 
 
 
 def _match_names(
-    name_by_stem: Mapping[str, str], stem_by_id: Mapping[str, str], folder: epath.Path
-) -> dict[str, str]:
-    """Returns the names of the ignore masks of images, by id; none if no name fits.
+    folder: epath.Path, name_by_stem: Mapping[str, str], image_stems: Set[str]
+) -> Mapping[str, str]:
+    """Returns the stems of the ignore masks by those of images; none if no name fits.
 
     The names of the images themselves count alone if they fit all images.
-
-    Args:
-      name_by_stem: the ignore masks.
-      stem_by_id: the images.
-      folder: where the ignore masks lie, for errors.
 
     Raises:
       LayoutError: if they fit in two ways.
     """
-    stems = set(stem_by_id.values())
-    if stems.issubset(name_by_stem):
-        return {image_id: name_by_stem[stem] for image_id, stem in stem_by_id.items()}
-    alignments = align(name_by_stem, stems).values()
-    largest = max(map(len, alignments), default=0)
-    best: list[dict[str, str]] = []
-    for alignment in alignments:
-        if len(alignment) == largest and alignment not in best:
-            best.append(alignment)
-    if len(best) > 1:
-        names, other_names = best[:2]
-        common_stems = sorted(names.keys() & other_names.keys())
-        if common_stems:
-            stem = common_stems[0]
-            first, other = name_by_stem[names[stem]], name_by_stem[other_names[stem]]
-            raise _error(
-                folder,
-                found=f"2 ignore masks for the image {stem}: {first} and {other}",
-                remedy="take the other files out of the folder",
-            )
-        first, other = (name_by_stem[min(each.values())] for each in (names, other_names))
+    if image_stems <= name_by_stem.keys():
+        return {stem: stem for stem in image_stems}
+    alignments = sorted(align(name_by_stem, image_stems).values(), key=len, reverse=True)
+    best = alignments[0] if alignments else {}
+    for other in alignments[1:]:
+        if len(other) < len(best) or other == best:
+            continue
+        stem = min(best.keys() & other.keys(), default=min(best))
+        other_stem = stem if stem in other else min(other)
         raise _error(
             folder,
-            found=f"{first} and {other}, whose names fit those of images in two ways",
-            remedy="give all ignore masks names of one kind",
+            found="names that fit those of images in two ways, such as "
+            f"{name_by_stem[best[stem]]} and {name_by_stem[other[other_stem]]}",
+            remedy="give all ignore masks names of one kind, and take other files out of the "
+            "folder",
         )
-    matched = best[0] if best else {}
-    return {i: name_by_stem[matched[stem]] for i, stem in stem_by_id.items() if stem in matched}
+    return best
 
 
 def add_ignore_masks(question: QuestionError, given: GivenLayout) -> QuestionError:
@@ -227,16 +207,12 @@ def _are_fields_of_view(options: Mapping[str, str], given: GivenLayout) -> bool:
     """Says whether a few masks of an alternative all look like fields of view."""
     options_of_masks = {name: options[name] for name in ("masks", "mask_name") if name in options}
     layout = dataclasses.replace(given, options=options_of_masks)
+    looks: list[bool] = []
     try:
-        paths = [
-            files.path(stem)
-            for files in layout.allowed_sets().masks
-            for stem in few([*files.names])
-        ]
-        looks = [
-            looks_like_field_of_view(File.read(given.listing.root / path, MaskError))
-            for path in paths
-        ]
+        for files in layout.allowed_sets().masks:
+            for stem in few([*files.names]):
+                file = File.read(given.listing.root / files.path(stem), MaskError)
+                looks.append(looks_like_field_of_view(file))
     except VocSegError:  # one is no ignore mask, or the alternative has no folder of masks
         return False
     return bool(looks) and all(looks)

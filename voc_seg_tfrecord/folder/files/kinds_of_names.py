@@ -63,14 +63,14 @@ def sort_by_kind(
     files_of_kind: dict[Affix, list[str]] = {}
     for name in files:
         stem = stem_of(name)
-        (before, _), (after, _) = ends_by_stem[stem]
-        before = before if before in first_words else ""
-        after = after if after in last_words else ""
+        first, last = ends_by_stem[stem]
+        before = first.word if first.word in first_words else ""
+        after = last.word if last.word in last_words else ""
         if after and len(before + after) >= len(stem):  # no id is left between them
             before = ""
         affix = Affix(before, after)
         if affix != NO_AFFIX:
-            affix = shared_names.affix_beside_id(folder, stem, affix, ends_by_stem.keys())
+            affix = shared_names.affix_beside_id(folder, stem, affix, ends_by_stem)
         files_of_kind.setdefault(affix, []).append(name)
     return files_of_kind
 
@@ -194,7 +194,11 @@ class SharedNames:
         return pictures
 
     def affix_beside_id(
-        self, folder: str, stem: str, affix: Affix, stems_of_folder: Set[str]
+        self,
+        folder: str,
+        stem: str,
+        affix: Affix,
+        ends_by_stem: Mapping[str, Sequence[_WordAndRest]],
     ) -> Affix:
         """Returns the words of an affix that are no parts of the id.
 
@@ -209,16 +213,15 @@ class SharedNames:
           folder: the folder.
           stem: the stem of a file in it.
           affix: its first and last word, if they may tell the kind of the file.
-          stems_of_folder: all stems of the folder.
+          ends_by_stem: the first and the last word of each stem of the folder.
         """
-        cuts = _cut_ends(stem)
+        first, last = ends_by_stem[stem]
         with_role = self._by_stem_without_role.get(stem, set())
         if _have_image_and_mask(folder, self._find(stem) | with_role):
             # Beside `hall.jpg` without a mask, `hall_old.jpg` and the mask `hall_old` are a kind.
-            rests = [rest for word, rest in cuts if word and rest in stems_of_folder]
+            rests = [rest for word, rest in (first, last) if word and rest in ends_by_stem]
             if all(_have_image_and_mask(folder, self._find(rest)) for rest in rests):
                 return NO_AFFIX
-        first, last = cuts
         if self._is_id_beside(folder, first):
             return Affix(affix.before, "")
         if self._is_id_beside(folder, last):

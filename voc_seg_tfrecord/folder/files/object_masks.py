@@ -160,12 +160,11 @@ def check_masks_of_many_images(
       LayoutError: if it is the folder of one image.
     """
     folder_above, name = posixpath.split(mask_folder)
-    if name not in images or name == posixpath.basename(image_folder):
-        return
-    folders = [posixpath.split(folder) for folder in listing.files_by_folder]
+    folders = map(posixpath.split, listing.files_by_folder)
     siblings = {sibling for above, sibling in folders if above == folder_above}
     named_as_images = siblings.intersection(images) - {posixpath.basename(image_folder)}
-    if len(named_as_images) < 2 or 2 * len(named_as_images) <= len(images):
+    are_most = len(named_as_images) > 1 and 2 * len(named_as_images) > len(images)
+    if name not in named_as_images or not are_most:
         return
     masks = [
         posixpath.join(mask_folder, each)
