@@ -245,9 +245,12 @@ def _only_folder(option: Half, folders: Sequence[NamedFolder]) -> str:
     if len(folders) == 1 and not folders[0].part:
         return folders[0].path
     items = [folder.item for folder in folders]
+    found = f"{counted(len(folders), 'folder')} of {option}: {', '.join(items)}"
+    if folders[0].part:
+        found = f"a name for a folder, {items[0]}"
     raise ConfigError(
         f"option {option}",
-        found=f"{counted(len(folders), 'folder')} of {option}: {', '.join(items)}",
+        found=found,
         expected=f"one folder of {option} without a name, to which the patterns of --mask_name "
         "apply",
         remedy=f"name the folder with --{option}",
