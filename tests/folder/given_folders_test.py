@@ -338,7 +338,7 @@ TWO_PARTS = [
         ("train=photos,more", "train=photo_masks,test=more_masks", "no name for more"),
         ("train=photos,test=more", "train=photo_masks,more_masks", "no name for more_masks"),
         ("train=photos,test=more", "train=photo_masks", "no masks for the part 'test'"),
-        ("train=photos", "train=photo_masks,test=more_masks", "the part 'test' without images"),
+        ("train=photos", "train=photo_masks,test=more_masks", "no images for the part 'test'"),
     ],
 )
 def test_a_name_of_a_part_is_given_to_all_folders_or_to_none(tmp_path, images, masks, words):

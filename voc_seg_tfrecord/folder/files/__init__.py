@@ -8,9 +8,8 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 - `candidates`: those whose folders have the same relative position are one candidate.
 - `choice`: which candidates are taken, by the table of `rules` (with what `evidence` tells of names
   and `looks` of pixels) and without `copies`; and which rules ask about what is taken.
-- `layouts`: the layout of the tree, which `named_folders` keeps to the folders that the user named;
-  or `named_parts` if the user named its parts. `file_questions` asks where several candidates are
-  left.
+- `layouts`: the layout of the tree, kept to the folders that the user named; or `named_parts` if
+  the user named its parts. `file_questions` asks where several candidates are left.
 - `class_masks`: the masks of single classes, if the user named these.
 - `image_channels`, `object_masks`, `ignore_masks`, `mask_contents`, `no_masks`: what else a folder
   may hold, and what to do then.

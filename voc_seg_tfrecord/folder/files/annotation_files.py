@@ -261,7 +261,7 @@ def options_for_tool(
 def _check_folders_have_no_names(given: GivenLayout, tool: str, paths: Iterable[str]) -> None:
     """Checks that the user gave folders alone: polygons are not read in parts such as `train=a`."""
     named_images = [folder for folder in given.image_folders if folder.part]
-    named_labels = given.named_label_parts()
+    named_labels = [named for named in given.named_labels if named.part]
     if named_images:
         found = f"a name for a folder of their images, {named_images[0].item}"
         remedy = command(images=",".join(folder.path or "." for folder in given.image_folders))

@@ -1,7 +1,12 @@
 """Finds the tree that a folder holds: its folders, its parts, and which of both the user means.
 
-The folder is listed once. `pairings` finds what may pair, `choice` chooses, and here the choice
-becomes a layout, or the question that the user has to answer.
+| the folder has | the tree |
+| --- | --- |
+| masks of single classes that the user named | `class_masks` merges them |
+| shapes of a labeling tool, and no masks | `polygon_sets` draws them |
+| masks, and shapes that are the same or none | that of the masks: `pairings` finds what may pair, \
+`choice` chooses, and `layouts` says where it lies |
+| neither | the error says what it has instead |
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -11,20 +16,18 @@ import posixpath
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError, join_names
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.layout import (
-    IMAGE_OR_ARRAY_ENDINGS,
     MASK_ENDINGS,
-    SOFT_MASK_ENDINGS,
     Layout,
     Naming,
 )
 from voc_seg_tfrecord.folder.files.align import NO_AFFIX, Affix
 from voc_seg_tfrecord.folder.files.annotation_files import notes_on
 from voc_seg_tfrecord.folder.files.candidates import are_parts_of_one_set
-from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
+from voc_seg_tfrecord.folder.files.choice import choose_files
 from voc_seg_tfrecord.folder.files.class_masks import find_merged_tree
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_questions import ask_which_sets
-from voc_seg_tfrecord.folder.files.file_sets import FileSet, RoleEndings
+from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedFolder
 from voc_seg_tfrecord.folder.files.image_channels import (
@@ -34,6 +37,7 @@ from voc_seg_tfrecord.folder.files.image_channels import (
 )
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
+    arrange_as_named,
     have_texts_of_sets,
     relative,
 )
@@ -43,25 +47,17 @@ from voc_seg_tfrecord.folder.files.mask_contents import (
     check_pixels_are_classes,
 )
 from voc_seg_tfrecord.folder.files.masks_and_polygons import check_same_labels
-from voc_seg_tfrecord.folder.files.named_folders import arrange_as_named
 from voc_seg_tfrecord.folder.files.named_parts import (
-    INCOMPLETE_NAMES,
-    check_all_or_none_are_named,
+    find_incomplete_names,
     has_named_parts,
     lay_out_by_patterns,
     lay_out_parts,
 )
-from voc_seg_tfrecord.folder.files.no_masks import (
-    NO_MASKS,
-    check_masks_are_no_photos,
-    no_masks_error,
-)
+from voc_seg_tfrecord.folder.files.no_masks import find_photos_as_masks, no_masks_error
+from voc_seg_tfrecord.folder.files.object_masks import find_several_masks
 from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings, few
 from voc_seg_tfrecord.folder.files.paths import common_folder, outermost
 from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons
-from voc_seg_tfrecord.folder.looks import Looks
-from voc_seg_tfrecord.folder.question import Alternative
-from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.registry import NAMES_OF_SHAPE_TOOLS, SHAPE_TOOLS
@@ -72,36 +68,19 @@ _ENDINGS_OF_POLYGONS = tuple(
 """The endings of files that hold the polygons of one image each, such as `.json`."""
 
 
-def find_tree(
-    listing: Listing,
-    options: Mapping[str, str],
-    *,
-    looks: Looks,
-    exif: str = "auto",
-    bands: bool = False,
-    soft_masks: bool = False,
-) -> VocTree:
+def find_tree(given: GivenLayout, exif: str) -> VocTree:
     """Finds the tree at or below a folder.
 
     Args:
-      listing: the files of the folder that the user gave.
-      options: the fields of the layout that the user gave. Folders are relative to the given one;
-        one that is not there means the folders of that name in each part.
-      looks: what was seen of the files, by other plans of the folder too.
+      given: the folder, and the user's options. Folders in these are relative to it; one that is
+        not there means the folders of that name in each part.
       exif: what an EXIF orientation means for shapes without the size of their image.
-      bands: whether bands are wanted, so that arrays may be images.
-      soft_masks: whether a threshold is given, so that JPEGs may be masks.
 
     Raises:
       ConfigError: if there is no folder that the user named.
       LayoutError: if there are no images with masks, or several pairings; the error lists them
         with the options that choose each.
     """
-    endings = RoleEndings(
-        images=IMAGE_OR_ARRAY_ENDINGS if bands else IMAGE_ENDINGS,
-        masks=SOFT_MASK_ENDINGS if soft_masks else MASK_ENDINGS,
-    )
-    given = GivenLayout(listing, options, endings, looks)
     tree = _find_labels(given, exif)
     lists_path = given.lists_path()
     if lists_path is None:
@@ -113,30 +92,69 @@ def find_tree(
 def _find_labels(given: GivenLayout, exif: str) -> VocTree:
     """Finds the tree of the masks, or that of polygons if there are no masks."""
     if given.masks_of_classes:
-        return find_merged_tree(given, given.masks_of_classes, _find_mask_tree)
-    polygons = _find_polygons(given, exif)
-    if polygons.tree and (given.mask_name or not _may_have_masks(given)):
-        return polygons.tree
-    label_files = given.named_label_files()
-    if label_files:
-        raise _no_polygons_error(label_files[0], polygons.problems)
-    try:
-        masks = _find_mask_tree(_without_photos(given, polygons))
-    except (LayoutError, ConfigError) as error:
-        if error.kind not in (NO_MASKS, INCOMPLETE_NAMES):
-            raise
-        if error.kind == NO_MASKS and polygons.tree:
-            return polygons.tree
-        if polygons.problems:
-            raise polygons.problems[0] from None
-        raise
-    if polygons.tree and not given.mask_folders and _hold_no_masks(given, masks):
+        return find_merged_tree(given, given.masks_of_classes, _find_masks_of_class)
+    polygons = FoundPolygons(None, ())
+    if not given.mask_name or given.mask_name.lower().endswith(_ENDINGS_OF_POLYGONS):
+        polygons = find_polygons(given, exif)
+    shapes = polygons.tree
+    if shapes is not None and (given.mask_name or not _may_have_masks(given)):
+        return shapes
+    for named in given.named_labels:
+        if not given.listing.is_folder(named.path):
+            raise _no_polygons_error(named.path, polygons.problems)
+    incomplete_names = find_incomplete_names(given)
+    if incomplete_names is not None:
+        raise polygons.problems[0] if polygons.problems else incomplete_names
+    return _find_masks_beside(given, polygons)
+
+
+def _find_masks_beside(given: GivenLayout, polygons: FoundPolygons) -> VocTree:
+    """Finds the tree of masks, or that of the polygons beside them if these are no masks."""
+    shapes = polygons.tree
+    if shapes is not None and not given.mask_folders:
+        # Images of polygons are no masks.
+        photos = {shapes.paths.image(image_id) for image_id in shapes.masks}
+        given = dataclasses.replace(given, photos=photos)
+    masks = _find_mask_tree(given)
+    if isinstance(masks, LayoutError):
+        if shapes is not None:
+            return shapes
+        raise polygons.problems[0] if polygons.problems else _explain_no_masks(given, masks)
+    if shapes is not None and not given.mask_folders and _hold_no_masks(given, masks):
         note = f"{masks.layout.masks} holds no masks: photos, or pictures of another size."
-        return dataclasses.replace(polygons.tree, notes=[*polygons.tree.notes, note])
+        return dataclasses.replace(shapes, notes=[*shapes.notes, note])
     check_images_are_no_masks(masks)
     check_pixels_are_classes(masks)
     check_one_numbering(masks)
-    return _with_note_on_polygons(masks, polygons)
+    if shapes is None:
+        notes = notes_on(polygons.problems)
+    else:
+        check_same_labels(masks, shapes)
+        notes = [f"The masks are read. {shapes.labels.tool}'s polygons have the same pixels."]
+    return dataclasses.replace(masks, notes=[*masks.notes, *notes])
+
+
+def _find_masks_of_class(given: GivenLayout) -> VocTree:
+    """Finds the images and masks of one class, as if there were no other one.
+
+    Raises:
+      ConfigError: if the user gave a name to some of the folders.
+      LayoutError: if there are no masks.
+    """
+    incomplete_names = find_incomplete_names(given)
+    if incomplete_names is not None:
+        raise incomplete_names
+    masks = _find_mask_tree(given)
+    if isinstance(masks, LayoutError):
+        raise _explain_no_masks(given, masks)
+    return masks
+
+
+def _explain_no_masks(given: GivenLayout, error: LayoutError) -> LayoutError:
+    """Returns the error about several masks of each image, or else the one that there are none."""
+    if given.mask_name:
+        return error
+    return find_several_masks(given.listing.root, given.listing.below()) or error
 
 
 def _no_polygons_error(file: str, problems: Sequence[VocSegError]) -> VocSegError:
@@ -149,21 +167,6 @@ def _no_polygons_error(file: str, problems: Sequence[VocSegError]) -> VocSegErro
         expected=f"a folder of masks, or a file with polygons of {NAMES_OF_SHAPE_TOOLS}",
         remedy="check the name",
     )
-
-
-def _find_polygons(given: GivenLayout, exif: str) -> FoundPolygons:
-    """Finds the polygons of a folder, unless the user's pattern is one of masks: `{id}_mask`."""
-    if given.mask_name and not given.mask_name.lower().endswith(_ENDINGS_OF_POLYGONS):
-        return FoundPolygons(None, ())
-    return find_polygons(given, exif)
-
-
-def _without_photos(given: GivenLayout, polygons: FoundPolygons) -> GivenLayout:
-    """Returns the layout without images of polygons as masks, unless the user named masks."""
-    if polygons.tree is None or given.mask_folders:
-        return given
-    photos = [polygons.tree.paths.image(image_id) for image_id in polygons.tree.masks]
-    return dataclasses.replace(given, photos=frozenset(photos))
 
 
 def _hold_no_masks(given: GivenLayout, masks: VocTree) -> bool:
@@ -189,52 +192,75 @@ def _may_have_masks(given: GivenLayout) -> bool:
     return any(path.lower().endswith(endings) for path in given.label_paths())
 
 
-def _with_note_on_polygons(masks: VocTree, polygons: FoundPolygons) -> VocTree:
-    """Returns the tree of masks with notes on the polygons beside them.
-
-    Raises:
-      QuestionError: if masks and polygons differ.
-    """
-    if polygons.tree is None:
-        notes = notes_on(polygons.problems)
-    else:
-        check_same_labels(masks, polygons.tree)
-        tool = polygons.tree.labels.tool
-        notes = [f"The masks are read. {tool}'s polygons have the same pixels."]
-    if not notes:
-        return masks
-    return dataclasses.replace(masks, notes=[*masks.notes, *notes])
-
-
-def _find_mask_tree(given: GivenLayout) -> VocTree:
-    """Finds the tree whose masks are files of pixels; see `find_tree`.
+def _find_mask_tree(given: GivenLayout) -> VocTree | LayoutError:
+    """Finds the tree whose masks are files of pixels, or returns the error that there is none.
 
     Raises:
       QuestionError: if the rules leave several readings.
-      LayoutError: if there are no images with masks, or the masks have no classes.
-      ConfigError: if the user gave a name to some of the folders.
     """
-    check_all_or_none_are_named(given)
     if "/" in given.image_name or "/" in given.mask_name:
-        return _tree_of_layout(given, "", lay_out_by_patterns(given))
+        return _make_tree(given, ArrangedSet("", lay_out_by_patterns(given)))
     pairings = _list_pairings(given)
     if has_named_parts(given):
-        return _tree_of_layout(given, "", lay_out_parts(given, pairings))
+        return _make_tree(given, ArrangedSet("", lay_out_parts(given, pairings)))
     choice = choose_files(given, pairings)
     channels = _find_channels(given, {pairing.masks.folder for pairing in choice.chosen})
     if channels is not None:
-        return _tree_of_channels(given, channels)
+        return _find_other_tree(
+            given, {"image_name": channels.image_name}, channels=len(channels.first_files)
+        )
     if not choice.chosen:
-        return _tree_without_pairs(given, pairings)
+        return _find_tree_without_pairs(given, pairings)
     masks = [path for pairing in choice.chosen for path in pairing.paths()[1]]
-    check_masks_are_no_photos(given.listing, few(masks))
+    photos_error = find_photos_as_masks(given.listing, few(masks))
+    if photos_error is not None:
+        return photos_error
     arranged = arrange_as_named(given, choice.chosen)
-    if arranged is None or choice.beside:
-        question = ask_which_sets(given, choice.chosen, choice.beside)
-        if choice.beside or not _are_parts_of_one_set(given, choice.chosen):
-            raise question
-        return _tree_of_alternative(given, question.alternatives[-1])
-    return _tree_of_pairings(given, pairings, choice, arranged)
+    if arranged is not None and not choice.beside:
+        left_out: set[str] = set()
+        for folder in choice.copied_folders:
+            folder_in_set = relative(folder, arranged.root)
+            for name in given.listing.files_by_folder[folder]:
+                left_out.add(posixpath.normpath(posixpath.join(folder_in_set, name)))
+        kinds = _list_other_kinds(pairings, choice.chosen)
+        return _make_tree(given, arranged, notes=choice.notes, left_out=left_out, other_kinds=kinds)
+    question = ask_which_sets(given, choice.chosen, choice.beside)
+    if choice.beside or not _are_parts_of_one_set(given, choice.chosen):
+        raise question
+    folders = [pairing.images.folder or "." for pairing in choice.chosen]
+    note = f"{join_names(folders, 'and')} with their masks are read as one set."
+    return _find_other_tree(given, question.alternatives[-1].options, note)
+
+
+def _find_other_tree(
+    given: GivenLayout, options: Mapping[str, str], *notes: str, channels: int = 1
+) -> VocTree | LayoutError:
+    """Finds the tree by more options, as if the user had given them."""
+    tree = _find_mask_tree(dataclasses.replace(given, options={**given.options, **options}))
+    if isinstance(tree, LayoutError):
+        return tree
+    return dataclasses.replace(tree, notes=[*tree.notes, *notes], channels=channels)
+
+
+def _make_tree(
+    given: GivenLayout,
+    arranged: ArrangedSet,
+    *,
+    notes: Sequence[str] = (),
+    left_out: Set[str] = frozenset(),
+    other_kinds: Sequence[Naming] = (),
+) -> VocTree:
+    """Returns the tree of the images and masks in the folders of a layout; see `SetFiles`."""
+    files = SetFiles(
+        given.listing.root / arranged.root,
+        arranged.layout,
+        given.listing,
+        left_out=left_out,
+        other_kinds=other_kinds,
+        image_endings=given.endings.images,
+        mask_endings=given.endings.masks,
+    )
+    return VocTree(files.root, files.layout, given.listing, notes, files)
 
 
 def _are_parts_of_one_set(given: GivenLayout, pairings: Sequence[Pairing]) -> bool:
@@ -245,92 +271,28 @@ def _are_parts_of_one_set(given: GivenLayout, pairings: Sequence[Pairing]) -> bo
     return are_parts_of_one_set(pairings, given.looks.are_same)
 
 
-def _tree_of_alternative(given: GivenLayout, all_together: Alternative) -> VocTree:
-    """Returns the tree of several folders that are parts of one set, with a note."""
-    options = {**given.options, **all_together.options}
-    tree = _find_mask_tree(dataclasses.replace(given, options=options))
-    folders = [part.images for part in tree.layout.folders()]
-    note = f"{join_names(folders, 'and')} with their masks are read as one set."
-    return dataclasses.replace(tree, notes=[*tree.notes, note])
-
-
-def _tree_of_layout(given: GivenLayout, root: str, layout: Layout) -> VocTree:
-    """Returns the tree of all images and masks in the folders of a layout.
-
-    Args:
-      given: the folder, and the user's options.
-      root: the folder of the tree, below the given one.
-      layout: the folders below it.
-    """
-    folder = given.listing.root / root
-    files = SetFiles(
-        folder,
-        layout,
-        given.listing,
-        image_endings=given.endings.images,
-        mask_endings=given.endings.masks,
-    )
-    return VocTree(folder, layout, given.listing, given_files=files)
-
-
 def _list_pairings(given: GivenLayout) -> list[Pairing]:
-    """Returns the pairings that the user's options allow."""
+    """Returns the pairings that the user's options allow.
+
+    Nothing stands around the ids of names that fit a pattern of the user. If the user named folders
+    of images and of masks, and some have the same path below these, no others are meant: `images/a`
+    does not belong to `masks/b`.
+    """
     sets = given.allowed_sets()
-    pairings = [p for p in all_pairings(sets.images, sets.masks) if not _has_more_than_id(p)]
-    if not given.image_folders or not given.mask_folders:
-        return pairings
-    with_same_path = [pairing for pairing in pairings if _has_same_path(given, pairing)]
-    return with_same_path or pairings
-
-
-def _has_more_than_id(pairing: Pairing) -> bool:
-    """Says whether names that fit a pattern of the user have something around the id.
-
-    They are the ids, so nothing else stands around them.
-    """
-    in_images = pairing.images.pattern != "" and pairing.image_affix != NO_AFFIX
-    in_masks = pairing.masks.pattern != "" and pairing.mask_affix != NO_AFFIX
-    return in_images or in_masks
-
-
-def _has_same_path(given: GivenLayout, pairing: Pairing) -> bool:
-    """Says whether images and masks have the same path below the two folders that the user named.
-
-    If there are such, no others are meant: `images/a` does not belong to `masks/b`.
-    """
-    path_of_images = given.path_below_named("images", pairing.images.folder)
-    path_of_masks = given.path_below_named("masks", pairing.masks.folder)
-    return path_of_images == path_of_masks
-
-
-def _tree_of_pairings(
-    given: GivenLayout, pairings: Sequence[Pairing], choice: FileChoice, arranged: ArrangedSet
-) -> VocTree:
-    """Returns the tree of the chosen pairings.
-
-    Args:
-      given: the folder, and the user's options.
-      pairings: all pairings of the folder.
-      choice: what is chosen of them.
-      arranged: the layout of these.
-    """
-    left_out: set[str] = set()
-    for folder in choice.copied_folders:
-        folder_in_set = relative(folder, arranged.root)
-        for name in given.listing.files_by_folder[folder]:
-            left_out.add(posixpath.normpath(posixpath.join(folder_in_set, name)))
-    files = SetFiles(
-        given.listing.root / arranged.root,
-        arranged.layout,
-        given.listing,
-        left_out=left_out,
-        other_kinds=_list_other_kinds(pairings, choice.chosen),
-        image_endings=given.endings.images,
-        mask_endings=given.endings.masks,
-    )
-    return VocTree(
-        files.root, arranged.layout, given.listing, given_files=files, notes=choice.notes
-    )
+    pairings: list[Pairing] = []
+    with_same_path: list[Pairing] = []
+    for pairing in all_pairings(sets.images, sets.masks):
+        image_folder, mask_folder = pairing.folders
+        if pairing.images.pattern and pairing.image_affix != NO_AFFIX:
+            continue
+        if pairing.masks.pattern and pairing.mask_affix != NO_AFFIX:
+            continue
+        pairings.append(pairing)
+        path = given.path_below_named("images", image_folder)
+        if path == given.path_below_named("masks", mask_folder):
+            with_same_path.append(pairing)
+    both_are_named = bool(given.image_folders) and bool(given.mask_folders)
+    return with_same_path if both_are_named and with_same_path else pairings
 
 
 def _list_other_kinds(pairings: Sequence[Pairing], chosen: Sequence[Pairing]) -> list[Naming]:
@@ -371,20 +333,13 @@ def _find_channels(given: GivenLayout, used_mask_folders: Set[str]) -> ChannelIm
     return channels
 
 
-def _tree_of_channels(given: GivenLayout, channels: ChannelImages) -> VocTree:
-    """Returns the tree of images of several channels: that of their first files, with the count."""
-    options = {**given.options, "image_name": channels.image_name}
-    tree = _find_mask_tree(dataclasses.replace(given, options=options))
-    return dataclasses.replace(tree, channels=len(channels.first_files))
+def _find_tree_without_pairs(
+    given: GivenLayout, pairings: Sequence[Pairing]
+) -> VocTree | LayoutError:
+    """Finds the tree of folders that are called images and masks, however files are named.
 
-
-def _tree_without_pairs(given: GivenLayout, pairings: Sequence[Pairing]) -> VocTree:
-    """Returns the tree of folders that are called images and masks, however files are named.
-
-    A later step reports the names that do not fit, or a text states the pairs.
-
-    Raises:
-      LayoutError: if there are no such folders; the error lists what lies there instead.
+    A later step reports the names that do not fit, or a text states the pairs. If there are no such
+    folders, it returns the error that lists what lies there instead.
     """
     evidence = FileEvidence(given, pairings)
     sets = given.all_sets
@@ -392,14 +347,14 @@ def _tree_without_pairs(given: GivenLayout, pairings: Sequence[Pairing]) -> VocT
     mask_folders = _folders_called("masks", given.mask_folders, sets.masks, evidence)
     is_one_folder = image_folders == mask_folders and not given.options
     if len(image_folders) != 1 or len(mask_folders) != 1 or is_one_folder:
-        raise no_masks_error(given.listing, mask_folders)
+        return no_masks_error(given.listing, mask_folders)
     image_folder = image_folders.pop()
     mask_folder = mask_folders.pop()
     is_given = bool(given.image_folders or given.mask_folders)
     root = "" if is_given else common_folder([image_folder, mask_folder])
     images, masks = relative(image_folder, root), relative(mask_folder, root)
     layout = Layout(images, masks, given.image_name, given.mask_name)
-    return _tree_of_layout(given, root, layout)
+    return _make_tree(given, ArrangedSet(root, layout))
 
 
 def _folders_called(

@@ -71,12 +71,17 @@ class GivenLayout:
     @functools.cached_property
     def image_folders(self) -> list[NamedFolder]:
         """The folders of images that the user named; none if the user named none."""
-        return self._named_folders("images")
+        return self._named("images")
 
     @functools.cached_property
     def mask_folders(self) -> list[NamedFolder]:
         """The folders of masks, likewise."""
-        return self._named_folders("masks")
+        return self._named("masks")
+
+    @functools.cached_property
+    def named_labels(self) -> list[NamedFolder]:
+        """What the option `masks` names: folders, and files of shapes such as `train.json`."""
+        return self._named("masks", or_files=True)
 
     def ignore_folders(self) -> list[str]:
         """Returns the folders of ignore masks that the user named; none if the user named none.
@@ -84,7 +89,7 @@ class GivenLayout:
         Raises:
           ConfigError: if there is no such folder, or it is the given folder itself.
         """
-        folders = [named.path for named in self._named_folders("ignore_masks")]
+        folders = [named.path for named in self._named("ignore_masks")]
         if "" in folders:
             raise ConfigError(
                 "option ignore_masks",
@@ -115,41 +120,56 @@ class GivenLayout:
             ]
         return find_class_masks(self.options)
 
-    def _named_folders(self, option: Half | Literal["ignore_masks"]) -> list[NamedFolder]:
+    def _named(
+        self, option: Half | Literal["ignore_masks"], *, or_files: bool = False
+    ) -> list[NamedFolder]:
         """Returns the folders that an option names: one, or several with commas between them.
 
+        The name of a folder may have a comma or a `=`, as `split=train` has in folders of Hive. So
+        the first reading counts whose path is there; see `_read_item`. If none is, these are the
+        folders anywhere that end as the path of a reading.
+
+        Args:
+          option: the option.
+          or_files: whether it may name files, too.
+
         Raises:
-          ConfigError: if there is no such folder.
+          ConfigError: if there is no such folder, several have the name of one part, or an item is
+            empty, which would name the given folder itself: `photos,`.
         """
         text = self.options.get(option, "")
         if not text:
             return []
+        exists = self._is_listed if or_files else self.listing.is_folder
         path = self._path_in_listing(text)
-        if self.listing.is_folder(path):  # the name of a folder may have a comma
+        if exists(path):
             return [NamedFolder("", path)]
+        items = text.split(",")
+        if not all(item.strip() for item in items):
+            raise ConfigError(
+                f"option {option}",
+                found=f"an empty name in {text!r}",
+                expected="folders with one comma between two of them",
+                remedy="remove the comma; write . for the given folder itself",
+            )
         folders: list[NamedFolder] = []
-        for item in _cut_items(option, text):
-            folders += self._folders_of_item(option, item)
+        for item in items:
+            readings = [NamedFolder(part, self._path_in_listing(p)) for part, p in _read_item(item)]
+            existing = [reading for reading in readings if exists(reading.path)]
+            folders += existing[:1] or self._folders_ending_so(option, readings)
         return folders
 
-    def _folders_of_item(self, option: str, item: str) -> list[NamedFolder]:
-        """Returns the folders that an item of an option means, such as `train=data/images`.
+    def _folders_ending_so(self, option: str, readings: Sequence[NamedFolder]) -> list[NamedFolder]:
+        """Returns the folders anywhere that the first reading means which means any.
 
-        The name of a folder may have a `=`, as `split=train` has in folders of Hive. So the first
-        reading counts whose path leads to a folder; see `_read_item`. If none does, these are the
-        folders anywhere that end as the path of a reading.
+        `{split}` stands for any one name in their paths.
 
         Raises:
           ConfigError: if there is none, or several have the name of one part.
         """
-        readings = [
-            NamedFolder(part, self._path_in_listing(path)) for part, path in _read_item(item)
-        ]
         for reading in readings:
-            if self.listing.is_folder(reading.path):
-                return [reading]
-        for reading in readings:
-            folders = self._folders_of_name(reading.path)
+            pattern = re.compile(f"(.*/)?{compile_with_split(reading.path).pattern}")
+            folders = [path for path in self.listing.files_by_folder if pattern.fullmatch(path)]
             if reading.part and len(folders) > 1:
                 raise ConfigError(
                     f"option {option}",
@@ -169,110 +189,58 @@ class GivenLayout:
             remedy="check the name",
         )
 
-    def _folders_of_name(self, path: str) -> list[str]:
-        """Returns the folders anywhere that a path names; `{split}` stands for any one name."""
-        if not path:
-            return []
-        pattern = re.compile(f"(.*/)?{compile_with_split(path).pattern}")
-        return [folder for folder in self.listing.files_by_folder if pattern.fullmatch(folder)]
-
     def _path_in_listing(self, text: str) -> str:
-        """Returns a path that the user gave as the listing has it; empty for the root."""
+        """Returns a path that the user gave as the listing has it; empty for the root.
+
+        The user may give it with the root; if the root holds a folder of its own name, the path is
+        one below the root. A link to a listed folder is left out of the listing, as each folder is
+        listed once, so the path is that of the listed one.
+        """
         path = posixpath.normpath(text.strip().replace("\\", "/"))
-        path = self._through_links(self._without_root(path))
-        return "" if path == "." else path
-
-    def _without_root(self, path: str) -> str:
-        """Returns a path below the root, also if the user gave it with the root; `.` for the root.
-
-        If the root holds a folder of its own name, the path is taken as one below the root.
-        """
-        first_name = path.partition("/")[0]
-        is_below_root = first_name != "" and first_name in self.listing.files_by_folder
-        if is_below_root:
-            return path
         root = posixpath.normpath(str(self.listing.root))
-        for root_as_given in (root, posixpath.abspath(root)):
-            if is_at_or_below(path, root_as_given):
-                return posixpath.relpath(path, root_as_given)
-        return path
-
-    def _through_links(self, path: str) -> str:
-        """Returns the path under which a linked folder is listed, which may be another one.
-
-        Each folder is listed once, so a link to a listed folder is left out of the listing.
-        """
-        real_root = f"{posixpath.realpath(str(self.listing.root))}/"
+        first_name = path.partition("/")[0]
+        if not first_name or first_name not in self.listing.files_by_folder:
+            for root_as_given in (root, posixpath.abspath(root)):
+                if is_at_or_below(path, root_as_given):
+                    path = posixpath.relpath(path, root_as_given)
+                    break
         for link, target in self.listing.links.items():
             if is_at_or_below(path, link):
                 real_path = target + path.removeprefix(link)
-                return real_path.removeprefix(real_root)
-        return path
+                path = real_path.removeprefix(f"{posixpath.realpath(root)}/")
+                break
+        return "" if path == "." else path
+
+    def _is_listed(self, path: str) -> bool:
+        """Says whether a path is that of a listed file or folder."""
+        folder, name = posixpath.split(path)
+        is_file = name in self.listing.files_by_folder.get(folder, ())
+        return is_file or self.listing.is_folder(path)
 
     def label_paths(self) -> list[str]:
         """Returns the files that the option `masks` means: those in its folders; without it, all.
 
-        It may also name files of polygons: `train.json,val.json`.
-
         Raises:
           ConfigError: if there is no such file or folder.
         """
-        all_paths = list(self.listing.below())
-        if not self.options.get("masks", ""):
-            return all_paths
-        return paths_below_any(all_paths, [named.path for named in self._named_labels()])
-
-    def named_label_parts(self) -> list[NamedFolder]:
-        """Returns the folders to which the option `masks` gives the name of a part."""
-        return [named for named in self._named_labels() if named.part]
-
-    def _named_labels(self) -> list[NamedFolder]:
-        """Returns the folders that the option `masks` names, and the files as if they were some."""
-        named: list[NamedFolder] = []
-        for item in self._items_of(self.options.get("masks", "")):
-            if self._is_in_listing(item):
-                named.append(NamedFolder("", self._path_in_listing(item)))
-            else:
-                named += self._folders_of_item("masks", item)
-        return named
-
-    def named_label_files(self) -> list[str]:
-        """Returns the paths of files, such as `train.json`, that the option `masks` names."""
-        items = self._items_of(self.options.get("masks", ""))
-        return [self._path_in_listing(item) for item in items if self._is_file(item)]
-
-    def _items_of(self, text: str) -> list[str]:
-        """Returns the items of `masks` with commas between them; a name may have a comma too."""
-        return [text] if self._is_in_listing(text) else _cut_items("masks", text)
-
-    def _is_file(self, text: str) -> bool:
-        """Says whether a path that the user gave is one of a listed file."""
-        folder, name = posixpath.split(self._path_in_listing(text))
-        return name in self.listing.files_by_folder.get(folder, ())
-
-    def _is_in_listing(self, text: str) -> bool:
-        """Says whether a path that the user gave is one of a listed file or folder."""
-        return self._is_file(text) or self.listing.is_folder(self._path_in_listing(text))
-
-    def folders_of(self, half: Half) -> list[NamedFolder]:
-        """Returns the folders of a half that the user named; none if the user named none."""
-        return self.image_folders if half == "images" else self.mask_folders
+        tops = [named.path for named in self.named_labels] or [""]
+        return paths_below_any(self.listing.below(), tops)
 
     @functools.cached_property
-    def _paths_of_named(self) -> Mapping[Half, Set[str]]:
+    def paths_of_named(self) -> Mapping[Half, Set[str]]:
         """The paths of the folders of each half that the user named; the root if none are."""
-        halves: tuple[Half, ...] = ("images", "masks")
-        return {
-            half: frozenset(named.path for named in self.folders_of(half)) or frozenset([""])
-            for half in halves
+        folders: dict[Half, list[NamedFolder]] = {
+            "images": self.image_folders,
+            "masks": self.mask_folders,
         }
+        return {half: {each.path for each in named} or {""} for half, named in folders.items()}
 
     def path_below_named(self, half: Half, folder: str) -> str | None:
         """Returns the path of a folder below the one that the user named; None if outside of it.
 
         If the user named none, all lie below the root.
         """
-        top = deepest_above(folder, self._paths_of_named[half])
+        top = deepest_above(folder, self.paths_of_named[half])
         return None if top is None else folder.removeprefix(top).strip("/")
 
     def is_named(self, half: Half, folder: str) -> bool:
@@ -294,38 +262,25 @@ class GivenLayout:
         return kept[self.endings]
 
     def allowed_sets(self) -> PossibleSets:
-        """Returns the sets in the folders and with the names that the user gave."""
-        return PossibleSets(
-            images=self._in_named_folders("images", self._sets_of_images()),
-            masks=self._in_named_folders("masks", self._sets_of_masks()),
-        )
-
-    def _sets_of_images(self) -> Sequence[FileSet]:
-        """Returns the sets of images in all folders, with the names that the user gave.
+        """Returns the sets in the folders and with the names that the user gave; no empty ones.
 
         If the user gave only how masks are named, files of these names are no images.
         """
-        if self.image_name:
-            return self._sets_of_pattern(self.image_name, self.endings.images)
-        if not self.mask_name:
-            return self.all_sets.images
-        naming_of_masks = Naming.parse(self.mask_name)
-        return [_without_named(files, naming_of_masks) for files in self.all_sets.images]
-
-    def _sets_of_masks(self) -> Sequence[FileSet]:
-        """Returns the sets of masks in all folders, with the names that the user gave."""
+        images: Sequence[FileSet] = self.all_sets.images
         masks: Sequence[FileSet] = self.all_sets.masks
+        if self.image_name:
+            images = self._sets_of_pattern(self.image_name, self.endings.images)
+        elif self.mask_name:
+            naming_of_masks = Naming.parse(self.mask_name)
+            images = [_without_named(files, naming_of_masks) for files in images]
         if self.mask_name:
             masks = self._sets_of_pattern(self.mask_name, self.endings.masks)
-        return [_without_paths(files, self.photos) for files in masks] if self.photos else masks
-
-    def _in_named_folders(self, half: Half, sets: Sequence[FileSet]) -> list[FileSet]:
-        """Returns the sets in the folders that the user named for a half, without empty ones."""
-        allowed: list[FileSet] = []
-        for files in sets:
-            if files.names and self.is_named(half, files.folder):
-                allowed.append(files)
-        return allowed
+        if self.photos:
+            masks = [_without_paths(files, self.photos) for files in masks]
+        return PossibleSets(
+            images=[each for each in images if each.names and self.is_named("images", each.folder)],
+            masks=[each for each in masks if each.names and self.is_named("masks", each.folder)],
+        )
 
     def _sets_of_pattern(self, pattern: str, endings: Sequence[str]) -> list[FileSet]:
         """Returns the files of each folder that are named by a pattern, by their ids."""
@@ -350,14 +305,15 @@ class GivenLayout:
         text = self.options.get("lists")
         if text is None:
             return None
-        if not self._is_in_listing(text):
+        path = self._path_in_listing(text)
+        if not self._is_listed(path):
             raise ConfigError(
                 "option lists",
                 found=f"no folder or file {text!r} in {self.listing.root}",
                 expected=f"the folder of lists, or one list, relative to {self.listing.root}",
                 remedy="check the name",
             )
-        return self._path_in_listing(text)
+        return path
 
 
 def _read_item(item: str) -> list[tuple[str, str]]:
@@ -371,23 +327,6 @@ def _read_item(item: str) -> list[tuple[str, str]]:
         if character == "=" and item[position + 1 :].strip():
             readings.append((item[:position], item[position + 1 :]))
     return readings
-
-
-def _cut_items(option: str, text: str) -> list[str]:
-    """Returns the items of an option with commas between them.
-
-    Raises:
-      ConfigError: if one is empty, which would name the given folder itself: `photos,`.
-    """
-    items = text.split(",")
-    if not all(item.strip() for item in items):
-        raise ConfigError(
-            f"option {option}",
-            found=f"an empty name in {text!r}",
-            expected="folders with one comma between two of them",
-            remedy="remove the comma; write . for the given folder itself",
-        )
-    return items
 
 
 def _without_named(files: FileSet, naming: Naming) -> FileSet:

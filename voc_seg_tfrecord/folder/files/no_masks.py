@@ -36,7 +36,7 @@ ADVICE_ON_SOFT_MASKS = (
 )
 """What an option behind it reads."""
 
-NO_MASKS = "no masks"
+_NO_MASKS = "no masks"
 """The kind of the error about a folder without masks."""
 
 _MAX_READ_TEXTS = 8
@@ -69,32 +69,30 @@ def no_masks_error(listing: Listing, mask_folders: Collection[str]) -> LayoutErr
         found=explanation.found,
         expected=explanation.expected,
         remedy=explanation.remedy,
-        kind=NO_MASKS,
+        kind=_NO_MASKS,
     )
 
 
-def check_masks_are_no_photos(listing: Listing, masks: Collection[str]) -> None:
-    """Checks that some masks are not all photos, as drawings on copies of the images are.
+def find_photos_as_masks(listing: Listing, masks: Collection[str]) -> LayoutError | None:
+    """Returns the error that some masks are all photos, as drawings on copies of the images are.
 
     Args:
       listing: all that lies in the folder.
       masks: paths of a few masks below its root.
-
-    Raises:
-      LayoutError: if all are.
     """
-    if masks and all(is_photo(listing.root / path) for path in masks):
-        first = min(masks)
-        folder = posixpath.dirname(first) or "."
-        raise LayoutError(
-            listing.root,
-            found=f"no masks: pictures in {folder}, such as {first}, with thousands of colors, as "
-            "photos have",
-            expected="masks with one color or value for each class",
-            remedy="export the labels as PNG with class indices; or name the folder of masks with "
-            "--masks",
-            kind=NO_MASKS,
-        )
+    if not masks or not all(is_photo(listing.root / path) for path in masks):
+        return None
+    first = min(masks)
+    folder = posixpath.dirname(first) or "."
+    return LayoutError(
+        listing.root,
+        found=f"no masks: pictures in {folder}, such as {first}, with thousands of colors, as "
+        "photos have",
+        expected="masks with one color or value for each class",
+        remedy="export the labels as PNG with class indices; or name the folder of masks with "
+        "--masks",
+        kind=_NO_MASKS,
+    )
 
 
 def _explain(content: FolderContent) -> Explanation | None:

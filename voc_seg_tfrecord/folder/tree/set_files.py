@@ -76,15 +76,14 @@ class SetFiles:
             folder, naming, other_naming = part.images, part.image_naming, part.mask_naming
             if role == "masks":
                 folder, naming, other_naming = part.masks, part.mask_naming, part.image_naming
-            is_flat = part.images == part.masks
-            other_is_narrower = is_flat and other_naming.narrowness > naming.narrowness
+            other_is_narrower = part.is_flat and other_naming.narrowness > naming.narrowness
             is_deep = naming.names_folders or self.layout.belongs_with_its_subfolders(folder)
             for name in files_below(self.root / folder, self.listing, deep=is_deep):
                 file_id = naming.id_of(name)
                 if not file_id or (other_is_narrower and other_naming.id_of(name)):
                     continue
                 # The dataset stores the path, so it must not begin with `./`.
-                path = name if folder == "." else posixpath.join(folder, name)
+                path = name if folder == "." else f"{folder}/{name}"
                 if self.left_out and posixpath.normpath(path) in self.left_out:
                     continue
                 own_id = f"{part.name}/{file_id}" if part.name else file_id
