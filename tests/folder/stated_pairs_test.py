@@ -227,18 +227,11 @@ REFUSED = {
             {"image": "images/b.png", "mask": "masks/d.png"}
             """
         },
-        "the masks masks/b.png and masks/c.png for the image images/a.png",
+        "the key 'mask' twice",
     ),
     "an object with two masks of one key": (
         {"pairs.ndjson": '{"images/a.png": "masks/b.png", "images/a.png": "masks/c.png"}'},
-        "the masks masks/b.png and masks/c.png for the image images/a.png",
-    ),
-    "an object with three masks": (
-        {
-            "pairs.ndjson": '{"image": "images/a.png", '
-            '"mask": "masks/b.png", "mask": "masks/c.png", "mask": "masks/d.png"}'
-        },
-        "the masks masks/b.png and masks/c.png for the image images/a.png",
+        "the key 'images/a.png' twice",
     ),
     "a mask that is not there": (
         {"train.txt": "images/a.png masks/x.png\nimages/b.png masks/y.png\n"},

@@ -20,7 +20,7 @@ from voc_seg_tfrecord.folder.pair_columns import NamedFiles, find_pair_columns
 from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import pair_tables
-from voc_seg_tfrecord.formats.texts import MAX_TEXT_BYTES
+from voc_seg_tfrecord.formats.texts import MAX_TEXT_BYTES, RepeatedKeyError
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, COMMON_CLASS_FILE_NAMES
 
 STATED_PAIRS = "stated pairs"
@@ -106,7 +106,7 @@ def read_stated_masks(tree: VocTree, text: str, files: NamedFiles) -> Iterator[S
 
     Raises:
       LayoutError: if both names of a row may be those of an image and of a mask, or several folders
-        have the mask.
+        have the mask; if an object of JSON has a key twice, such as two masks of one image.
     """
     path = tree.given / text
     try:
@@ -118,7 +118,17 @@ def read_stated_masks(tree: VocTree, text: str, files: NamedFiles) -> Iterator[S
         content = decode(file.data, file.where)
     except (ListError, OSError):  # lists are read first, and say so
         return
-    for table in pair_tables.read_tables(content, ending_of(path.name)):
+    try:
+        tables = pair_tables.read_tables(content, ending_of(path.name))
+    except RepeatedKeyError as error:
+        raise LayoutError(
+            path,
+            found=str(error),
+            expected="one value for each key, such as one mask for each image",
+            remedy="correct the file, or remove it from the folder",
+            kind=STATED_PAIRS,
+        ) from None
+    for table in tables:
         columns = find_pair_columns(table, files)
         if columns is None:
             continue

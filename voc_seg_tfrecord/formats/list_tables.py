@@ -11,9 +11,9 @@ import re
 
 from voc_seg_tfrecord.formats.table_divisions import (
     MAX_SAMPLED_ROWS,
-    TableColumns,
     find_divisions,
     find_unclear_column,
+    list_columns,
 )
 from voc_seg_tfrecord.formats.texts import Row
 
@@ -216,8 +216,8 @@ def _divide(
     titles: Row, body: Sequence[Row], image_column: int, vocabulary: Vocabulary
 ) -> list[ListedImages]:
     """Returns the images of each split, in the order of the rows; or all images as one list."""
-    columns = TableColumns.of_few_values(titles, body, image_column)
-    divisions = find_divisions(columns)
+    columns = list_columns(titles, body, image_column)
+    divisions = find_divisions(columns, body)
     if not divisions:
         names = [row[image_column] for row in body]
         return [vocabulary.listed("", names, unclear=find_unclear_column(columns))]

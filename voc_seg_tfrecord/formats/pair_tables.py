@@ -7,7 +7,6 @@ Which column has the images and which one the masks is not decided here.
 import collections
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
-import json
 import re
 from typing import Any
 
@@ -17,6 +16,7 @@ from voc_seg_tfrecord.formats.texts import (
     MAX_LINES_TO_FIND_COLUMNS,
     YAML_ENDINGS,
     DocumentError,
+    RepeatedKeyError,
     Row,
     load_document,
     read_csv,
@@ -80,7 +80,8 @@ def may_begin_with_rows(data: bytes, ending: str) -> bool:
         return True
     if ending not in _LINE_ENDINGS:
         return False
-    return any(len(table.rows) > 1 for table in read_tables(text, ending))
+    table = _table_of_lines(text)
+    return len(table.rows) > 1 and _may_pair_files(table)
 
 
 def read_tables(text: str, ending: str) -> list[PairTable]:
@@ -95,17 +96,26 @@ def read_tables(text: str, ending: str) -> list[PairTable]:
     Args:
       text: the text.
       ending: of its name, in lower case, such as `.csv`.
+
+    Raises:
+      RepeatedKeyError: if an object of JSON has a key twice, such as two masks of an image.
     """
-    value = None
-    if ending in YAML_ENDINGS or text.lstrip().startswith(("{", "[")):
-        value = _load(text, ending)
-    if value is not None:
-        tables = _tables_of_value(value)
-    elif ending in YAML_ENDINGS:
-        tables = []
-    else:
-        tables = [_table_of_lines(text)]
+    tables = _read_all_tables(text, ending)
     return [table for table in tables if table.rows and _may_pair_files(table)]
+
+
+def _read_all_tables(text: str, ending: str) -> list[PairTable]:
+    is_yaml = ending in YAML_ENDINGS
+    if not is_yaml and not text.lstrip().startswith(("{", "[")):
+        return [_table_of_lines(text)]
+    try:
+        return _tables_of_value(load_document(text, ending))
+    except DocumentError as error:
+        if is_yaml:  # the reader of lists says so
+            return []
+        if isinstance(error, RepeatedKeyError):
+            raise
+        return [_table_of_lines(text)]
 
 
 def _may_pair_files(table: PairTable) -> bool:
@@ -154,50 +164,6 @@ def _untitled(rows: Sequence[Row]) -> PairTable:
 def _filled(rows: Sequence[Row], width: int) -> list[Row]:
     """Returns rows of the same number of cells."""
     return [[*row[:width], *[""] * (width - len(row))] for row in rows]
-
-
-def _load(text: str, ending: str) -> Any:
-    """Returns what a text of JSON or YAML holds, or what each of its lines holds; None if none."""
-    if ending in YAML_ENDINGS:
-        try:
-            return load_document(text, ending)
-        except DocumentError:  # the reader of lists says so
-            return None
-    try:
-        return _load_json(text)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        return [_load_json(line) for line in text.splitlines() if line.strip()]
-    except (ValueError, RecursionError):
-        return None
-
-
-def _load_json(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_as_objects_without_repeats)
-
-
-def _as_objects_without_repeats(
-    pairs: Sequence[tuple[str, Any]],
-) -> dict[str, Any] | list[dict[str, Any]]:
-    """Returns the object of keys and values; several objects if a key has several values.
-
-    So each value becomes a row: `{"image": "a.jpg", "mask": "a.png", "mask": "b.png"}` states two
-    masks of one image, which is refused later. The second object has the second value of each key,
-    or the first if there is only one.
-    """
-    values_by_key: dict[str, list[Any]] = {}
-    for key, value in pairs:
-        values = values_by_key.setdefault(key, [])
-        if value not in values:
-            values.append(value)
-    objects: list[dict[str, Any]] = []
-    for number in range(max(map(len, values_by_key.values()), default=1)):
-        objects.append({})
-        for key, values in values_by_key.items():
-            is_there = number < len(values)
-            objects[-1][key] = values[number if is_there else 0]
-    return objects[0] if len(objects) == 1 else objects
 
 
 def _tables_of_value(value: Any) -> list[PairTable]:

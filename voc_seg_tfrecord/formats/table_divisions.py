@@ -68,71 +68,64 @@ def are_splits(values: Iterable[str]) -> bool:
 
 
 @dataclasses.dataclass(frozen=True)
-class TableColumns:
-    """The columns of a table that may divide its rows. A column is a number, from 0.
+class TableColumn:
+    """A column of a table that has few different values, so that it may divide the rows.
 
     Attributes:
-      titles: the titles of all columns, in lower case.
-      body: the rows.
-      values: by column, its different values. Only columns with few of them are here, and not that
-        of the images.
+      number: its number, from 0.
+      title: its title in lower case; empty if it has none.
+      name: what it is called in keys: without `/`. A column without a title is its number, from 1:
+        `3`. Columns of one title have their numbers behind it, so that none takes the place of
+        another: `split 2` and `split 3`.
+      values: its different values, as the rows write them.
     """
 
-    titles: Row
-    body: Sequence[Row]
-    values: Mapping[int, set[str]]
-
-    @classmethod
-    def of_few_values(cls, titles: Row, body: Sequence[Row], image_column: int) -> "TableColumns":
-        """Returns the columns of a table that have few values, without that of the images."""
-        values_by_column = {}
-        for column in range(len(body[0]) if body else 0):
-            sampled = {row[column] for row in body[:MAX_SAMPLED_ROWS]}
-            if column == image_column or len(sampled) > MAX_SPLITS:
-                continue
-            values = {row[column] for row in body}
-            if 0 < len(values - {""}) < MAX_SPLITS:
-                values_by_column[column] = values
-        return cls(titles, body, values_by_column)
+    number: int
+    title: str
+    name: str
+    values: frozenset[str]
 
     @functools.cached_property
-    def split_word_columns(self) -> list[int]:
-        """The columns whose values are words for splits."""
-        return [column for column, values in self.values.items() if are_splits(values)]
+    def lower_values(self) -> set[str]:
+        """Its different values in lower case."""
+        return {value.lower() for value in self.values}
+
+    @functools.cached_property
+    def has_split_words(self) -> bool:
+        """Whether its values are words for splits."""
+        return are_splits(self.values)
 
     @property
-    def other_columns(self) -> list[int]:
-        """The columns whose values are not words for splits."""
-        return [column for column in self.values if column not in self.split_word_columns]
+    def is_titled_split(self) -> bool:
+        """Whether it has a title such as `split`, and its values are no words for splits."""
+        return self.title in _SPLIT_COLUMNS and not self.has_split_words
 
     @property
-    def columns_titled_split(self) -> list[int]:
-        """The other columns that have a title such as `split`."""
-        return [column for column in self.other_columns if self.titles[column] in _SPLIT_COLUMNS]
+    def is_of_folds(self) -> bool:
+        """Whether its title says that it has folds, and its values are no words for splits."""
+        return _FOLD_COLUMN.fullmatch(self.title) is not None and not self.has_split_words
 
-    def is_of_folds(self, column: int) -> bool:
-        """Says whether the title of a column says that it has folds."""
-        return _FOLD_COLUMN.fullmatch(self.titles[column]) is not None
+    @property
+    def says_yes_or_no(self) -> bool:
+        """Whether all values are yes and no, in any form."""
+        return self.lower_values <= _YES | _NO
 
-    def lower_values(self, column: int) -> set[str]:
-        """Returns the different values of a column in lower case."""
-        return {value.lower() for value in self.values[column]}
 
-    def says_yes_or_no(self, column: int) -> bool:
-        """Says whether all values are yes and no, in any form."""
-        return self.lower_values(column) <= _YES | _NO
-
-    def name(self, column: int) -> str:
-        """Returns the title of a column, which becomes a part of keys: without `/` in it.
-
-        A column without a title is its number, from 1: `3`. Columns of the same title have their
-        numbers behind it, so that none takes the place of another: `split 2` and `split 3`.
-        """
-        titles = [title.replace("/", "|") for title in self.titles]
-        title = titles[column]
-        if not title:
-            return f"{column + 1}"
-        return title if titles.count(title) == 1 else f"{title} {column + 1}"
+def list_columns(titles: Row, body: Sequence[Row], image_column: int) -> list[TableColumn]:
+    """Returns the columns of a table that have few values, without that of the images."""
+    columns = []
+    names = [title.replace("/", "|") for title in titles]
+    for number in range(len(body[0]) if body else 0):
+        sampled = {row[number] for row in body[:MAX_SAMPLED_ROWS]}
+        if number == image_column or len(sampled) > MAX_SPLITS:
+            continue
+        values = frozenset(row[number] for row in body)
+        name = names[number]
+        if names.count(name) > 1 or not name:
+            name = f"{name} {number + 1}".strip()
+        if 0 < len(values - {""}) < MAX_SPLITS:
+            columns.append(TableColumn(number, titles[number], name, values))
+    return columns
 
 
 def _split_by_value(row: Row, *, column: int) -> Sequence[str]:
@@ -155,39 +148,45 @@ def _splits_by_flags(
     return [split for column, split in flags if row[column].lower() in _YES] or rest
 
 
-def find_divisions(columns: TableColumns) -> dict[str, RowDivision]:
+def find_divisions(columns: Sequence[TableColumn], body: Sequence[Row]) -> dict[str, RowDivision]:
     """Returns how columns divide the rows, by a name of each division; none if none does.
 
-    The first of these that finds a division counts.
+    The first of these that finds a division counts:
+
+    | columns | example |
+    | --- | --- |
+    | of words for splits, and flags that say something else | `train` and `val`; 0 and 1 |
+    | called `split`, whatever their values are, and of folds | `a` and `b`; 0 to 4 |
+    | one that says one split of all rows | the column `split` with `test` alone |
     """
-    divisions = (
-        _divisions_by_words(columns) or _divisions_by_titles(columns) or _division_into_one(columns)
-    )
-    return {columns.name(column): division for column, division in divisions.items()}
-
-
-def _divisions_by_words(columns: TableColumns) -> dict[int, RowDivision]:
-    """Columns of words for splits, and flags that say something else.
-
-    Examples: a column with `train` and `val`; the columns `train` and `val` with 0 and 1.
-    """
-    divisions: dict[int, RowDivision] = {}
-    for column in columns.split_word_columns:
-        if len(columns.values[column]) > 1:
-            divisions[column] = functools.partial(_split_by_value, column=column)
-    flags = _find_flags(columns)
-    if not flags:
+    dividing = [column for column in columns if len(column.values) > 1]
+    of_words = [column for column in dividing if column.has_split_words]
+    divisions = _divide_by_value(of_words)
+    flags = _find_flags(columns, body)
+    if flags and not (of_words and all(_agree(flags, one.number, body) for one in of_words)):
+        (name,) = [column.name for column in columns if column.number == min(flags)]
+        rest: list[str] = []  # the split of rows without a flag
+        if "train" not in flags.values():
+            rest = ["train"]
+        elif len(flags) == 1:
+            rest = ["validation"]
+        divisions[name] = functools.partial(_splits_by_flags, split_by_column=flags, rest=rest)
+    if divisions:
         return divisions
-    rest: list[str] = []  # the split of rows without a flag
-    if "train" not in flags.values():
-        rest = ["train"]
-    elif len(flags) == 1:
-        rest = ["validation"]
-    if not divisions or not all(_agree(flags, column, columns.body) for column in divisions):
-        divisions[min(flags)] = functools.partial(
-            _splits_by_flags, split_by_column=flags, rest=rest
-        )
-    return divisions
+    divisions = _divide_by_value([column for column in dividing if column.is_titled_split])
+    for column in dividing:
+        if column.is_of_folds:
+            folds = sorted(column.lower_values - {""})
+            by_fold = functools.partial(_splits_by_fold, column=column.number, folds=folds)
+            divisions[column.name] = by_fold
+    titled_split = [column for column in columns if column.is_titled_split]
+    with_split_words = [column for column in columns if column.has_split_words]
+    return divisions or _divide_by_value([*titled_split, *with_split_words][:1])
+
+
+def _divide_by_value(columns: Iterable[TableColumn]) -> dict[str, RowDivision]:
+    """Returns the division by the values of each column."""
+    return {one.name: functools.partial(_split_by_value, column=one.number) for one in columns}
 
 
 def _agree(flags: Mapping[int, str], column: int, body: Sequence[Row]) -> bool:
@@ -201,33 +200,7 @@ def _agree(flags: Mapping[int, str], column: int, body: Sequence[Row]) -> bool:
     return True
 
 
-def _divisions_by_titles(columns: TableColumns) -> dict[int, RowDivision]:
-    """Columns that are called `split`, whatever their values are, and columns of folds.
-
-    Examples: the column `subset` with `a` and `b`; the column `fold` with 0 to 4.
-    """
-    divisions: dict[int, RowDivision] = {}
-    dividing = [column for column in columns.other_columns if len(columns.values[column]) > 1]
-    for column in dividing:
-        if column in columns.columns_titled_split:
-            divisions[column] = functools.partial(_split_by_value, column=column)
-    for column in dividing:
-        if columns.is_of_folds(column):
-            folds = sorted(columns.lower_values(column) - {""})
-            divisions[column] = functools.partial(_splits_by_fold, column=column, folds=folds)
-    return divisions
-
-
-def _division_into_one(columns: TableColumns) -> dict[int, RowDivision]:
-    """A column that says one split of all rows.
-
-    Example: the column `split` with `test` alone.
-    """
-    candidates = [*columns.columns_titled_split, *columns.split_word_columns]
-    return {column: functools.partial(_split_by_value, column=column) for column in candidates[:1]}
-
-
-def _find_flags(columns: TableColumns) -> dict[int, str]:
+def _find_flags(columns: Sequence[TableColumn], body: Sequence[Row]) -> dict[int, str]:
     """Returns the split of each column that says by yes and no which rows are in it.
 
     There are none if columns of yes and no that are called as splits say something else:
@@ -237,43 +210,42 @@ def _find_flags(columns: TableColumns) -> dict[int, str]:
     - classes beside others: `train` beside `person`. But a title such as `is_train` is that of a
       split, and so are several columns of which each row is in exactly one.
     """
-    yes_no_columns = []
+    yes_no_count = 0
+    titles = []
     split_by_column = {}
-    for column in columns.other_columns:
-        if not columns.says_yes_or_no(column) or columns.is_of_folds(column):
+    for column in columns:
+        if not column.says_yes_or_no or column.is_of_folds:
             continue
-        yes_no_columns.append(column)
-        split = only_split_in(_BEFORE_FLAG.sub("", columns.titles[column]))
-        is_used = not _YES.isdisjoint(columns.lower_values(column))
+        yes_no_count += 1
+        split = only_split_in(_BEFORE_FLAG.sub("", column.title))
+        is_used = not _YES.isdisjoint(column.lower_values)
         if split and is_used:
-            split_by_column[column] = split
+            titles.append(column.title)
+            split_by_column[column.number] = split
     if not split_by_column:
         return {}
-    titles = [columns.titles[column] for column in split_by_column]
     flags_per_row = []
-    for row in columns.body:
+    for row in body:
         flags_per_row.append(sum(1 for column in split_by_column if row[column].lower() in _YES))
     have_several = max(flags_per_row) > 1
     are_called_valid = all("valid" in title.split("_") for title in titles)
     tell_right_labels = are_called_valid and 2 * sum(flags_per_row) > len(flags_per_row)
-    stand_beside_others = len(split_by_column) < len(yes_no_columns)
     has_title_of_flag = any(not only_split_in(title) for title in titles)
     divide_all_rows = len(titles) > 1 and {*flags_per_row} == {1}
-    may_be_classes = stand_beside_others and not (has_title_of_flag or divide_all_rows)
+    may_be_classes = len(titles) < yes_no_count and not (has_title_of_flag or divide_all_rows)
     return {} if have_several or tell_right_labels or may_be_classes else split_by_column
 
 
-def find_unclear_column(columns: TableColumns) -> str:
+def find_unclear_column(columns: Iterable[TableColumn]) -> str:
     """Returns a column that may say splits under unknown names, in words; empty if none may."""
-    for column, values in columns.values.items():
-        title = columns.titles[column]
-        title_or_number = title or f"{column + 1}"
-        if columns.says_yes_or_no(column) and _is_numbered_split(title):
-            return f"a column {title_or_number}, which may be a split"
-        is_of_classes = title.rstrip("s") in _CLASS_COLUMNS
-        filled = sorted(values - {""})
+    for column in columns:
+        words = f"a column {column.title or column.name}"
+        if column.says_yes_or_no and _is_numbered_split(column.title):
+            return f"{words}, which may be a split"
+        is_of_classes = column.title.rstrip("s") in _CLASS_COLUMNS
+        filled = sorted(column.values - {""})
         if not is_of_classes and _may_be_unknown_splits(filled):
-            return f"a column {title_or_number} with {', '.join(filled)}, which may be splits"
+            return f"{words} with {', '.join(filled)}, which may be splits"
     return ""
 
 

@@ -41,6 +41,10 @@ class DocumentError(ValueError):
     """A text is no JSON or YAML, or not in a form that is read; its words say why."""
 
 
+class RepeatedKeyError(DocumentError):
+    """An object of JSON or YAML has a key twice."""
+
+
 def load_document(text: str, ending: str) -> Any:
     """Returns what a text of JSON, JSON Lines or YAML holds; None if it is empty.
 
@@ -48,17 +52,21 @@ def load_document(text: str, ending: str) -> Any:
 
     Args:
       text: the text.
-      ending: of its name, in lower case. A `.json` may hold JSON Lines too.
+      ending: of its name, in lower case. A `.json` may hold JSON Lines, and a `.jsonl` one value.
 
     Raises:
-      DocumentError: if it is none of these, or an object has a key twice; if YAML is long or deep,
-        or refers to parts of itself.
+      DocumentError: if it is none of these; if YAML is long or deep, or refers to parts of itself.
+      RepeatedKeyError: if an object has a key twice.
     """
     if ending in YAML_ENDINGS:
         return _load_yaml(text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    begins_with_object = len(lines) > 1 and lines[0].startswith("{") and lines[0].endswith("}")
-    if ending == JSON_LINES or begins_with_object:
+    first_line = lines[0] if lines else ""
+    if ending == JSON_LINES:
+        has_value_on_first_line = not first_line.endswith(("{", "[", ","))
+    else:
+        has_value_on_first_line = len(lines) > 1 and first_line[0] + first_line[-1] in ("{}", "[]")
+    if has_value_on_first_line:
         return [_load_json(line) for line in lines]
     return _load_json(text) if lines else None
 
@@ -97,7 +105,7 @@ def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in pairs:
         if key in values:
-            raise DocumentError(f"the key {key!r} twice in one place")
+            raise RepeatedKeyError(f"the key {key!r} twice in one place")
         values[key] = value
     return values
 

@@ -22,7 +22,7 @@ from voc_seg_tfrecord.core.split_names import (
     only_split_in,
     parse_split_name,
 )
-from voc_seg_tfrecord.folder.by_name import ImageNames
+from voc_seg_tfrecord.folder.by_name import FilesByName, ImageNames
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.list_text import ListText
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText, Use, as_unclear, judge_text
@@ -47,9 +47,6 @@ _LONG_TEXT_BYTES = 1 << 20
 _SAMPLE_BYTES = 1 << 14
 _SAMPLES_OF_LONG_TEXT = 8
 _MAX_SEARCHED_PATHS = 1000
-
-_MAX_DEPTH = 20
-"""Folders above a file, of which a path is searched for; a line may be a path of thousands."""
 
 
 @dataclasses.dataclass
@@ -87,6 +84,7 @@ def find_lists(
         lists_of_user = posixpath.normpath(posixpath.join(tree.root_below_given, tree.layout.lists))
     reader = ListReader(with_names_of_groups(image_names, ids_by_group))
     texts = FoundTexts()
+    files: FilesByName | None = None
     for path in _paths_of_texts(tree, image_names, texts.notes):
         rank = rank_of(path, tree.root_below_given, lists_of_user)
         is_list_by_name = _is_list_by_name(path, rank)
@@ -102,8 +100,9 @@ def find_lists(
             texts.lists.extend(text.with_error_on_names().as_lists())
         else:
             _add_by_verdict(text, texts)
-        if text.image_count:
-            texts.notes.extend(_note_on_paths_of_other_files(text, tree))
+        if text.image_count and "/" in text.beginning:
+            files = files or FilesByName(cast(Listing, tree.listing).below())
+            texts.notes.extend(_note_on_paths_of_other_files(text, tree, files))
     lists = _drop_splits_of_scores(texts.lists)
     lists = _drop_splits_of_classes(lists, texts.notes)
     texts.lists = sorted(lists, key=lambda one: (one.rank, one.file.count("/"), one.file))
@@ -211,44 +210,33 @@ def _is_worth_reading(path: epath.Path, reader: ListReader) -> bool:
     return False
 
 
-def _note_on_paths_of_other_files(text: ListText, tree: VocTree) -> list[str]:
+def _note_on_paths_of_other_files(text: ListText, tree: VocTree, files: FilesByName) -> list[str]:
     """Returns a note if the paths in a text are those of files beside the images and masks.
 
     Example: `train.txt` has the lines `thermal/01.png` and `thermal/02.png`, which are files, and
     the images lie in `rgb`. Images are found by the ends of paths, so `rgb/01.png` is in train.
+
+    Args:
+      text: the text.
+      tree: the set.
+      files: all files of the given folder.
     """
     notes = list[str]()
     paths = (word for word in text.words if "/" in word)
     for path in itertools.islice(paths, _MAX_SEARCHED_PATHS):
         image_id = text.image_names.get(path)
-        file = _find_file(path, posixpath.dirname(text.path), tree) if image_id else ""
-        if image_id is None or not file:
+        matches = files.find(path).paths if image_id else ()
+        if image_id is None or not matches:
             continue
         image = tree.paths.image(image_id)
-        is_mask = image_id in tree.masks and file == tree.paths.mask(image_id)
-        if file == image or is_mask:
+        is_mask = image_id in tree.masks and tree.paths.mask(image_id) in matches
+        if image in matches or is_mask:
             return []
         notes.append(
-            f"{text.path} names {file}, and the image {image} of the same name is taken. Images "
-            "are found by the ends of paths."
+            f"{text.path} names {matches[0]}, and the image {image} of the same name is taken. "
+            "Images are found by the ends of paths."
         )
     return notes[:1]
-
-
-def _find_file(path: str, folder_of_text: str, tree: VocTree) -> str:
-    """Returns the file below the given folder that a path leads to; empty if there is none.
-
-    The path may begin at the text, at the set or at the given folder, or on another machine. The
-    longest end of it that is a file with its folder counts.
-    """
-    assert tree.listing
-    parts = [part for part in path.split("/") if part.strip(".")][-_MAX_DEPTH - 1 :]
-    for first in range(len(parts) - 1):
-        for top in (folder_of_text, tree.root_below_given, ""):
-            folder = posixpath.join(top, *parts[first:-1])
-            if parts[-1] in tree.listing.files_by_folder.get(folder, ()):
-                return f"{folder}/{parts[-1]}"
-    return ""
 
 
 def _drop_splits_of_scores(lists: Sequence[SplitList]) -> list[SplitList]:
