@@ -25,10 +25,8 @@ from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.ratios import assign
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.threads import ordered_map
-from voc_seg_tfrecord.folder.splits.alike import LooksComparer
-from voc_seg_tfrecord.folder.splits.group_proposals import GroupKind, GroupProposal
-from voc_seg_tfrecord.folder.splits.groups_by_ids import propose_by_ids
-from voc_seg_tfrecord.folder.splits.groups_by_looks import propose_by_looks
+from voc_seg_tfrecord.folder.splits.groups_by_ids import GroupKind, GroupProposal, propose_by_ids
+from voc_seg_tfrecord.folder.splits.groups_by_looks import LooksComparer, propose_by_looks
 from voc_seg_tfrecord.folder.splits.stratified import stratify
 from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.formats.index_masks import read_mask

@@ -17,28 +17,41 @@ For images that were copied by Roboflow, such as `img3_hflip_jpg.rf.0a1b`:
 """
 
 import collections
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 import re
 
+from etils import epath
 import numpy as np
 
 from voc_seg_tfrecord.core.spelling import as_nfc
-from voc_seg_tfrecord.folder.splits.alike import MIN_PAIRS, ComparedPair
-from voc_seg_tfrecord.folder.splits.group_proposals import (
+from voc_seg_tfrecord.core.threads import ordered_map
+from voc_seg_tfrecord.folder.splits.alike import Thumbnail, difference, read_thumbnail
+from voc_seg_tfrecord.folder.splits.groups_by_ids import (
+    HASH_OF_ROBOFLOW,
     GroupKind,
     GroupProposal,
     RuleGroups,
     group_by_rule,
+    have_roboflow_hashes,
     ids_by_group,
     propose,
-)
-from voc_seg_tfrecord.folder.splits.roboflow_names import (
-    HASH_OF_ROBOFLOW,
-    has_roboflow_hash,
     without_roboflow_hash,
 )
+
+_MIN_PAIRS = 3
+"""Pairs of images that say anything."""
+
+_MAX_IMAGES = 128
+"""Images that one comparer reads at most."""
+
+_QUANTILE_ACROSS_GROUPS = 0.25
+_MAX_SHARE_OF_QUANTILE = 0.5
+"""How large the median difference in pairs may be, as a share of that quantile across groups.
+
+Measured: films have 0.05 to 0.4 of it, unrelated photos 0.7 and more.
+"""
 
 _MAX_PAIRS = 8  # of one candidate
 _MAX_SAMPLED_NAMES = 500
@@ -64,16 +77,65 @@ _PLAIN_RULES = (
 )
 """Rules that are easy to read; the first one that makes the same groups is proposed."""
 
+
+@dataclasses.dataclass(frozen=True)
+class ComparedPair:
+    """Two images that may look alike.
+
+    Attributes:
+      group: the group that they are in; images of different groups should look different.
+      one: the id of an image.
+      other: the id of another one.
+    """
+
+    group: str
+    one: str
+    other: str
+
+
 AreAlike = Callable[[Sequence[ComparedPair]], bool]
 """Says whether pairs of images look much more alike than those of other groups."""
 
 
-@dataclasses.dataclass(frozen=True)
-class _Neighbors:
-    """Two ids that stand side by side among the sorted ids of a group."""
+class LooksComparer:
+    """Compares pairs of images, and keeps what it has read.
 
-    one: str
-    other: str
+    Args:
+      path_of: returns the file of an image.
+    """
+
+    def __init__(self, path_of: Callable[[str], epath.Path]):
+        self._path_of = path_of
+        self._thumbnail_by_id: dict[str, Thumbnail | None] = {}
+
+    def are_alike(self, pairs: Collection[ComparedPair]) -> bool:
+        """Says whether the images of a pair look much more alike than images of different groups.
+
+        They do not if more than `_MAX_IMAGES` images would have to be read, in all calls together.
+        An image that cannot be read does not count.
+        """
+        thumbnails = self._thumbnail_by_id
+        ids = dict.fromkeys(image_id for pair in pairs for image_id in (pair.one, pair.other))
+        new_ids = [image_id for image_id in ids if image_id not in thumbnails]
+        if len(thumbnails) + len(new_ids) > _MAX_IMAGES:
+            return False
+        thumbnails.update(ordered_map(lambda one: read_thumbnail(self._path_of(one)), new_ids))
+        in_pairs: list[float] = []
+        first_images: list[tuple[str, Thumbnail]] = []
+        for pair in pairs:
+            one = thumbnails[pair.one]
+            other = thumbnails[pair.other]
+            if one is not None and other is not None:
+                in_pairs.append(difference(one, other))
+                first_images.append((pair.group, one))
+        across_groups: list[float] = []
+        for (group, one), (other_group, other) in itertools.combinations(first_images, 2):
+            if group != other_group:
+                across_groups.append(difference(one, other))
+        if len(in_pairs) < _MIN_PAIRS or not across_groups:
+            return False
+        quantile = np.quantile(across_groups, _QUANTILE_ACROSS_GROUPS)
+        return bool(np.median(in_pairs) < _MAX_SHARE_OF_QUANTILE * quantile)
 
 
 def propose_by_looks(
@@ -91,8 +153,7 @@ def propose_by_looks(
     ids = sorted(ids)
     holding = list[RuleGroups]()
     for rules in _lists_of_rules(ids):
-        candidates = _candidates_of_rules(rules, ids)
-        candidate = _coarsest_that_holds(candidates, ids, are_alike)
+        candidate = _coarsest_that_holds(_candidates_of_rules(rules, ids), ids, are_alike)
         if candidate is not None:
             holding.append(candidate)
     if not holding:
@@ -101,22 +162,30 @@ def propose_by_looks(
     best = max(holding, key=lambda candidate: (candidate.grouped_id_count, -candidate.group_count))
     if best.grouped_id_count < _MIN_SHARE_IN_GROUPS * len(ids):
         return None
-    return propose(best, best.list_groups_of_several(), GroupKind.NAMED, _PLAIN_RULES)
+    return propose(best, GroupKind.NAMED, _PLAIN_RULES)
 
 
 def _lists_of_rules(ids: Sequence[str]) -> Iterator[list[str]]:
-    """Yields lists of rules, each from the finest groups to the coarsest."""
+    """Yields lists of rules, each from the finest groups to the coarsest.
+
+    By the first parts, `img3_hflip` is in the group `img3_hflip` of the first rule, and in `img3`
+    of the next. By the last parts, `003_berlin` is in `_berlin`. The hash that Roboflow appends is
+    of no part.
+    """
     names = [as_nfc(image_id) for image_id in ids]
     photos = [without_roboflow_hash(name) for name in names]
-    have_hashes = any(has_roboflow_hash(name) for name in names)
+    any_hash = f"(?:{HASH_OF_ROBOFLOW})?" if have_roboflow_hashes(names) else ""
+    no_hash = rf"(?!{HASH_OF_ROBOFLOW}$)" if any_hash else ""
+    last_parts = f"(.+?){any_hash}$" if any_hash else "(.+)$"
     for part in _patterns_of_parts(photos):
         part_counts = [len(re.findall(part, photo)) for photo in photos]
-        rules_by_first_parts = _rules_by_first_parts(part, max(part_counts), have_hashes)
-        if have_hashes:
-            yield [rf"regex:^(.+?)(?:{HASH_OF_ROBOFLOW})?$", *rules_by_first_parts]
-        else:
-            yield rules_by_first_parts
-        yield _rules_by_last_parts(part, min(part_counts), have_hashes)
+        most_parts = min(max(part_counts), _MAX_PARTS)
+        fewest_parts = min(min(part_counts), _MAX_PARTS)
+        rules = [rf"regex:^((?:{no_hash}{part}){{1,{n}}})" for n in range(most_parts, 0, -1)]
+        if any_hash:
+            rules.insert(0, rf"regex:^(.+?){any_hash}$")
+        yield rules
+        yield [rf"regex:^(?:{part}){{{n}}}{last_parts}" for n in range(1, fewest_parts)]
 
 
 def _patterns_of_parts(names: Sequence[str]) -> Sequence[str]:
@@ -128,36 +197,6 @@ def _patterns_of_parts(names: Sequence[str]) -> Sequence[str]:
         if max(counts.values()) >= _MIN_SHARE_OF_ONE_FORM * len(sampled):
             return (part,)
     return both
-
-
-def _rules_by_first_parts(part: str, most_parts: int, have_hashes: bool) -> list[str]:
-    """Returns the rules by which ids with the same first parts are a group, the finest first.
-
-    Example: `img3_hflip` is in the group `img3_hflip` of the first rule, and in `img3` of the next.
-
-    Args:
-      part: the pattern of a part.
-      most_parts: how many parts an id has at most.
-      have_hashes: whether the hash that Roboflow appends, which is of no part, ends an id.
-    """
-    part_of_photo = rf"(?!{HASH_OF_ROBOFLOW}$){part}" if have_hashes else part
-    counts = range(min(most_parts, _MAX_PARTS), 0, -1)
-    return [rf"regex:^((?:{part_of_photo}){{1,{count}}})" for count in counts]
-
-
-def _rules_by_last_parts(part: str, fewest_parts: int, have_hashes: bool) -> list[str]:
-    """Returns the rules by which ids with the same last parts are a group, the finest first.
-
-    Example: `003_berlin` is in the group `_berlin`.
-
-    Args:
-      part: the pattern of a part.
-      fewest_parts: how many parts an id has at least.
-      have_hashes: whether the hash that Roboflow appends, which is of no part, ends an id.
-    """
-    last_parts = rf"(.+?)(?:{HASH_OF_ROBOFLOW})?$" if have_hashes else "(.+)$"
-    counts = range(1, min(fewest_parts, _MAX_PARTS))
-    return [rf"regex:^(?:{part}){{{count}}}{last_parts}" for count in counts]
 
 
 def _candidates_of_rules(rules: Sequence[str], ids: Sequence[str]) -> list[RuleGroups]:
@@ -187,34 +226,23 @@ def _coarsest_that_holds(
     accepted: RuleGroups | None = None
     finer_group_by_id: Mapping[str, str] = {image_id: image_id for image_id in ids}
     for number, candidate in enumerate(candidates):
-        neighbors = _sample_neighbors(ids, candidate.group_by_id, finer_group_by_id)
-        if len(neighbors) < MIN_PAIRS:
+        neighbors: list[tuple[str, str]] = []
+        for members in ids_by_group(ids, candidate.group_by_id).values():
+            for one, other in itertools.pairwise(members):
+                if finer_group_by_id[one] != finer_group_by_id[other]:
+                    neighbors.append((one, other))
+        neighbors = _sample(neighbors)
+        if len(neighbors) < _MIN_PAIRS:
             continue  # too few to judge; the next candidate is compared with the same groups
-        compared_groups = _choose_compared_groups(neighbors, candidates[number:])
-        pairs = [
-            ComparedPair(group=compared_groups[pair.one], one=pair.one, other=pair.other)
-            for pair in neighbors
-        ]
-        if not are_alike(pairs):
+        group_by_id = _choose_compared_groups([one for one, _ in neighbors], candidates[number:])
+        if not are_alike([ComparedPair(group_by_id[one], one, other) for one, other in neighbors]):
             break
         accepted = candidate
         finer_group_by_id = candidate.group_by_id
     return accepted
 
 
-def _sample_neighbors(
-    ids: Sequence[str], group_by_id: Mapping[str, str], finer_group_by_id: Mapping[str, str]
-) -> list[_Neighbors]:
-    """Returns some ids that stand side by side in a group and that finer groups tell apart."""
-    neighbors = []
-    for members in ids_by_group(ids, group_by_id).values():
-        for one, other in itertools.pairwise(members):
-            if finer_group_by_id[one] != finer_group_by_id[other]:
-                neighbors.append(_Neighbors(one, other))
-    return _sample_pairs(neighbors)
-
-
-def _sample_pairs(pairs: Sequence[_Neighbors]) -> list[_Neighbors]:
+def _sample(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Returns a few pairs from all over a list."""
     if not pairs:
         return []
@@ -223,22 +251,21 @@ def _sample_pairs(pairs: Sequence[_Neighbors]) -> list[_Neighbors]:
 
 
 def _choose_compared_groups(
-    neighbors: Sequence[_Neighbors], coarser_candidates: Sequence[RuleGroups]
+    ids: Sequence[str], coarser_candidates: Sequence[RuleGroups]
 ) -> Mapping[str, str]:
     """Returns the groups whose images should differ from each other.
 
-    They are those of the coarsest candidate that still tells at least `MIN_PAIRS` pairs apart:
+    They are those of the coarsest candidate that still tells at least `_MIN_PAIRS` pairs apart:
     groups of a finer one may look alike, as scenes of one film do.
 
     Args:
-      neighbors: the pairs of a candidate.
+      ids: an id of each pair of a candidate.
       coarser_candidates: this candidate, and the coarser ones, the finest first.
     """
     for candidate in reversed(coarser_candidates):
-        groups = [candidate.group_by_id[pair.one] for pair in neighbors]
+        groups = [candidate.group_by_id[image_id] for image_id in ids]
         pairs_of_groups = itertools.combinations(groups, 2)
-        pairs_apart = sum(1 for group, other in pairs_of_groups if group != other)
-        if pairs_apart >= MIN_PAIRS:
+        if sum(1 for group, other in pairs_of_groups if group != other) >= _MIN_PAIRS:
             return candidate.group_by_id
     return coarser_candidates[0].group_by_id
 
@@ -246,49 +273,12 @@ def _choose_compared_groups(
 def _propose_blocks_of_a_film(
     ids: Sequence[str], split_count: int, are_alike: AreAlike
 ) -> GroupProposal | None:
-    """Returns blocks of successive numbers, if all ids are numbered under one name and alike."""
-    film = _find_film(ids)
-    if film is None:
-        return None
-    in_order = sorted(ids, key=lambda image_id: (film.number_by_id[image_id], image_id))
-    neighbors = [_Neighbors(one, other) for one, other in itertools.pairwise(in_order)]
-    # Each image is a group of its own.
-    pairs = [
-        ComparedPair(group=pair.one, one=pair.one, other=pair.other)
-        for pair in _sample_pairs(neighbors)
-    ]
-    if not are_alike(pairs):
-        return None
-    digits = _digits_of_a_block([*film.number_by_id.values()], split_count)
-    # Without a name before it, the number keeps a digit, so that the group has a name.
-    digits_of_group = r"\d*?" if film.name else r"\d+?"
-    # For 2 digits: regex:^(frame_\d*?)\d{0,2}(?!\d), by which frame_1234 is in frame_12.
-    rule = rf"regex:^({re.escape(film.name)}{digits_of_group})\d{{0,{digits}}}(?!\d)"
-    groups = group_by_rule(rule, ids)
-    if groups is None or groups.grouped_id_count == 0:
-        return None
-    return GroupProposal(
-        rule, groups.group_by_id, groups.list_groups_of_several(), GroupKind.IN_A_ROW
-    )
+    """Returns blocks of successive numbers, if all ids are numbered under one name and alike.
 
-
-@dataclasses.dataclass(frozen=True)
-class _Film:
-    """Ids that are numbered under one name.
-
-    Attributes:
-      name: what stands before the numbers; it may be empty.
-      number_by_id: the numbers.
+    Numbers need not begin at 0: those from 100000 to 100299 are 30 blocks without their last digit.
     """
-
-    name: str
-    number_by_id: Mapping[str, int]
-
-
-def _find_film(ids: Sequence[str]) -> _Film | None:
-    """Returns ids as a film; None if they have several names, or one has no number."""
     film_names = set()
-    number_by_id = {}
+    number_by_id: dict[str, int] = {}
     for image_id in ids:
         match = _NUMBERED.search(without_roboflow_hash(as_nfc(image_id)))
         if match is None:
@@ -297,22 +287,24 @@ def _find_film(ids: Sequence[str]) -> _Film | None:
         number_by_id[image_id] = int(match[2])
     if len(film_names) != 1:
         return None
-    return _Film(film_names.pop(), number_by_id)
-
-
-def _digits_of_a_block(numbers: Sequence[int], split_count: int) -> int:
-    """Returns how many last digits are left out, so that there are enough blocks for each split.
-
-    Numbers need not begin at 0: those from 100000 to 100299 are 30 blocks without their last digit.
-    """
+    film_name = film_names.pop()
+    in_order = sorted(ids, key=lambda image_id: (number_by_id[image_id], image_id))
+    neighbors = _sample([*itertools.pairwise(in_order)])
+    # Each image is a group of its own.
+    if not are_alike([ComparedPair(one, one, other) for one, other in neighbors]):
+        return None
+    lowest = number_by_id[in_order[0]]
+    highest = number_by_id[in_order[-1]]
     min_blocks = _MIN_BLOCKS_OF_A_SPLIT * split_count
-    digits = 1
-    while _count_blocks(numbers, digits + 1) >= min_blocks:
+    digits = 1  # the last digits that are left out
+    while highest // 10 ** (digits + 1) - lowest // 10 ** (digits + 1) + 1 >= min_blocks:
         digits += 1
-    return digits
-
-
-def _count_blocks(numbers: Sequence[int], digits: int) -> int:
-    """Returns how many blocks there are from the lowest to the highest number."""
-    numbers_of_a_block = 10**digits
-    return max(numbers) // numbers_of_a_block - min(numbers) // numbers_of_a_block + 1
+    # Without a name before it, the number keeps a digit, so that the group has a name.
+    digits_of_group = r"\d*?" if film_name else r"\d+?"
+    # For 2 digits: regex:^(frame_\d*?)\d{0,2}(?!\d), by which frame_1234 is in frame_12.
+    rule = rf"regex:^({re.escape(film_name)}{digits_of_group})\d{{0,{digits}}}(?!\d)"
+    groups = group_by_rule(rule, ids)
+    if groups is None or groups.grouped_id_count == 0:
+        return None
+    members = groups.list_groups_of_several()
+    return GroupProposal(rule, groups.group_by_id, members, GroupKind.IN_A_ROW)

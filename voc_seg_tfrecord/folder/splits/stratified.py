@@ -14,7 +14,7 @@ References:
 """
 
 import collections
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 import dataclasses
 from fractions import Fraction
 import hashlib
@@ -26,10 +26,6 @@ _MAX_ORDERS = 8
 _MAX_UNITS_TRIED_IN_EXCHANGE = 200  # of a split
 
 
-UnitNumber = int
-"""The position of a unit in `Assignment.units`."""
-
-
 @dataclasses.dataclass(frozen=True)
 class Unit:
     """Ids that stay together.
@@ -39,111 +35,65 @@ class Unit:
       image_count_by_class: how many of them have each class.
     """
 
-    ids: tuple[str, ...]
+    ids: Sequence[str]
     image_count_by_class: Mapping[int, int]
-
-    @property
-    def size(self) -> int:
-        """The number of ids."""
-        return len(self.ids)
-
-
-@dataclasses.dataclass(frozen=True)
-class Exchange:
-    """Two units that are exchanged between splits.
-
-    Attributes:
-      giver_number: the number of a unit with the class that is wanted.
-      giver_split: the split that it is in.
-      taker_number: the number of the unit that the giver's split gets for it.
-      taker_split: the split that wants the class.
-    """
-
-    giver_number: UnitNumber
-    giver_split: int
-    taker_number: UnitNumber
-    taker_split: int
 
 
 class Assignment:
     """Which unit is in which split, and what each split still wants.
 
-    A split is the position of its share.
+    A unit is its number in `units`, and a split the number of its share.
 
     Attributes:
       units: the units.
-      unit_numbers_by_split: by split, the numbers of its units.
-      unplaced: the numbers of the units that are in no split yet.
+      units_by_split: by split, its units.
+      unplaced: the units that are in no split yet.
       room: by split, how many more images it takes.
-      unit_numbers_by_class: by class, the numbers of the units that have it.
+      units_by_class: by class, the units that have it.
       wanted: by class and split, how many more images of the class the split wants.
       unit_counts: by class and split, how many units of the split have the class.
     """
 
     def __init__(self, units: Sequence[Unit], shares: Sequence[Fraction]):
         self.units = units
-        self.unit_numbers_by_split: list[list[UnitNumber]] = [[] for _ in shares]
+        self.units_by_split: list[list[int]] = [[] for _ in shares]
         self.unplaced = set(range(len(units)))
-        self.room = apportion(sum(unit.size for unit in units), shares)
-        self.unit_numbers_by_class: dict[int, list[UnitNumber]] = collections.defaultdict(list)
+        self.room = apportion(sum(len(unit.ids) for unit in units), shares)
+        self.units_by_class: dict[int, list[int]] = collections.defaultdict(list)
         image_counts: collections.Counter[int] = collections.Counter()
         for number, unit in enumerate(units):
-            for class_number in unit.image_count_by_class:
-                self.unit_numbers_by_class[class_number].append(number)
             image_counts.update(unit.image_count_by_class)
-        classes = sorted(image_counts)
-        self.wanted = {c: apportion(image_counts[c], shares) for c in classes}
-        self.unit_counts = {c: [0] * len(shares) for c in classes}
+            for class_number in unit.image_count_by_class:
+                self.units_by_class[class_number].append(number)
+        self.wanted = {c: apportion(count, shares) for c, count in image_counts.items()}
+        self.unit_counts = {c: [0] * len(shares) for c in image_counts}
 
-    def count_lacking(self) -> int:
-        """Returns how many times a class is not in a split, though enough units have it."""
-        lacking = 0
-        for class_number, counts in self.unit_counts.items():
-            possible = min(
-                len(self.unit_numbers_by_class[class_number]), len(self.unit_numbers_by_split)
-            )
-            lacking += possible - _count_splits(counts)
-        return lacking
-
-    def sorted_ids(self) -> list[list[str]]:
-        """Returns the ids in each split, sorted."""
-        ids_of_splits = []
-        for unit_numbers in self.unit_numbers_by_split:
-            ids = list[str]()
-            for number in unit_numbers:
-                ids += self.units[number].ids
-            ids_of_splits.append(sorted(ids))
-        return ids_of_splits
-
-    def place(self, number: UnitNumber, split: int) -> None:
+    def place(self, number: int, split: int) -> None:
         """Puts a unit into a split."""
-        unit = self.units[number]
         self.unplaced.discard(number)
-        self.unit_numbers_by_split[split].append(number)
-        self.room[split] -= unit.size
-        for class_number, image_count in unit.image_count_by_class.items():
-            self.wanted[class_number][split] -= image_count
-            self.unit_counts[class_number][split] += 1
+        self.units_by_split[split].append(number)
+        self._count(number, split, 1)
 
-    def exchange(self, exchange: Exchange) -> None:
+    def exchange(self, number: int, split: int, other: int, other_split: int) -> None:
         """Exchanges two units between their splits."""
-        self._remove(exchange.giver_number, exchange.giver_split)
-        self._remove(exchange.taker_number, exchange.taker_split)
-        self.place(exchange.giver_number, exchange.taker_split)
-        self.place(exchange.taker_number, exchange.giver_split)
+        for moved, old_split in ((number, split), (other, other_split)):
+            self.units_by_split[old_split].remove(moved)
+            self._count(moved, old_split, -1)
+        self.place(number, other_split)
+        self.place(other, split)
 
-    def _remove(self, number: UnitNumber, split: int) -> None:
+    def _count(self, number: int, split: int, change: int) -> None:
         unit = self.units[number]
-        self.unit_numbers_by_split[split].remove(number)
-        self.room[split] += unit.size
+        self.room[split] -= change * len(unit.ids)
         for class_number, image_count in unit.image_count_by_class.items():
-            self.wanted[class_number][split] += image_count
-            self.unit_counts[class_number][split] -= 1
+            self.wanted[class_number][split] -= change * image_count
+            self.unit_counts[class_number][split] += change
 
-
-def _count_splits(unit_counts: Sequence[int]) -> int:
-    """Returns how many splits have a class, by how many of their units have it."""
-    return sum(1 for count in unit_counts if count > 0)
+    def count_lacking(self, class_number: int) -> int:
+        """Returns in how many splits a class is not, though enough units have it."""
+        counts = self.unit_counts[class_number]
+        possible = min(len(self.units_by_class[class_number]), len(counts))
+        return possible - sum(1 for count in counts if count > 0)
 
 
 def apportion(count: int, shares: Sequence[Fraction]) -> list[int]:
@@ -153,15 +103,13 @@ def apportion(count: int, shares: Sequence[Fraction]) -> list[int]:
       One number per share, together `count`. No number is 0 if there are enough; if there are
       not, the largest shares get one each.
     """
-    total = sum(shares)
     by_size = sorted(range(len(shares)), key=lambda n: (-shares[n], n))
     if count <= len(shares):
         return [1 if number in by_size[:count] else 0 for number in range(len(shares))]
-    exact = [count * share / total for share in shares]
+    exact = [count * share / sum(shares) for share in shares]
     parts = [int(part) for part in exact]
-    remaining = count - sum(parts)
     by_remainder = sorted(range(len(shares)), key=lambda n: (parts[n] - exact[n], n))
-    for number in by_remainder[:remaining]:
+    for number in by_remainder[: count - sum(parts)]:
         parts[number] += 1
     for number in range(len(parts)):
         if parts[number] == 0:
@@ -187,52 +135,55 @@ def stratify(
       The ids of each split, sorted. Without groups the numbers of ids are the ratios', rounded
       to whole images, and at least one. With groups they come near the ratios.
     """
-    groups = groups or {image_id: image_id for image_id in classes}
-    shares = [Fraction(str(ratio)) for ratio in ratios.values()]
-    has_few_groups = len({*groups.values()}) <= _MAX_GROUPS_FOR_SEVERAL_ORDERS
-    best: Assignment | None = None
-    for order in range(_MAX_ORDERS if has_few_groups else 1):
-        salt = f"{seed}:{order}:" if order else f"{seed}:"
-        state = Assignment(_sorted_units(classes, groups, salt), shares)
-        _share_out(state)
-        _exchange_units(state)
-        if best is None or state.count_lacking() < best.count_lacking():
-            best = state
-        if best.count_lacking() == 0:
-            break
-    assert best is not None
-    return dict(zip(ratios, best.sorted_ids(), strict=True))
-
-
-def _sorted_units(
-    classes: Mapping[str, Collection[int]], groups: Mapping[str, str], salt: str
-) -> list[Unit]:
-    """Returns the units, the largest first, those of one size in the order of a hash."""
     ids_by_group: dict[str, list[str]] = collections.defaultdict(list)
     for image_id in sorted(classes):
-        ids_by_group[groups[image_id]].append(image_id)
-    digest_by_group = {group: _digest(salt, group) for group in ids_by_group}
-    in_order = sorted(
-        ids_by_group, key=lambda group: (-len(ids_by_group[group]), digest_by_group[group])
-    )
-    units = []
-    for group in in_order:
-        image_counts: collections.Counter[int] = collections.Counter()
-        for image_id in ids_by_group[group]:
-            image_counts.update({*classes[image_id]})
-        units.append(Unit(tuple(ids_by_group[group]), image_counts))
-    return units
+        ids_by_group[groups[image_id] if groups else image_id].append(image_id)
+    unit_by_group = {}
+    for group, ids in ids_by_group.items():
+        counts = collections.Counter(c for image_id in ids for c in {*classes[image_id]})
+        unit_by_group[group] = Unit(ids, counts)
+    shares = [Fraction(str(ratio)) for ratio in ratios.values()]
+    # Groups of other ids, such as those that are left out, count too.
+    group_count = len({*groups.values()} if groups else ids_by_group)
+    order_count = _MAX_ORDERS if group_count <= _MAX_GROUPS_FOR_SEVERAL_ORDERS else 1
+    states: list[tuple[int, Assignment]] = []
+    for order in range(order_count):
+        salt = f"{seed}:{order}:" if order else f"{seed}:"
+        state = Assignment(_sort_units(unit_by_group, salt), shares)
+        _share_out(state)
+        while _exchange_once(state):
+            pass
+        lacking = sum(state.count_lacking(class_number) for class_number in state.unit_counts)
+        states.append((lacking, state))
+        if lacking == 0:
+            break
+    _, best = min(states, key=lambda lacking_and_state: lacking_and_state[0])
+    ids_by_split = {}
+    for split, numbers in zip(ratios, best.units_by_split, strict=True):
+        ids_by_split[split] = sorted(one for number in numbers for one in best.units[number].ids)
+    return ids_by_split
 
 
-def _digest(salt: str, group: str) -> bytes:
-    """Returns the hash of a group's name, the same in both forms of an accent (NFC and NFD)."""
-    return hashlib.sha256(f"{salt}{as_nfc(group)}".encode()).digest()
+def _sort_units(unit_by_group: Mapping[str, Unit], salt: str) -> list[Unit]:
+    """Returns the units, the largest first, those of one size in the order of a hash.
+
+    The hash of a group's name is the same in both forms of an accent (NFC and NFD).
+    """
+    keys: list[tuple[int, bytes, str]] = []
+    for group, unit in unit_by_group.items():
+        digest = hashlib.sha256(f"{salt}{as_nfc(group)}".encode()).digest()
+        keys.append((-len(unit.ids), digest, group))
+    return [unit_by_group[group] for _, _, group in sorted(keys)]
 
 
 def _share_out(state: Assignment) -> None:
     """Gives every unit to a split, those of the rarest class first."""
     while True:
-        unplaced_by_class = _unplaced_by_class(state)
+        unplaced_by_class = {}
+        for class_number, numbers in state.units_by_class.items():
+            unplaced = [number for number in numbers if number in state.unplaced]
+            if unplaced:
+                unplaced_by_class[class_number] = unplaced
         if not unplaced_by_class:
             break
         rarest = min(unplaced_by_class, key=lambda c: (len(unplaced_by_class[c]), c))
@@ -242,129 +193,94 @@ def _share_out(state: Assignment) -> None:
         state.place(number, _choose_split(state, number, None))
 
 
-def _unplaced_by_class(state: Assignment) -> dict[int, list[UnitNumber]]:
-    """Returns the numbers of the units that are in no split, by each class that such a unit has."""
-    unplaced_by_class = {}
-    for class_number, unit_numbers in state.unit_numbers_by_class.items():
-        unplaced = [number for number in unit_numbers if number in state.unplaced]
-        if unplaced:
-            unplaced_by_class[class_number] = unplaced
-    return unplaced_by_class
+def _choose_split(state: Assignment, number: int, class_number: int | None) -> int:
+    """Returns the split that needs a unit most, by one of its classes, or by its size alone.
 
-
-def _choose_split(state: Assignment, number: UnitNumber, class_number: int | None) -> int:
-    """Returns the split that needs a unit most, by one of its classes, or by its size alone."""
-    size = state.units[number].size
+    It is an empty one if only as many units are left, because a split without an image is of no
+    use; otherwise one that has room, if any has.
+    """
+    splits = range(len(state.room))
+    empty = [split for split in splits if not state.units_by_split[split]]
+    with_room = [split for split in splits if state.room[split] > 0]
+    possible = with_room or splits
+    if len(state.unplaced) <= len(empty):
+        possible = empty
 
     def need(split: int) -> tuple[int, ...]:
-        fits = state.room[split] >= size
+        fits = state.room[split] >= len(state.units[number].ids)
         if class_number is None:
             return fits, state.room[split], -split
         wanted = state.wanted[class_number][split]
         lacks_class = state.unit_counts[class_number][split] == 0 and wanted > 0
         return lacks_class, fits, wanted, state.room[split], -split
 
-    return max(_possible_splits(state), key=need)
+    return max(possible, key=need)
 
 
-def _possible_splits(state: Assignment) -> Sequence[int]:
-    """Returns the splits that may get the next unit.
-
-    These are the empty ones if only as many units are left, because a split without an image is of
-    no use; otherwise those that have room, if any has.
-    """
-    splits = range(len(state.unit_numbers_by_split))
-    empty = [split for split in splits if not state.unit_numbers_by_split[split]]
-    if len(state.unplaced) <= len(empty):
-        return empty
-    with_room = [split for split in splits if state.room[split] > 0]
-    if with_room:
-        return with_room
-    return splits
-
-
-def _exchange_units(state: Assignment) -> None:
-    """Exchanges units between splits for as long as that brings a class into a split without it.
+def _exchange_once(state: Assignment) -> bool:
+    """Brings the rarest class that it can into a split without it; says whether there was one.
 
     Measured on 120 random divisions: 175 times a class was missing in a split that could have it,
     243 times without exchanges.
     """
-    while _exchange_once(state):
-        pass
-
-
-def _exchange_once(state: Assignment) -> bool:
-    """Brings the rarest class that it can into a split without it; says whether there was one."""
-    rarest_first = sorted(state.unit_counts, key=lambda c: (len(state.unit_numbers_by_class[c]), c))
+    rarest_first = sorted(state.unit_counts, key=lambda c: (len(state.units_by_class[c]), c))
     for class_number in rarest_first:
-        unit_counts = state.unit_counts[class_number]
-        if _count_splits(unit_counts) >= len(state.unit_numbers_by_class[class_number]):
-            continue  # each of its units is in a split of its own
-        for split, count in enumerate(unit_counts):
+        if state.count_lacking(class_number) == 0:
+            continue
+        for split, count in enumerate(state.unit_counts[class_number]):
             if count == 0 and _bring_class(state, class_number, split):
                 return True
     return False
 
 
-@dataclasses.dataclass(frozen=True, order=True)
-class _Gain:
-    """What an exchange changes; the larger one is better.
-
-    Attributes:
-      classes: in how many more splits a class is.
-      fit: minus how many images the two splits are off their sizes afterwards.
-    """
-
-    classes: int
-    fit: int
-
-
 def _bring_class(state: Assignment, class_number: int, split: int) -> bool:
-    """Gives a split that lacks a class a unit with it; says whether an exchange was a gain."""
-    best: Exchange | None = None
-    best_gain = _Gain(0, 0)
-    for exchange in _possible_exchanges(state, class_number, split):
-        gain = _gain_of(state, exchange)
-        if gain.classes > 0 and (best is None or gain > best_gain):
-            best = exchange
-            best_gain = gain
+    """Exchanges a unit of a split, which lacks a class, for one with it; says whether it did.
+
+    Of the exchanges after which classes are in more splits, it takes the first with the largest
+    gain.
+    """
+    best: tuple[int, int, int] | None = None
+    best_gain = (0, 0)  # no gain of the same classes is larger
+    takers = state.units_by_split[split][:_MAX_UNITS_TRIED_IN_EXCHANGE]
+    for other_split, numbers in enumerate(state.units_by_split):
+        givers = [n for n in numbers if class_number in state.units[n].image_count_by_class]
+        for giver in givers[:_MAX_UNITS_TRIED_IN_EXCHANGE]:
+            for taker in takers:
+                gain = _gain_of_exchange(state, giver, other_split, taker, split)
+                if gain > best_gain:
+                    best = (giver, other_split, taker)
+                    best_gain = gain
     if best is None:
         return False
-    state.exchange(best)
+    state.exchange(*best, split)
     return True
 
 
-def _possible_exchanges(state: Assignment, class_number: int, split: int) -> Iterator[Exchange]:
-    """Yields the exchanges that give a split a unit with a class."""
-    takers = state.unit_numbers_by_split[split][:_MAX_UNITS_TRIED_IN_EXCHANGE]
-    for other_split, unit_numbers in enumerate(state.unit_numbers_by_split):
-        if other_split == split:
-            continue
-        givers = []
-        for number in unit_numbers:
-            if class_number in state.units[number].image_count_by_class:
-                givers.append(number)
-        for giver in givers[:_MAX_UNITS_TRIED_IN_EXCHANGE]:
-            for taker in takers:
-                yield Exchange(giver, other_split, taker, split)
+def _gain_of_exchange(
+    state: Assignment, giver: int, giver_split: int, taker: int, taker_split: int
+) -> tuple[int, int]:
+    """Returns the gain of an exchange; the larger one is better.
 
+    It is in how many more splits classes are afterwards, and minus how many images the two splits
+    are off their sizes.
 
-def _gain_of(state: Assignment, exchange: Exchange) -> _Gain:
-    """Returns what an exchange would change."""
-    giver = state.units[exchange.giver_number]
-    taker = state.units[exchange.taker_number]
+    Args:
+      state: the units in their splits.
+      giver: the unit with the class that is wanted.
+      giver_split: the split that it is in.
+      taker: the unit that this split gets for it.
+      taker_split: the split that wants the class.
+    """
     classes = 0
-    for class_number in {*giver.image_count_by_class, *taker.image_count_by_class}:
-        before = state.unit_counts[class_number]
-        after = [*before]
-        if class_number in giver.image_count_by_class:
-            after[exchange.giver_split] -= 1
-            after[exchange.taker_split] += 1
-        if class_number in taker.image_count_by_class:
-            after[exchange.taker_split] -= 1
-            after[exchange.giver_split] += 1
-        classes += _count_splits(after) - _count_splits(before)
-    size_difference = giver.size - taker.size
-    misfit_of_giver_split = abs(state.room[exchange.giver_split] + size_difference)
-    misfit_of_taker_split = abs(state.room[exchange.taker_split] - size_difference)
-    return _Gain(classes, -(misfit_of_giver_split + misfit_of_taker_split))
+    of_giver = state.units[giver].image_count_by_class.keys()
+    of_taker = state.units[taker].image_count_by_class.keys()
+    for moved, old_split, new_split in (
+        (of_giver - of_taker, giver_split, taker_split),
+        (of_taker - of_giver, taker_split, giver_split),
+    ):
+        for class_number in moved:
+            unit_counts = state.unit_counts[class_number]
+            classes += (unit_counts[new_split] == 0) - (unit_counts[old_split] == 1)
+    more = len(state.units[giver].ids) - len(state.units[taker].ids)
+    misfit = abs(state.room[giver_split] + more) + abs(state.room[taker_split] - more)
+    return classes, -misfit
