@@ -20,9 +20,9 @@ Each of these was switched off. A test fails then, here or in another file:
 | `list_numberings` | class_file_test |
 | `find_copies` | known_folders_test: copies of pairs count once |
 | `check_names_match` | here |
-| `check_for_jpegs`, `check_for_unused_masks` | choice_test; lists_test: masks elsewhere |
-| `check_for_copies`, `find_small_copies` | lists_test: copies of labeled images |
-| `MissingClassMasks.check` | class_masks_test |
+| `_check_for_jpegs`, `_check_for_unused_masks` | choice_test; lists_test: masks elsewhere |
+| `check_for_copies` | lists_test: copies of labeled images |
+| `_check_masks_of_classes` | class_masks_test |
 | rule "images among masks" | here |
 | rule "arrays" | choice_test: PNGs are preferred to arrays |
 | `check_no_shifted_numbers` | known_folders_test: numbered from 1 |

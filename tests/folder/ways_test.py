@@ -131,7 +131,8 @@ def test_the_page_lists_the_rules_in_their_order():
     _, _, section = page.read_text().partition("## Splits\n")
     _, _, rows = section.partition("| rule | meaning |\n|---|---|\n")
     listed = re.findall(r"^\| (.*) \| (.*) \|$", rows.partition("\n\n")[0], re.M)
-    assert listed == [(rule.name, rule.loses.__doc__.partition("\n")[0]) for rule in RULES]
+    losing = [rule for rule in RULES if rule.loses]
+    assert listed == [(rule.name, rule.loses.__doc__.partition("\n")[0]) for rule in losing]
 
 
 NOT_TAKEN = {

@@ -42,17 +42,50 @@ def check_no_split_left_out(tree: VocTree, used: Collection[str], unused: Accoun
     Raises:
       QuestionError: if one is.
     """
-    used_images = [image_id for image_id in tree.images if image_id in used]
-    folders = {posixpath.dirname(tree.paths.image(image_id)) for image_id in used_images}
-    folds = _find_left_out(folders, unused, fold_in)
+    ids_by_folder: dict[str, list[str]] = {}
+    for image_id in tree.images:
+        if image_id in used:
+            folder = posixpath.dirname(tree.paths.image(image_id))
+            ids_by_folder.setdefault(folder, []).append(image_id)
+    folds = _find_left_out(ids_by_folder, unused, fold_in)
     if folds:
-        raise _several_folds_error(tree, folds)
+        options = tree.layout.options(tree.root_below_given)
+        used_part = folds[0].used_part
+        alternatives = []
+        for part in dict.fromkeys([used_part, *(fold.part for fold in folds)]):
+            of_fold = {
+                name: _replace_part(paths, used_part, part) for name, paths in options.items()
+            }
+            alternatives.append(Alternative("", of_fold))
+        raise QuestionError(
+            tree.given,
+            alternatives,
+            task="choose the fold that is read",
+            expected="one fold, or lists of the folds",
+            kind="several ways to divide",
+        )
     if tree.labels.origin:  # the file that has the shapes says whose they are
         return
-    for left_out in _find_left_out(folders, unused, _split_in):
-        reason = _reason_to_ask(tree, used_images, unused, left_out)
+    for left_out in _find_left_out(ids_by_folder, unused, _split_in):
+        reason = _reason_to_ask(tree, ids_by_folder[left_out.used_folder], unused, left_out)
         if reason:
-            raise _split_without_masks_error(tree, left_out, reason)
+            raise QuestionError(
+                tree.given,
+                [
+                    Alternative(
+                        f"only {left_out.used_folder}", tree.layout.options(tree.root_below_given)
+                    )
+                ],
+                task="read the splits",
+                expected="a folder of masks for each split, or names that differ between splits",
+                kind="splits without masks",
+                facts=[
+                    f"{counted(len(left_out.names), 'image')} in {left_out.folder}, such as "
+                    f"{left_out.names[0]}, without masks of their own: {reason}"
+                ],
+                by_hand="put the masks of each split into a folder of its own, such as "
+                f"masks/{left_out.used_part} and masks/{left_out.part}",
+            )
 
 
 def _split_in(name: str) -> str:
@@ -70,52 +103,32 @@ def _find_left_out(
       unused: the files that are not used.
       part_of_set_in: gives the split or fold that a name says; empty if it says none.
     """
+
+    def list_patterns(folder: str) -> list[tuple[str, str]]:
+        """Returns a path with `*` in place of each name that says a split or fold, and the name."""
+        names = folder.split("/")
+        return [
+            ("/".join([*names[:number], "*", *names[number + 1 :]]), name)
+            for number, name in enumerate(names)
+            if part_of_set_in(name)
+        ]
+
     folders_by_pattern: dict[str, tuple[str, str]] = {}
     for folder in sorted(used_folders):
-        for pattern, part in _patterns(folder, part_of_set_in):
+        for pattern, part in list_patterns(folder):
             folders_by_pattern.setdefault(pattern, (folder, part))
     left_out = []
     for group, names in unused.items():
         pictures = [name for name in names if ending_of(name) in IMAGE_OR_MASK_ENDINGS]
-        if not pictures or group.folder in used_folders:
+        if not folders_by_pattern or not pictures or group.folder in used_folders:
             continue
-        for pattern, part in _patterns(group.folder, part_of_set_in):
+        for pattern, part in list_patterns(group.folder):
             if pattern in folders_by_pattern:
                 used_folder, used_part = folders_by_pattern[pattern]
                 left_out.append(
                     _LeftOutFolder(group.folder, pictures, used_folder, part, used_part)
                 )
     return left_out
-
-
-def _patterns(folder: str, part_of_set_in: Callable[[str], str]) -> list[tuple[str, str]]:
-    """Returns a path with `*` in place of each name that says a split or fold, and the name."""
-    names = folder.split("/")
-    patterns = []
-    for number, name in enumerate(names):
-        if part_of_set_in(name):
-            patterns.append(("/".join([*names[:number], "*", *names[number + 1 :]]), name))
-    return patterns
-
-
-def _several_folds_error(tree: VocTree, folds: Sequence[_LeftOutFolder]) -> QuestionError:
-    """Returns the question which fold is meant."""
-    options = tree.layout.options(tree.root_below_given)
-    used_part = folds[0].used_part
-    parts = dict.fromkeys([used_part, *(fold.part for fold in folds)])
-    alternatives = []
-    for part in parts:
-        options_of_fold = {
-            name: _replace_part(value, used_part, part) for name, value in options.items()
-        }
-        alternatives.append(Alternative("", options_of_fold))
-    return QuestionError(
-        tree.given,
-        alternatives,
-        task="choose the fold that is read",
-        expected="one fold, or lists of the folds",
-        kind="several ways to divide",
-    )
 
 
 def _replace_part(option: str, old: str, new: str) -> str:
@@ -129,19 +142,13 @@ def _replace_part(option: str, old: str, new: str) -> str:
 
 
 def _reason_to_ask(
-    tree: VocTree, used: Collection[str], unused: Account, left_out: _LeftOutFolder
+    tree: VocTree, used_ids: Collection[str], unused: Account, left_out: _LeftOutFolder
 ) -> str:
     """Returns why masks in use may belong to the images left out; empty if nothing says so."""
-    used_ids = [
-        image_id
-        for image_id in used
-        if posixpath.dirname(tree.paths.image(image_id)) == left_out.used_folder
-    ]
-    mask_folders = {posixpath.dirname(tree.paths.mask(i)) for i in used_ids if i in tree.masks}
-    are_masks_of_split = any(
-        _split_in(name) for folder in mask_folders for name in folder.split("/")
-    )
-    if are_masks_of_split:
+    mask_folders = {
+        posixpath.dirname(tree.paths.mask(one)) for one in used_ids if one in tree.masks
+    }
+    if any(_split_in(name) for folder in mask_folders for name in folder.split("/")):
         return ""
     used_stems = {stem(tree.paths.image(image_id)) for image_id in used_ids}
     same_name = next((name for name in left_out.names if stem(name) in used_stems), "")
@@ -152,24 +159,3 @@ def _reason_to_ask(
         if is_of_masks and group.folder in mask_folders:
             return f"{counted(len(names), 'mask')} in {group.folder or '.'} belong to no image"
     return ""
-
-
-def _split_without_masks_error(
-    tree: VocTree, left_out: _LeftOutFolder, reason: str
-) -> QuestionError:
-    """Returns the question whether the images of a split are meant to have no masks."""
-    options = tree.layout.options(tree.root_below_given)
-    fact = (
-        f"{counted(len(left_out.names), 'image')} in {left_out.folder}, such as "
-        f"{left_out.names[0]}, without masks of their own: {reason}"
-    )
-    return QuestionError(
-        tree.given,
-        [Alternative(f"only {left_out.used_folder}", options)],
-        task="read the splits",
-        expected="a folder of masks for each split, or names that differ between splits",
-        kind="splits without masks",
-        facts=[fact],
-        by_hand="put the masks of each split into a folder of its own, such as "
-        f"masks/{left_out.used_part} and masks/{left_out.part}",
-    )

@@ -9,11 +9,11 @@ import dataclasses
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.reader import FolderReader
+from voc_seg_tfrecord.folder.splits.candidates import all_in_train
 from voc_seg_tfrecord.folder.splits.divide import Splits, split_ids
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.excluded import leave_out_excluded
-from voc_seg_tfrecord.folder.splits.missing_masks import MissingMasks
-from voc_seg_tfrecord.folder.splits.pools import ONE_SPLIT, SOURCE_OF_ONE_SPLIT
+from voc_seg_tfrecord.folder.splits.missing_masks import leave_out_unmasked
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
 
 
@@ -41,7 +41,7 @@ def choose_splits(reader: FolderReader, config: VocSegConfig, problems: Problems
     division = problems.try_step(_split_ids, evidence, config, problems)
     if division is not None:
         paired = _with_stated_pairs(division, config, problems)
-        labeled = problems.try_step(_leave_out, paired.division, config)
+        labeled = problems.try_step(leave_out_unmasked, paired.division, config)
         if labeled is not None:
             return dataclasses.replace(paired, division=labeled)
     return _put_all_in_one_split(evidence, config, problems)
@@ -61,20 +61,15 @@ def _put_all_in_one_split(
     are found for this split, too, if they were found for others.
     """
     ids = [*evidence.tree.images]
-    one_split = Splits(evidence, {ONE_SPLIT: ids}, {ONE_SPLIT: SOURCE_OF_ONE_SPLIT}, undecided=True)
+    one_split = Splits(evidence, all_in_train(ids).sources, undecided=True)
     paired = _with_stated_pairs(one_split, config, problems)
     if ids:
         skipping = dataclasses.replace(config, missing_mask="skip")
-        labeled = problems.try_step(_leave_out, paired.division, skipping)
+        labeled = problems.try_step(leave_out_unmasked, paired.division, skipping)
         if labeled is not None:
             return dataclasses.replace(paired, division=labeled)
     no_split = Splits(paired.division.evidence, undecided=True)
     return dataclasses.replace(paired, division=no_split)
-
-
-def _leave_out(division: Splits, config: VocSegConfig) -> Splits:
-    """Returns splits without the images that lack a mask, if the config leaves them out."""
-    return MissingMasks(division.evidence.tree, config).leave_out(division)
 
 
 def _with_stated_pairs(division: Splits, config: VocSegConfig, problems: Problems) -> PairedSplits:

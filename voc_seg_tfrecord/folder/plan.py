@@ -39,8 +39,7 @@ from voc_seg_tfrecord.folder.question import Problems, QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.second_masks import check_no_second_masks
 from voc_seg_tfrecord.folder.shifted_numbers import check_no_shifted_numbers
-from voc_seg_tfrecord.folder.splits.divide import Splits
-from voc_seg_tfrecord.folder.splits.pools import divide_pool
+from voc_seg_tfrecord.folder.splits.divide import Splits, divide_pool
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs
 from voc_seg_tfrecord.folder.tree.voc_tree import Items, VocTree
 from voc_seg_tfrecord.formats.band_count import count_bands
@@ -129,7 +128,7 @@ class FolderPlan:
     @property
     def sources(self) -> Mapping[str, str]:
         """Where each split comes from, in words."""
-        return self.division.sources
+        return {source.split: source.words for source in self.division.sources}
 
     @property
     def classes(self) -> ClassTable:

@@ -1,8 +1,13 @@
-"""A candidate for the splits of a folder, and where each of its splits comes from."""
+"""A candidate for the splits of a folder, and where each of its splits comes from.
+
+Candidates that say only a part of the splits each are joined: a list for train and one for test; or
+nnU-Net's folds, which divide the images of its folder of training images.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import functools
+import itertools
 import posixpath
 
 from voc_seg_tfrecord.core.split_names import TO_TRAIN_ON
@@ -31,10 +36,12 @@ class SplitSource:
 
     Attributes:
       split: the name of the split.
-      option: the source as the option `splits` gives it, such as `meta/val.csv` or `val/`.
+      option: the source as the option `splits` gives it, such as `meta/val.csv` or `val/`; empty
+        for a share of images, which ratios or folds give.
       words: the source as a user reads it.
       files: the texts that name the images, below the given folder; none if a folder does.
       ids: the ids in the split.
+      left_out: the ids that it would have if they had a mask; only of a share of images.
     """
 
     split: str
@@ -42,6 +49,7 @@ class SplitSource:
     words: str = dataclasses.field(compare=False)
     files: tuple[str, ...] = dataclasses.field(default=(), compare=False)
     ids: Sequence[str] = dataclasses.field(default=(), compare=False, repr=False)
+    left_out: Sequence[str] = dataclasses.field(default=(), compare=False, repr=False)
 
     def joined(self, other: "SplitSource") -> "SplitSource":
         """Returns the images of both sources as those of one split."""
@@ -60,16 +68,18 @@ class SplitCandidate:
 
     Attributes:
       sources: where each split comes from.
-      kind: what makes the splits: `BY_LISTS`, `BY_FOLDERS`, `BY_LABEL_FILES`, or `BY_NOTHING` if
-        all images are in one split.
+      kind: what makes the splits: `BY_LISTS`, `BY_FOLDERS`, `BY_LABEL_FILES`, or `BY_NOTHING` for
+        shares of all images.
       rank: how usual the folder of its lists is.
       says_more: whether the names of its lists say more than a split, as `train_small` does.
+      notes: what a user should know if it is taken.
     """
 
     sources: tuple[SplitSource, ...]
     kind: str = BY_LISTS
     rank: ListRank = ListRank.NO_LIST
     says_more: bool = False
+    notes: Sequence[str] = dataclasses.field(default=(), compare=False)
 
     @functools.cached_property
     def ids(self) -> Mapping[str, Sequence[str]]:
@@ -122,10 +132,6 @@ class SplitCandidate:
         """Says whether another candidate puts all of its images into the same splits."""
         return self.split_by_id.items() <= other.split_by_id.items()
 
-    def has_same_images(self, other: "SplitCandidate") -> bool:
-        """Says whether both divide the same images."""
-        return self.split_by_id.keys() == other.split_by_id.keys()
-
     def are_disjoint_lists(self, other: "SplitCandidate") -> bool:
         """Says whether both are lists, and have no image in common."""
         are_lists = self.kind == other.kind == BY_LISTS
@@ -162,25 +168,12 @@ class SplitCandidate:
 
     def joined(self, other: "SplitCandidate") -> "SplitCandidate":
         """Returns both candidates as one; a split of both has the images of both."""
-        remaining = {source.split: source for source in other.sources}
-        sources = []
-        for source in self.sources:
-            if source.split in remaining:
-                sources.append(source.joined(remaining.pop(source.split)))
-            else:
-                sources.append(source)
-        return self._with_sources((*sources, *remaining.values()), other)
-
-    def with_other_splits_of(self, other: "SplitCandidate") -> "SplitCandidate":
-        """Returns this candidate with the splits that only the other one has."""
-        more = [source for source in other.sources if source.split not in self.ids]
-        return self._with_sources((*self.sources, *more), other)
-
-    def _with_sources(
-        self, sources: tuple[SplitSource, ...], other: "SplitCandidate"
-    ) -> "SplitCandidate":
+        sources = {source.split: source for source in self.sources}
+        for source in other.sources:
+            own_source = sources.get(source.split)
+            sources[source.split] = own_source.joined(source) if own_source else source
         return SplitCandidate(
-            sources,
+            tuple(sources.values()),
             self.kind,
             rank=min(self.rank, other.rank),
             says_more=self.says_more or other.says_more,
@@ -193,7 +186,61 @@ class SplitCandidate:
         return Alternative("", {"splits": option_by_split})
 
 
-def all_in_train(ids: Iterable[str]) -> SplitCandidate:
+ALL_IMAGES = "all images"
+"""The source of a split that has all images, in words."""
+
+
+def all_in_train(ids: Iterable[str], notes: Sequence[str] = ()) -> SplitCandidate:
     """Returns the candidate of a folder that says no splits."""
-    source = SplitSource("train", "all images", "all images", (), [*ids])
-    return SplitCandidate((source,), BY_NOTHING)
+    source = SplitSource("train", ALL_IMAGES, ALL_IMAGES, (), [*ids])
+    return SplitCandidate((source,), BY_NOTHING, notes=notes)
+
+
+def divide_further(candidates: Sequence[SplitCandidate]) -> list[SplitCandidate]:
+    """Returns one candidate for each pair of which the finer one divides the train of the other.
+
+    It has the splits of the finer one, and those that only the coarser one has. Example: nnU-Net's
+    folds divide the images of `imagesTr`, and `imagesTs` are the test of each fold.
+    """
+    divided = []
+    for finer, coarser in itertools.product(candidates, repeat=2):
+        others = tuple(source for source in coarser.sources if source.split not in finer.ids)
+        if others and finer.divides_train_of(coarser):
+            divided.append(finer.joined(dataclasses.replace(coarser, sources=others)))
+    return divided
+
+
+def join_if_compatible(candidates: Sequence[SplitCandidate]) -> list[SplitCandidate]:
+    """Merges the candidates that belong together, and returns one for each merged group.
+
+    A candidate that belongs to all others is joined to each of them.
+
+        lists                                   candidates that are returned
+        meta/train.txt, other/test.txt          both as one: train and test
+        rome: train, val; bonn: train, val      both as one: train and validation
+        fold0: train, val; fold1: train, val;   two: each fold with the test
+          test.txt
+    """
+    belong_to_all: list[SplitCandidate] = []
+    divisions: list[SplitCandidate] = []
+    for candidate in candidates:
+        if all(_belong_together(candidate, one) for one in candidates if one != candidate):
+            belong_to_all.append(candidate)
+            continue
+        for number, division in enumerate(divisions):
+            if _belong_together(candidate, division):
+                divisions[number] = division.joined(candidate)
+                break
+        else:
+            divisions.append(candidate)
+    if not divisions:
+        divisions = [belong_to_all.pop(0)]
+    return [functools.reduce(SplitCandidate.joined, belong_to_all, one) for one in divisions]
+
+
+def _belong_together(one: SplitCandidate, other: SplitCandidate) -> bool:
+    """Says whether disjoint lists have no split in both, or divide into the same splits."""
+    if not one.are_disjoint_lists(other):
+        return False
+    are_parallel = one.ids.keys() == other.ids.keys() and one.divides_images
+    return are_parallel or one.has_other_splits_than(other)

@@ -1,8 +1,9 @@
 """Which ids each split of a user's own folder has: by lists, by folders, by ratio or by class."""
 
 import collections
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 import dataclasses
+import functools
 import itertools
 from typing import cast
 
@@ -10,18 +11,49 @@ from etils import epath
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.config_checks import check_train_can_be_divided
-from voc_seg_tfrecord.core.errors import ListError
+from voc_seg_tfrecord.core.errors import ListError, VocSegError
 from voc_seg_tfrecord.core.folds import TRAIN, fold_ratios
+from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.split_names import parse_split_name
+from voc_seg_tfrecord.folder.decide import Reason, decide
 from voc_seg_tfrecord.folder.question import Problems
-from voc_seg_tfrecord.folder.splits.by_ratio import check_groups, divide_by_ratio
-from voc_seg_tfrecord.folder.splits.candidates import EXAMPLE_RATIOS, REST, SplitSource
-from voc_seg_tfrecord.folder.splits.choose import ChosenSplits, choose_splits
+from voc_seg_tfrecord.folder.splits.by_ratio import (
+    POOL,
+    check_groups,
+    divide_by_hash,
+    divide_by_ratio,
+    divide_stratified,
+)
+from voc_seg_tfrecord.folder.splits.candidates import (
+    ALL_IMAGES,
+    BY_FOLDERS,
+    BY_LISTS,
+    EXAMPLE_RATIOS,
+    REST,
+    SplitCandidate,
+    SplitSource,
+    all_in_train,
+    divide_further,
+    join_if_compatible,
+)
+from voc_seg_tfrecord.folder.splits.copied_images import check_repeated_labels
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.splits.find_candidates import find_candidates
 from voc_seg_tfrecord.folder.splits.given import candidate_as_given
+from voc_seg_tfrecord.folder.splits.listed_folds import find_fold_lists, ignore_as_splits
 from voc_seg_tfrecord.folder.splits.listed_groups import check_groups_are_named
-from voc_seg_tfrecord.folder.splits.repeated_images import check_repeated_labels
+from voc_seg_tfrecord.folder.splits.rules import (
+    LISTS_IN_VOC_FOLDER,
+    LISTS_OVER_FOLDERS,
+    NOTE_THAT_ALL_ARE_TRAIN,
+    RULES,
+    RULES_OF_ALL_IN_TRAIN,
+)
+from voc_seg_tfrecord.formats.index_masks import read_mask
+
+ONE_SPLIT = "train"
+"""The split of all images while splits are not decided."""
 
 _MAX_SHOWN_IDS = 3
 _MAX_SHOWN_PAIRS_OF_LISTS = 6
@@ -35,28 +67,29 @@ class Splits:
 
     Attributes:
       evidence: what it was decided from.
-      ids: the ids of each split.
-      sources: where each split comes from, in words.
+      sources: the splits, and where each comes from.
       notes: what a user should know.
-      options: where each split comes from, as the option `splits` gives it.
-      files: the texts that make the splits.
+      files: the texts that make the splits, also those of splits without a mask.
       left_out: by split, the listed ids that are left out because they have no image or no mask.
       excluded: the ids that are in no split because the user excludes them.
       undecided: whether all images are in one split, because the plan went on after an error.
     """
 
     evidence: SplitEvidence
-    ids: dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
-    sources: dict[str, str] = dataclasses.field(default_factory=dict)
-    notes: list[str] = dataclasses.field(default_factory=list)
-    options: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    sources: Sequence[SplitSource] = ()
+    notes: Sequence[str] = ()
     files: Sequence[str] = ()
-    left_out: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    left_out: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     excluded: Collection[str] = frozenset()
     undecided: bool = False
 
-    @property
-    def used(self) -> set[str]:
+    @functools.cached_property
+    def ids(self) -> Mapping[str, Sequence[str]]:
+        """The ids of each split."""
+        return {source.split: source.ids for source in self.sources}
+
+    @functools.cached_property
+    def used(self) -> Set[str]:
         """The ids of all splits."""
         return {*itertools.chain(*self.ids.values())}
 
@@ -84,102 +117,123 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
     tree = evidence.tree
     check_groups_are_named(config, list_names_group=evidence.list_names_group)
     repeated = evidence.repeated_images
-    notes_on_repeated = problems.try_step(check_repeated_labels, tree, repeated, config) or []
+    notes_on_repeated: Sequence[str] = ()
+    if repeated:
+        notes_on_repeated = problems.try_step(check_repeated_labels, tree, repeated, config) or ()
     if config.ratios:
         images = tree.images
         problems.try_step(check_groups, images, tree.image_file, config, tree.root, config.ratios)
-        divided = divide_by_ratio(images, config, repeated)
-        splits = Splits(evidence, divided.ids, divided.sources, [*divided.notes])
+        candidate = divide_by_ratio(images, config, repeated)
     elif config.splits is None:
-        user_gave_lists = "lists" in (config.layout or {})
-        chosen = choose_splits(
-            evidence,
-            user_gave_lists=user_gave_lists,
-            user_gave_folds=config.folds is not None,
-        )
-        splits = _splits_of(evidence, chosen)
+        candidate = _choose_splits(evidence, user_gave_folds=config.folds is not None)
     else:
         options = cast(Mapping[str, str], config.splits)
         candidate = candidate_as_given(evidence, options)
-        splits = _splits_of(evidence, ChosenSplits(candidate))
-    splits.notes.extend(notes_on_repeated)
-    for split, ids in splits.ids.items():
-        if not ids:
-            option = splits.options.get(split)
-            raise empty_split_error(tree.root, split, splits.sources[split], option)
-    if not config.overlap:
-        skips_missing_images = config.missing_image == "skip"
-        problems.try_step(_check_disjoint, splits, skips_missing_images)
-    if config.folds is not None and not config.ratios:
-        _check_folds(splits, config.folds, config, problems)
-    return splits
-
-
-def _check_folds(splits: Splits, folds: int, config: VocSegConfig, problems: Problems) -> None:
-    """Checks that train can be divided into folds, which is done once the masks are known.
-
-    Raises:
-      ConfigError: if there is no train, or a validation beside it.
-    """
-    tree = splits.evidence.tree
-    check_train_can_be_divided(splits.ids, folds, f"{tree.root}, --folds {folds}")
-    ids = [image_id for image_id in splits.ids[TRAIN] if image_id in tree.images]
-    problems.try_step(check_groups, ids, tree.image_file, config, tree.root, fold_ratios(folds))
-
-
-def empty_split_error(
-    root: epath.Path, split: str, source: str, option: str | None = None
-) -> ListError:
-    """Returns the error that a split has no image.
-
-    Args:
-      root: the set.
-      split: the name of the split.
-      source: where it comes from, in words.
-      option: the same as the option `splits` gives it; None for ratios and folds.
-    """
-    if option is None:
-        remedy = (
-            f"divide by classes with {command(split_by='stratified')}, which leaves no split "
-            "empty; or change the ratios, the number of folds or the seed, or add images"
-        )
-    elif option == REST:
-        remedy = "leave this split out, because the other splits have all labeled images"
-    else:
-        remedy = "leave this split out, or name a list or folder that has images"
-    return ListError(
-        f"split {split!r} of {root}",
-        found=f"no image ({source})",
-        expected="at least one image",
-        remedy=remedy,
-    )
-
-
-def _splits_of(evidence: SplitEvidence, chosen: ChosenSplits) -> Splits:
-    """Returns the splits of a candidate, each id once, and notes on what is odd in its lists."""
-    candidate = chosen.candidate
-    notes = [*chosen.notes]
-    distinct_ids = dict[str, Sequence[str]]()
+    notes = [*candidate.notes]
+    sources = []
     for source in candidate.sources:
         ids = [*dict.fromkeys(source.ids)]
         if len(ids) < len(source.ids):
-            notes.append(_note_on_repeats(source, len(ids)))
-        distinct_ids[source.split] = ids
-    return Splits(
-        evidence,
-        ids=distinct_ids,
-        sources={source.split: source.words for source in candidate.sources},
-        notes=notes,
-        options={source.split: source.option for source in candidate.sources},
-        files=candidate.files,
-    )
+            notes.append(
+                f"{source.words} has {len(source.ids)} lines for {len(ids)} ids. An id that it "
+                "repeats is in the split once."
+            )
+        sources.append(dataclasses.replace(source, ids=ids))
+    _check_not_empty(tree.root, sources)
+    splits = Splits(evidence, sources, [*notes, *notes_on_repeated], candidate.files)
+    if not config.overlap and len(sources) > 1:
+        problems.try_step(_check_disjoint, splits, config.missing_image == "skip")
+    if config.folds is not None and not config.ratios:
+        where = f"{tree.root}, --folds {config.folds}"
+        check_train_can_be_divided(splits.ids, config.folds, where)
+        ids = [image_id for image_id in splits.ids[TRAIN] if image_id in tree.images]
+        ratios = fold_ratios(config.folds)
+        problems.try_step(check_groups, ids, tree.image_file, config, tree.root, ratios)
+    return splits
 
 
-def _note_on_repeats(source: SplitSource, distinct: int) -> str:
-    return (
-        f"{source.words} has {len(source.ids)} lines for {distinct} ids. An id that it repeats is "
-        "in the split once."
-    )
+def _choose_splits(evidence: SplitEvidence, *, user_gave_folds: bool = False) -> SplitCandidate:
+    """Returns the candidate that no rule beats; see `rules`.
+
+    Args:
+      evidence: what is there.
+      user_gave_folds: whether the user divides train into folds, whatever lists of folds say.
+
+    Raises:
+      QuestionError: if several candidates are left, with the options for each; or if lists of folds
+        do not say which one validates.
+      ListError: if a text that names images and splits is not understood; if the user gave the
+        folder of the lists, and no text there says splits.
+      LayoutError: if images lie in a folder of test and another split.
+    """
+    if evidence.says_nothing:
+        return all_in_train(evidence.tree.images, [NOTE_THAT_ALL_ARE_TRAIN])
+    if not evidence.user_gave_lists and not user_gave_folds:
+        folds = find_fold_lists(evidence)
+        evidence = dataclasses.replace(ignore_as_splits(evidence, folds), folds=folds)
+    notes = [*evidence.notes]
+    candidates = find_candidates(evidence, notes)
+    notes += [f"{text.file} is not read: it has {text.content}." for text in evidence.unclear]
+    evidence = dataclasses.replace(evidence, candidates=candidates, notes=notes)
+    rules = RULES if candidates else RULES_OF_ALL_IN_TRAIN
+    possible = [*candidates, *divide_further(candidates)] or [all_in_train(evidence.tree.images)]
+    decision = decide(possible, rules, evidence)
+    lost = decision.lost
+    if decision.taken is None:
+        divisions = join_if_compatible(decision.alternatives)
+        decision = decide(divisions[:1], rules, dataclasses.replace(evidence, divisions=divisions))
+    if decision.question is not None:
+        raise decision.question
+    assert decision.taken is not None
+    all_notes = dict.fromkeys([*notes, *_notes_on_lost(lost), *decision.notes])
+    return dataclasses.replace(decision.taken, notes=[*all_notes])
+
+
+def _notes_on_lost(lost: Mapping[SplitCandidate, Reason[SplitCandidate]]) -> list[str]:
+    """Returns notes on what lost and divides images that the winner does not have."""
+    notes = []
+    for candidate, reason in lost.items():
+        if candidate.is_part_of(reason.winner):
+            continue
+        if reason.rule == LISTS_IN_VOC_FOLDER.name and candidate.kind == BY_LISTS:
+            notes.append(
+                f"The lists in their usual folder win over {', '.join(candidate.files)}, which "
+                "agree with them."
+            )
+        lost_to_lists = reason.rule in (LISTS_IN_VOC_FOLDER.name, LISTS_OVER_FOLDERS.name)
+        if lost_to_lists and candidate.kind == BY_FOLDERS:
+            names = ", ".join(source.words.rstrip("/") for source in candidate.sources)
+            notes.append(
+                f"The lists make the splits, and the folders {names} hold other images. "
+                f"{candidate.alternative.command} takes the folders."
+            )
+    return notes
+
+
+def _check_not_empty(root: epath.Path, sources: Iterable[SplitSource]) -> None:
+    """Checks that each split of a set has an image.
+
+    Raises:
+      ListError: if a split has none.
+    """
+    for source in sources:
+        if source.ids:
+            continue
+        if not source.option:
+            remedy = (
+                f"divide by classes with {command(split_by='stratified')}, which leaves no split "
+                "empty; or change the ratios, the number of folds or the seed, or add images"
+            )
+        elif source.option == REST:
+            remedy = "leave this split out, because the other splits have all labeled images"
+        else:
+            remedy = "leave this split out, or name a list or folder that has images"
+        raise ListError(
+            f"split {source.split!r} of {root}",
+            found=f"no image ({source.words})",
+            expected="at least one image",
+            remedy=remedy,
+        )
 
 
 def _check_disjoint(splits: Splits, skips_missing_images: bool) -> None:
@@ -189,54 +243,47 @@ def _check_disjoint(splits: Splits, skips_missing_images: bool) -> None:
       ListError: if some are, with the lists to leave out if that is an answer.
     """
     images = splits.evidence.tree.images
-    ids_by_split = {}
-    for split, ids in splits.ids.items():
-        if skips_missing_images:  # ids without an image are left out anyway
-            ids_by_split[split] = {image_id for image_id in ids if image_id in images}
-        else:
-            ids_by_split[split] = {*ids}
+    ids_by_split = {source.split: {*source.ids} for source in splits.sources}
+    if skips_missing_images:  # ids without an image are left out anyway
+        for ids in ids_by_split.values():
+            ids -= {image_id for image_id in ids if image_id not in images}
     sentences = []
-    for one, other in itertools.combinations(ids_by_split, 2):
-        shared = ids_by_split[one] & ids_by_split[other]
+    for one, other in itertools.combinations(splits.sources, 2):
+        ids, other_ids = ids_by_split[one.split], ids_by_split[other.split]
+        shared = ids & other_ids
+        in_both = [image_id for image_id in one.ids if image_id in shared]
         if shared:
-            in_order = [image_id for image_id in splits.ids[one] if image_id in shared]
-            first = ", ".join(in_order[:_MAX_SHOWN_IDS])
-            counts = f"{len(ids_by_split[one])} and {len(ids_by_split[other])}"
             sentences.append(
-                f"{splits.sources[one]} and {splits.sources[other]} have {len(shared)} of {counts} "
-                f"ids in both, such as {first}"
+                f"{one.words} and {other.words} have {len(in_both)} of {len(ids)} and "
+                f"{len(other_ids)} ids in both, such as {', '.join(in_both[:_MAX_SHOWN_IDS])}"
             )
     if not sentences:
         return
     if len(sentences) > _MAX_SHOWN_PAIRS_OF_LISTS:
         more = len(sentences) - _MAX_SHOWN_PAIRS_OF_LISTS
         sentences = [*sentences[:_MAX_SHOWN_PAIRS_OF_LISTS], f"and {more} more pairs"]
+    remedy = "remove these ids from one of the lists"
+    disjoint = _splits_without_unions(ids_by_split)
+    if disjoint:
+        unions = [source.words for source in splits.sources if source.split not in disjoint]
+        options = {source.split: source.option for source in splits.sources}
+        choice = ",".join(f"{split}={options[split]}" for split in disjoint)
+        remedy = f"leave out {' and '.join(unions)} with {command(splits=choice)}"
     raise ListError(
         f"the lists of {splits.evidence.tree.root}",
         found="\n    ".join(sentences),
         expected="each id in one split",
-        remedy=_advice_on_shared_ids(splits, ids_by_split),
+        remedy=f'{remedy}, or allow ids in several splits with "overlap": true (--allow_overlap). '
+        f"If these files are no lists of splits, give --splits {EXAMPLE_RATIOS}, which does not "
+        "read them",
     )
 
 
-def _advice_on_shared_ids(splits: Splits, ids_by_split: Mapping[str, set[str]]) -> str:
-    allow = (
-        'allow ids in several splits with "overlap": true (--allow_overlap). If these files are no '
-        f"lists of splits, give --splits {EXAMPLE_RATIOS}, which does not read them"
-    )
-    disjoint = _splits_without_unions(ids_by_split)
-    if disjoint is None:
-        return f"remove these ids from one of the lists, or {allow}"
-    unions = [splits.sources[split] for split in ids_by_split if split not in disjoint]
-    choice = ",".join(f"{split}={splits.options[split]}" for split in disjoint)
-    return f"leave out {' and '.join(unions)} with {command(splits=choice)}, or {allow}"
-
-
-def _splits_without_unions(ids_by_split: Mapping[str, set[str]]) -> Collection[str] | None:
-    """Returns splits that share nothing and have all the ids; None if no choice of them has.
+def _splits_without_unions(ids_by_split: Mapping[str, set[str]]) -> Collection[str]:
+    """Returns splits that share nothing and have all the ids; none if no choice of them has.
 
     A split is left out if it equals the union of smaller remaining ones, as trainval is that of
-    train and val.
+    train and val. If there is a train, it has to remain.
     """
     remaining = dict(ids_by_split)
     largest_first = sorted(ids_by_split, key=lambda split: (-len(ids_by_split[split]), split))
@@ -247,11 +294,94 @@ def _splits_without_unions(ids_by_split: Mapping[str, set[str]]) -> Collection[s
             del remaining[split]
     all_ids = set().union(*remaining.values())
     remaining_overlap = len(all_ids) < sum(len(ids) for ids in remaining.values())
-    if remaining_overlap:
-        return None
-    loses_train = _has_train(ids_by_split) and not _has_train(remaining)
-    return None if loses_train else remaining
+    trains = {split for split in ids_by_split if parse_split_name(split).split == "train"}
+    loses_train = bool(trains) and trains.isdisjoint(remaining)
+    return () if remaining_overlap or loses_train else remaining
 
 
-def _has_train(names: Collection[str]) -> bool:
-    return any(parse_split_name(name).split == "train" for name in names)
+def divide_pool(
+    division: Splits, config: VocSegConfig, rule: MaskRule, problems: Problems
+) -> Splits:
+    """Divides the images that wait until it is known which masks there are, and their classes.
+
+    All images wait if ratios are to be stratified; the images of train wait if folds are made of
+    them. The other splits stay as they are. If the images cannot be divided and the plan reads on,
+    they are in one split.
+
+    Args:
+      division: the splits, or the pool of all images.
+      config: says the ratios, or the number of folds.
+      rule: how masks are read.
+      problems: takes the error.
+    """
+    if POOL in division.ids:
+        pool = POOL
+        ratios = config.ratios
+    elif config.folds is not None and not config.ratios and not division.undecided:
+        pool = TRAIN
+        ratios = fold_ratios(config.folds)
+    else:
+        return division
+    divided = problems.try_step(_divide_ids, division, pool, ratios, config, rule)
+    if divided is None:
+        left_out = division.left_out.get(pool, ())
+        one_split = SplitSource(ONE_SPLIT, "", ALL_IMAGES, (), division.ids[pool], left_out)
+        division = dataclasses.replace(division, undecided=True)
+        divided = SplitCandidate((one_split,))
+    sources: list[SplitSource] = []
+    for source in division.sources:
+        sources += divided.sources if source.split == pool else [source]
+    left_out_by_split = {share.split: share.left_out for share in divided.sources if share.left_out}
+    for split, ids in division.left_out.items():
+        if split != pool:
+            left_out_by_split[split] = ids
+    return dataclasses.replace(
+        division,
+        sources=sources,
+        left_out=left_out_by_split,
+        notes=[*division.notes, *divided.notes],
+    )
+
+
+def _divide_ids(
+    division: Splits,
+    pool: str,
+    ratios: Mapping[str, float],
+    config: VocSegConfig,
+    rule: MaskRule,
+) -> SplitCandidate:
+    """Divides a pool by a hash, or so that each part has its share of every class.
+
+    Args:
+      division: the splits.
+      pool: the one that is divided.
+      ratios: the share of each part.
+      config: the user's options.
+      rule: how masks are read.
+
+    Raises:
+      ConfigError: if there are fewer images, or groups, than parts.
+      ListError: if a part gets no image by the hash.
+    """
+    ids = division.ids[pool]
+    left_out = division.left_out.get(pool, ())
+    tree = division.evidence.tree
+    linked_ids = division.evidence.repeated_images
+    if config.split_by != "stratified":
+        divided = divide_by_hash(ids, config, ratios, linked_ids, left_out)
+        _check_not_empty(tree.root, divided.sources)
+        return divided
+    labels = tree.labels
+    spec = config.example_spec(rule)
+
+    def read_classes(image_id: str) -> Collection[int]:
+        """Returns the classes in a mask; none if it is wrong, which stops the build later."""
+        if image_id not in labels.names:
+            return () if spec.fill is None else (spec.fill,)
+        try:
+            surveyed = labels.surveyed_mask(image_id)
+            return read_mask(labels.file(image_id), spec.rule, surveyed=surveyed).present()
+        except VocSegError:
+            return ()
+
+    return divide_stratified(ids, config, ratios, linked_ids, left_out, read_classes)

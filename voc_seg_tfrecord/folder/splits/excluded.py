@@ -33,24 +33,25 @@ def leave_out_excluded(splits: Splits, excluded: Sequence[str]) -> Splits:
     if not excluded:
         return splits
     excluded_ids = _find_ids(splits, excluded)
-    ids_by_split: dict[str, Sequence[str]] = {}
-    for split, ids in splits.ids.items():
-        remaining_ids = [image_id for image_id in ids if image_id not in excluded_ids]
+    sources = []
+    for source in splits.sources:
+        remaining_ids = [image_id for image_id in source.ids if image_id not in excluded_ids]
         if not remaining_ids:
             raise ListError(
                 _OPTION,
-                found=f"all {counted(len(ids), 'image')} of {split}",
+                found=f"all {counted(len(source.ids), 'image')} of {source.split}",
                 expected="at least one image left in each split",
-                remedy=f"leave an image of {split} in, or name the other splits with --splits",
+                remedy=f"leave an image of {source.split} in, or name the other splits with "
+                "--splits",
             )
-        ids_by_split[split] = remaining_ids
+        sources.append(dataclasses.replace(source, ids=remaining_ids))
     record_ids = [splits.evidence.tree.paths.record_id(image_id) for image_id in excluded_ids]
     verb = "is" if len(record_ids) == 1 else "are"
     images = counted(len(record_ids), "image")
     note = f"{images} {verb} left out by {_OPTION}: {several(record_ids)}."
     return dataclasses.replace(
         splits,
-        ids=ids_by_split,
+        sources=sources,
         notes=[*splits.notes, note],
         excluded=excluded_ids,
     )
@@ -85,21 +86,15 @@ def _find_ids(splits: Splits, names: Iterable[str]) -> dict[str, None]:
             in_no_split.append(name)
         excluded_ids.update(dict.fromkeys(ids))
     if unknown:
-        raise _names_error(
-            f"{counted(len(unknown), 'id')} that the folder does not have: {several(unknown)}"
-            + did_you_mean(unknown[0], tree.images)
-        )
-    if ambiguous:
-        raise _names_error(
-            f"{counted(len(ambiguous), 'name')} of several images: {several(ambiguous)}"
-        )
-    if in_no_split:
-        raise _names_error(f"{counted(len(in_no_split), 'id')} in no split: {several(in_no_split)}")
-    return excluded_ids
-
-
-def _names_error(found: str) -> ListError:
-    return ListError(
+        found = f"{counted(len(unknown), 'id')} that the folder does not have: {several(unknown)}"
+        found += did_you_mean(unknown[0], tree.images)
+    elif ambiguous:
+        found = f"{counted(len(ambiguous), 'name')} of several images: {several(ambiguous)}"
+    elif in_no_split:
+        found = f"{counted(len(in_no_split), 'id')} in no split: {several(in_no_split)}"
+    else:
+        return excluded_ids
+    raise ListError(
         _OPTION,
         found=found,
         expected="a file of ids, or ids separated by commas, of images that are in a split",

@@ -1,7 +1,6 @@
 """Finds the candidates for the splits of a folder: by lists, by files of shapes, by folders."""
 
-from collections.abc import Mapping, Sequence
-import dataclasses
+from collections.abc import Sequence
 
 from voc_seg_tfrecord.core.config_checks import check_split_name
 from voc_seg_tfrecord.core.errors import LayoutError, ListError, counted
@@ -18,10 +17,6 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     SplitSource,
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.folder_checks import (
-    check_masks_have_images,
-    check_parts_not_mixed,
-)
 from voc_seg_tfrecord.folder.splits.list_divisions import lists_of_each_division
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, ids_in_split
 from voc_seg_tfrecord.folder.tree.labels import LabelSplit
@@ -39,115 +34,114 @@ _LISTS_OF_ALL_LABELED = frozenset({"trainval", "all"})
 """
 
 
-@dataclasses.dataclass(frozen=True)
-class FoundCandidates:
-    """The candidates of a folder.
+def find_candidates(evidence: SplitEvidence, notes: list[str]) -> list[SplitCandidate]:
+    """Returns the candidates of a folder, lists in the most usual folders first.
 
-    Attributes:
-      candidates: the candidates, lists in the most usual folders first.
-      notes: on lists that make no split.
-    """
-
-    candidates: list[SplitCandidate]
-    notes: list[str]
-
-
-def find_candidates(evidence: SplitEvidence, *, user_gave_lists: bool) -> FoundCandidates:
-    """Returns the candidates of a folder.
+    If the user gave the folder of the lists, only lists in it are candidates.
 
     Args:
       evidence: what is there.
-      user_gave_lists: whether the user gave the folder of the lists. If so, only lists in it are
-        candidates.
+      notes: takes notes on lists that make no split.
 
     Raises:
       ListError: if a text that is a list by its name and folder is wrong.
-      LayoutError: if a folder of a split has masks and no images, or is called as several splits.
+      LayoutError: if a folder of a split is called as several splits.
     """
-    if user_gave_lists:
+    if evidence.user_gave_lists:
         lists = [one for one in evidence.lists if one.rank == ListRank.SEGMENTATION]
-        return _candidates_of_lists(evidence, lists)
-    by_lists = _candidates_of_lists(evidence, evidence.lists)
-    candidates = [
-        *by_lists.candidates,
+        return _candidates_of_lists(evidence, lists, notes)
+    return [
+        *_candidates_of_lists(evidence, evidence.lists, notes),
         *_candidates_of_label_files(evidence),
         *_candidates_of_folders(evidence),
     ]
-    return FoundCandidates(candidates, by_lists.notes)
 
 
-def _candidates_of_lists(evidence: SplitEvidence, lists: Sequence[SplitList]) -> FoundCandidates:
+def _candidates_of_lists(
+    evidence: SplitEvidence, lists: Sequence[SplitList], notes: list[str]
+) -> list[SplitCandidate]:
     """Returns the candidate of each division, those in the most usual folders first.
 
     Raises:
       ListError: if a list is wrong.
     """
     candidates = []
-    notes = list[str]()
     for lists_of_division in lists_of_each_division(lists):
-        division = _choose_list_of_each_split(evidence, lists_of_division)
-        notes += division.notes
-        if not division.list_by_split:
+        sources = []
+        list_by_split = _choose_list_of_each_split(evidence, lists_of_division, notes)
+        for split, split_list in list_by_split.items():
+            check_split_name(split, evidence.tree.given / split_list.file, ListError)
+            sources.append(source_of_list(evidence, split_list, split))
+        if not sources:
             continue
-        candidate = _candidate_of_division(evidence, lists_of_division, division.list_by_split)
-        if candidate.rank == ListRank.RESULTS and not candidate.divides_images:
+        names = [split_list.key for split_list in lists_of_division]
+        names += [stem(split_list.file) for split_list in lists_of_division]
+        says_more = any(parse_split_name(name).rest for name in names)
+        rank = min(split_list.rank for split_list in lists_of_division)
+        candidate = SplitCandidate(tuple(sources), BY_LISTS, rank, says_more)
+        if rank == ListRank.RESULTS and not candidate.divides_images:
             continue  # lists of predictions, which name the images of one split
         candidates.append(candidate)
     candidates.sort(key=lambda candidate: candidate.rank)
-    return FoundCandidates(candidates, notes)
+    return candidates
 
 
-@dataclasses.dataclass(frozen=True)
-class _Division:
-    """The lists of a division that make splits.
+def source_of_list(
+    evidence: SplitEvidence, split_list: SplitList, split: str, option: str = ""
+) -> SplitSource:
+    """Returns the images of a list as those of a split; by default with its shortest option.
 
-    Attributes:
-      list_by_split: the list of each split.
-      notes: on the lists that make none, or another one than their names say.
+    Raises:
+      ListError: if the list is wrong.
     """
+    if split_list.error is not None:
+        raise split_list.error
+    ids = ids_in_split(split_list, split, evidence.image_names, evidence.tree.given)
+    option = option or evidence.option_for(split_list)
+    return SplitSource(split, option, evidence.words_for(split_list), (split_list.file,), ids)
 
-    list_by_split: Mapping[str, SplitList]
-    notes: Sequence[str]
 
-
-def _choose_list_of_each_split(evidence: SplitEvidence, lists: Sequence[SplitList]) -> _Division:
-    """Returns the list of each split, without empty lists and lists of all images.
-
-    Args:
-      evidence: what is there.
-      lists: the lists of a division.
+def _choose_list_of_each_split(
+    evidence: SplitEvidence, lists: Sequence[SplitList], notes: list[str]
+) -> dict[str, SplitList]:
+    """Returns the list of each split of a division, without empty lists and lists of all images.
 
     Raises:
       ListError: if a list is wrong.
     """
     filled_lists = [split_list for split_list in lists if split_list.error is None]
-    notes = [_note_on_empty_list(evidence, one, lists) for one in lists if one.error is not None]
+    has_train = any(split_list.split == "train" for split_list in filled_lists)
+    notes += [_note_on_empty_list(evidence, one, filled_lists) for one in lists if one.error]
     list_by_split: dict[str, SplitList] = {}
     for split_list in filled_lists:
-        if _is_union_beside_train(split_list, filled_lists):
+        if has_train and split_list.split in _LISTS_WITH_TRAIN:
             notes.append(_note_on_union(evidence, split_list, filled_lists))
         else:
             list_by_split[split_list.split] = split_list
-    if _is_default_of_cvat(list_by_split):
-        list_by_split = _with_train_for_default(list_by_split)
-        notes.append(
-            "CVAT calls the list of images without a subset default.txt; it makes the split train. "
-            "To keep its name, give --splits default=default."
-        )
-    for split, split_list in list_by_split.items():
-        check_split_name(split, evidence.tree.given / split_list.file, ListError)
-    return _Division(list_by_split, notes)
+    default = list_by_split.get("default")
+    if default is None or default.rank != ListRank.SEGMENTATION or "train" in list_by_split:
+        return list_by_split
+    notes.append(
+        "CVAT calls the list of images without a subset default.txt; it makes the split train. "
+        "To keep its name, give --splits default=default."
+    )
+    return {_train_for_default(split): one for split, one in list_by_split.items()}
+
+
+def _train_for_default(split: str) -> str:
+    """Returns train for CVAT's name of the images without a subset; other names as they are."""
+    return "train" if split == "default" else split
 
 
 def _note_on_empty_list(
-    evidence: SplitEvidence, wrong: SplitList, lists: Sequence[SplitList]
+    evidence: SplitEvidence, wrong: SplitList, filled_lists: Sequence[SplitList]
 ) -> str:
     """Returns the note on an empty list of validation or test, which makes no split.
 
     Args:
       evidence: what is there.
       wrong: the list, which has an error.
-      lists: all lists of its division.
+      filled_lists: the lists of its division that have none.
 
     Raises:
       ListError: the error of the list if it is another one, with the options that do without it.
@@ -157,21 +151,10 @@ def _note_on_empty_list(
     is_empty = not text.data.strip()
     if is_empty and wrong.split != "train":
         return f"{evidence.words_for(wrong)} is empty, so it makes no split."
-    others = [
-        f"{split_list.split}={evidence.option_for(split_list)}"
-        for split_list in lists
-        if split_list.error is None
-    ]
+    others = [f"{one.split}={evidence.option_for(one)}" for one in filled_lists]
     without_it = command(splits=",".join(others) or EXAMPLE_RATIOS)
     remedy = f"{wrong.error.remedy}; or do without the list: {without_it}"
     raise wrong.error.changed(remedy=remedy)
-
-
-def _is_union_beside_train(split_list: SplitList, lists: Sequence[SplitList]) -> bool:
-    """Says whether a list is one such as trainval, and one of train is beside it."""
-    if split_list.split not in _LISTS_WITH_TRAIN:
-        return False
-    return any(other.split == "train" for other in lists)
 
 
 def _note_on_union(evidence: SplitEvidence, union: SplitList, lists: Sequence[SplitList]) -> str:
@@ -203,62 +186,17 @@ def _note_on_union(evidence: SplitEvidence, union: SplitList, lists: Sequence[Sp
     )
 
 
-def _is_default_of_cvat(list_by_split: Mapping[str, SplitList]) -> bool:
-    """Says whether there is CVAT's list of the images without a subset, and no list of train."""
-    default = list_by_split.get("default")
-    if default is None or default.rank != ListRank.SEGMENTATION:
-        return False
-    return "train" not in list_by_split
-
-
-def _with_train_for_default(list_by_split: Mapping[str, SplitList]) -> dict[str, SplitList]:
-    """Returns the list of each split, with `train` in place of `default`."""
-    renamed = {}
-    for split, split_list in list_by_split.items():
-        renamed["train" if split == "default" else split] = split_list
-    return renamed
-
-
-def _candidate_of_division(
-    evidence: SplitEvidence, lists: Sequence[SplitList], list_by_split: Mapping[str, SplitList]
-) -> SplitCandidate:
-    """Returns the candidate of a division.
-
-    Args:
-      evidence: what is there.
-      lists: all lists of the division, also those that make no split.
-      list_by_split: those that make splits.
-    """
-    sources = []
-    for split, split_list in list_by_split.items():
-        ids = ids_in_split(split_list, split, evidence.image_names, evidence.tree.given)
-        option = evidence.option_for(split_list)
-        words = evidence.words_for(split_list)
-        sources.append(SplitSource(split, option, words, (split_list.file,), ids))
-    names = [split_list.key for split_list in lists]
-    names += [stem(split_list.file) for split_list in lists]
-    says_more = any(parse_split_name(name).rest for name in names)
-    rank = min(split_list.rank for split_list in lists)
-    return SplitCandidate(tuple(sources), BY_LISTS, rank, says_more)
-
-
 def _candidates_of_label_files(evidence: SplitEvidence) -> list[SplitCandidate]:
     """Returns the candidate of files of shapes for many images, or of subsets in them."""
-    sources = dict[str, SplitSource]()
-    has_train = any(label_split.split in TO_TRAIN_ON for label_split in evidence.tree.labels.splits)
-    for label_split in evidence.tree.labels.splits:
-        split = label_split.split
-        if split == "default" and not has_train:  # CVAT's name for images without a subset
-            split = "train"
+    label_splits = evidence.tree.labels.splits
+    has_train = any(label_split.split in TO_TRAIN_ON for label_split in label_splits)
+    sources: dict[str, SplitSource] = {}
+    for label_split in label_splits:
+        split = label_split.split if has_train else _train_for_default(label_split.split)
         check_split_name(split, evidence.tree.given / label_split.file, ListError)
         source = source_of_labels(label_split, split)
-        if split in sources:
-            sources[split] = sources[split].joined(source)
-        else:
-            sources[split] = source
-    if not sources:
-        return []
-    return [SplitCandidate(tuple(sources.values()), BY_LABEL_FILES)]
+        sources[split] = sources[split].joined(source) if split in sources else source
+    return [SplitCandidate(tuple(sources.values()), BY_LABEL_FILES)] if sources else []
 
 
 def source_of_labels(label_split: LabelSplit, split: str) -> SplitSource:
@@ -271,20 +209,15 @@ def _candidates_of_folders(evidence: SplitEvidence) -> list[SplitCandidate]:
     """Returns the candidate of the folders that are called as splits.
 
     Raises:
-      LayoutError: if a folder is called as several splits, has masks and no images, or makes a
-        split whose name TFDS does not take.
+      LayoutError: if a folder is called as several splits, or makes a split whose name TFDS does
+        not take.
     """
     tree = evidence.tree
-    check_parts_not_mixed(tree)
-    folders_by_split = evidence.split_folders.folders_by_split()
-    check_masks_have_images(evidence.split_folders)
     sources = []
-    for split, folders in folders_by_split.items():
+    for split, folders in evidence.split_folders.folders_by_split().items():
         check_split_name(split, tree.root / tree.layout.images, LayoutError)
         ids = list[str]()
         for folder in folders:
             ids += evidence.split_folders.images(folder)
         sources.append(SplitSource(split, "+".join(folders), " and ".join(folders), (), ids))
-    if not sources:
-        return []
-    return [SplitCandidate(tuple(sources), BY_FOLDERS)]
+    return [SplitCandidate(tuple(sources), BY_FOLDERS)] if sources else []

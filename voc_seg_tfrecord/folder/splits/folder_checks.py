@@ -1,13 +1,11 @@
-"""Checks of folders whose names say splits in a way that would put images into a wrong split."""
+"""Rules that ask because names of folders or images would put images into a wrong split."""
 
-from collections.abc import Iterable, Sequence
-import dataclasses
+from collections.abc import Iterable
 import posixpath
 
 from etils import epath
 
 from voc_seg_tfrecord.core.errors import LayoutError
-from voc_seg_tfrecord.core.layout import Part
 from voc_seg_tfrecord.core.split_names import (
     SPLIT_BY_WORD,
     is_mixed_name,
@@ -17,100 +15,58 @@ from voc_seg_tfrecord.core.split_names import (
     split_but_for_number,
     words,
 )
+from voc_seg_tfrecord.folder.splits.candidates import SplitCandidate
+from voc_seg_tfrecord.folder.splits.evidence import MIN_LETTERS_OF_SPLIT, SplitEvidence
 from voc_seg_tfrecord.folder.splits.folders import (
-    SplitFolders,
     choose_folder_of_each_split,
     first_folder,
     first_folder_of_split,
-    folders_of_id,
     option_for_folders,
 )
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 _NOT_TO_TRAIN_ON = ("validation", "test")
-_MIN_LETTERS_OF_SPLIT = 3
 _MIN_SHARE_OF_OUTER_WORDS = 0.01
 """Of so many images and more, names that begin or end with a split are no accident."""
 
 
-def check_masks_have_images(split_folders: SplitFolders) -> None:
-    """Checks that no folder other than one of test has masks alone, which would be lost.
-
-    Masks in a folder of test without images are reported as unused: they are often published before
-    the images.
-
-    Raises:
-      LayoutError: if another folder has masks and no images.
-    """
-    if not split_folders.dividing_first_folders:
-        return
-    tree = split_folders.tree
-    folders_of_masks = {first_folder(name) for name in tree.masks if "/" in name}
-    without_images = folders_of_masks - {*split_folders.dividing_first_folders}
-    lost = {folder for folder in without_images if parse_split_name(folder).split != "test"}
-    if not lost:
-        return
-    first_mask_id = min(mask_id for mask_id in tree.masks if first_folder(mask_id) in lost)
-    folder_by_split = choose_folder_of_each_split(split_folders.dividing_first_folders, tree.root)
-    raise LayoutError(
-        tree.root / tree.layout.masks / tree.masks[first_mask_id],
-        found=f"masks for a split {min(lost)!r} without images. The splits with images are "
-        f"{', '.join(split_folders.dividing_first_folders)}",
-        expected="images and masks in the folders of a split",
-        remedy="name the folder of its images as in the other splits, or choose the splits, as "
-        f"with {option_for_folders(folder_by_split)}",
-    )
-
-
-def check_parts_not_mixed(tree: VocTree) -> None:
-    """Checks that no part of the set lies in a folder whose name says test and another split.
+def lie_in_mixed_folder(_: SplitCandidate, evidence: SplitEvidence) -> LayoutError | None:
+    """The name of a folder of images says test and another split.
 
     Nobody knows which of its images are which. A folder of train and validation is one to train on.
+    A part that makes a split of its own name is none: `train_test/images`, whose part is
+    `train_test`, makes the split `train_test`, and the user sees it.
 
-    Raises:
-      LayoutError: if one does.
+    Example: `images/train_test` beside `images/val`.
     """
+    tree = evidence.tree
+    if evidence.user_gave_lists:
+        return None
     for part in tree.layout.folders():
-        if _makes_its_own_split(part):
-            continue
-        for folder in part.images.split("/"):
-            _check_name_not_mixed(folder, tree.root / part.images)
+        names = part.images.split("/")
+        makes_its_own_split = part.name == "" or part.name in names
+        mixed_names = [name for name in names if is_mixed_name(name)]
+        if mixed_names and not makes_its_own_split:
+            return _mixed_name_error(mixed_names[0], tree.root / part.images)
+    return None
 
 
-def _makes_its_own_split(part: Part) -> bool:
-    """Says whether a part makes a split that is called as its folder is, so that the user sees it.
-
-    Example: `train_test/images`, whose part is `train_test`, makes the split `train_test`.
-    """
-    is_whole_set = part.name == ""
-    is_called_as_its_folder = part.name in part.images.split("/")
-    return is_whole_set or is_called_as_its_folder
-
-
-def check_not_mixed(tree: VocTree, image_ids: Iterable[str]) -> None:
-    """Checks that no unsplit image lies in a folder whose name says test and another split.
+def find_mixed_folder(tree: VocTree, image_ids: Iterable[str]) -> LayoutError | None:
+    """Returns the error that images lie in a folder whose name says test and another split.
 
     No file of shapes, and no folder of one, may have such a name either.
-
-    Raises:
-      LayoutError: if one has.
     """
     paths = {posixpath.dirname(tree.paths.image(image_id)) for image_id in image_ids}
     paths |= {posixpath.splitext(file)[0] for file in tree.labels.label_files}
     for path in sorted(paths):
         for name in path.split("/"):
-            _check_name_not_mixed(name, tree.given / path)
+            if is_mixed_name(name):
+                return _mixed_name_error(name, tree.given / path)
+    return None
 
 
-def _check_name_not_mixed(name: str, path: epath.Path) -> None:
-    """Checks that the name of a folder or file does not say test and another split.
-
-    Raises:
-      LayoutError: if it does.
-    """
-    if not is_mixed_name(name):
-        return
-    raise LayoutError(
+def _mixed_name_error(name: str, path: epath.Path) -> LayoutError:
+    return LayoutError(
         path,
         found=f"a name with several splits: {', '.join(list_splits_in(name))}",
         expected="a folder or file for each split",
@@ -121,162 +77,99 @@ def _check_name_not_mixed(name: str, path: epath.Path) -> None:
     )
 
 
-def check_all_train(split_folders: SplitFolders) -> None:
-    """Checks that no folder and no image is called as another split, before all become train.
+def have_masks_without_images(_: SplitCandidate, evidence: SplitEvidence) -> LayoutError | None:
+    """A folder of a split other than test has masks and no images.
 
-    Raises:
-      LayoutError: if one is.
+    Masks in a folder of test without images are reported as unused: they are often published before
+    the images.
+
+    Example: `masks/train` and `masks/val`, and only `images/train`.
     """
-    check_not_mixed(split_folders.tree, split_folders.tree.labeled_ids)
-    _check_no_part_of_other_split(split_folders)
-    _check_no_folder_of_split(split_folders.tree)
-    _check_names_of_images(split_folders.tree)
-
-
-def _check_names_of_images(tree: VocTree) -> None:
-    """Checks that no names of images say a split other than that of the images around them.
-
-    | names of images | all are train |
-    | --- | --- |
-    | `scan_01`, `scan_02` | yes |
-    | `train_01`, `train_02`; `test_01`, `test_02` | yes: all are named alike |
-    | `train_01`, `val_01` | no: most say a split, and not the same one |
-    | `train_01`, `bonus_01` | no: some begin or end with a split, and others say none |
-    | `bus_01`, `a_crash_test_video` | yes: a word within a name may mean anything |
-
-    Raises:
-      LayoutError: if some do.
-    """
-    names = _read_split_words(tree)
-    image_count = len(tree.labeled_ids)
-    if len(names.first_by_split) > 1 and 2 * names.count_with_split >= image_count:
-        raise _names_of_images_error(
-            tree,
-            "images of one folder with names of different splits",
-            list(names.first_by_split.values()),
-        )
-    are_few = names.count_of_outer_words < _MIN_SHARE_OF_OUTER_WORDS * image_count
-    if names.first_without_split and names.first_of_outer_word and not are_few:
-        raise _names_of_images_error(
-            tree,
-            "images of one folder of which only some are named after a split",
-            [names.first_of_outer_word, names.first_without_split],
-        )
-
-
-@dataclasses.dataclass
-class _SplitWordsOfImages:
-    """What the names of labeled images say about splits.
-
-    Attributes:
-      first_by_split: the first image whose name says each split, in any of its words.
-      count_with_split: how many names say a split.
-      first_without_split: the first image whose name says none; empty if all say one.
-      first_of_outer_word: the first image whose name begins or ends with a split, likewise.
-      count_of_outer_words: how many names do.
-    """
-
-    first_by_split: dict[str, str] = dataclasses.field(default_factory=dict)
-    count_with_split: int = 0
-    first_without_split: str = ""
-    first_of_outer_word: str = ""
-    count_of_outer_words: int = 0
-
-
-def _read_split_words(tree: VocTree) -> _SplitWordsOfImages:
-    names = _SplitWordsOfImages()
-    for image_id in tree.labeled_ids:
-        name = posixpath.basename(image_id)
-        splits = _splits_in_name_of_image(name)
-        if not splits:
-            names.first_without_split = names.first_without_split or image_id
-            continue
-        names.count_with_split += 1
-        for split in splits:
-            names.first_by_split.setdefault(split, image_id)
-        if _begins_or_ends_with_split(name):
-            names.count_of_outer_words += 1
-            names.first_of_outer_word = names.first_of_outer_word or image_id
-    return names
-
-
-def _splits_in_name_of_image(name: str) -> set[str]:
-    """Returns the splits that words of three letters and more say: two of `train_test_3`."""
-    return {SPLIT_BY_WORD[word] for word in words(name) if _is_word_for_split(word)}
-
-
-def _begins_or_ends_with_split(name: str) -> bool:
-    """Says whether the first or last word of a name says a split: `train_3`, `3_train_07`."""
-    without_numbers = [word for word in words(name) if not word.isdecimal()]
-    outer_words = (*without_numbers[:1], *without_numbers[-1:])
-    return any(_is_word_for_split(word) for word in outer_words)
-
-
-def _is_word_for_split(word: str) -> bool:
-    """Says whether a word in the name of an image says a split. Short ones may be anything."""
-    return len(word) >= _MIN_LETTERS_OF_SPLIT and word in SPLIT_BY_WORD
-
-
-def _names_of_images_error(tree: VocTree, found: str, image_ids: Sequence[str]) -> LayoutError:
-    """Returns the error about image names with splits, with examples."""
-    examples = ", ".join(tree.images[image_id] for image_id in image_ids)
+    tree = evidence.tree
+    folders = evidence.split_folders.dividing_first_folders
+    if evidence.user_gave_lists or not folders:
+        return None
+    folders_of_masks = {first_folder(name) for name in tree.masks if "/" in name}
+    without_images = folders_of_masks - {*folders}
+    lost = {folder for folder in without_images if parse_split_name(folder).split != "test"}
+    if not lost:
+        return None
+    first_mask_id = min(mask_id for mask_id in tree.masks if first_folder(mask_id) in lost)
     return LayoutError(
-        tree.root / tree.layout.images,
-        found=f"{found}, such as {examples}",
-        expected="a folder or a list for each split",
-        remedy="write the names into a list for each split, such as train.txt and val.txt; or put "
-        "all images into train with --splits train=1",
-        kind="image names with splits",
+        tree.root / tree.layout.masks / tree.masks[first_mask_id],
+        found=f"masks for a split {min(lost)!r} without images. The splits with images are "
+        f"{', '.join(folders)}",
+        expected="images and masks in the folders of a split",
+        remedy="name the folder of its images as in the other splits, or choose the splits, as "
+        f"with {option_for_folders(choose_folder_of_each_split(folders, tree.root))}",
     )
 
 
-def _check_no_part_of_other_split(split_folders: SplitFolders) -> None:
-    """Checks that no part of the set lies in a folder of validation or test.
+def lie_in_mixed_folder_alone(_: SplitCandidate, evidence: SplitEvidence) -> LayoutError | None:
+    """The name of a folder or file says test and another split.
 
-    Raises:
-      LayoutError: if one does.
+    Example: `images/train_test` alone.
     """
-    tree = split_folders.tree
-    for part in split_folders.labeled_parts() or tree.layout.folders():
+    return find_mixed_folder(evidence.tree, evidence.tree.labeled_ids)
+
+
+def lie_in_folder_of_test(_: SplitCandidate, evidence: SplitEvidence) -> LayoutError | None:
+    """The name of the folder of the images, or of a part of them, says validation or test.
+
+    Example: `test/images` alone.
+    """
+    tree = evidence.tree
+    for part in evidence.split_folders.labeled_parts() or tree.layout.folders():
         path = posixpath.normpath(posixpath.join(tree.root_below_given, part.images))
         folder = first_folder_of_split(path)
-        if parse_split_name(folder).split not in _NOT_TO_TRAIN_ON:
-            continue
-        raise LayoutError(
-            tree.given / path,
-            found=f"images in the folder {folder}, but neither a folder nor a list for train",
-            expected="a folder or a list for train and for each other split",
-            remedy="give the folder of each split with --images and --masks, such as "
-            "--images train=a/images,test=b/images; or put all images into one split with "
-            "--splits train=1 or --splits test=1",
-        )
+        if parse_split_name(folder).split in _NOT_TO_TRAIN_ON:
+            return LayoutError(
+                tree.given / path,
+                found=f"images in the folder {folder}, but neither a folder nor a list for train",
+                expected="a folder or a list for train and for each other split",
+                remedy="give the folder of each split with --images and --masks, such as "
+                "--images train=a/images,test=b/images; or put all images into one split with "
+                "--splits train=1 or --splits test=1",
+            )
+    return None
 
 
-def _check_no_folder_of_split(tree: VocTree) -> None:
-    """Checks that no labeled image lies in a folder that is called as a split.
+def lie_in_folders_of_splits(_: SplitCandidate, evidence: SplitEvidence) -> LayoutError | None:
+    """Names of some folders say splits, and do not divide all images.
 
-    Raises:
-      LayoutError: if one does.
+    Folders with words beside the split count if they say several splits: `train_a` and `val_b`, but
+    none of `train_a` and `extra`.
+
+    Example: `images/rome/val` and `images/bonn/calib`.
     """
-    paths = [folders_of_id(image_id) for image_id in tree.labeled_ids]
-    depth = max((len(path) for path in paths), default=0)
+    tree = evidence.tree
+    folders_by_id = {image_id: image_id.split("/")[:-1] for image_id in tree.labeled_ids}
+    depth = max(map(len, folders_by_id.values()), default=0)
     for level in range(depth):
-        names = {path[level] for path in paths if len(path) > level}
-        called_as_splits = _choose_called_as_splits(names)
-        if called_as_splits:
-            raise _folders_beside_others_error(tree, called_as_splits, level)
-
-
-def _choose_called_as_splits(folders: Iterable[str]) -> list[str]:
-    """Returns the folders that are called as splits, also with other words if they say several.
-
-    Example: `train_a` and `val_b`; but none of `train_a` and `extra`.
-    """
-    split_by_folder = {name: parse_split_name(name).split for name in folders}
-    with_split = sorted(name for name, split in split_by_folder.items() if split)
-    if len({split_by_folder[name] for name in with_split}) > 1:
-        return with_split
-    return [name for name in with_split if _is_called_as_split(name)]
+        folder_by_id = {one: "/".join(at[level : level + 1]) for one, at in folders_by_id.items()}
+        names = {*folder_by_id.values()}
+        split_by_folder = {one: parse_split_name(one).split for one in names}
+        with_split = sorted(name for name in names if split_by_folder[name])
+        if len({split_by_folder[name] for name in with_split}) < 2:
+            with_split = [name for name in with_split if _is_called_as_split(name)]
+        if not with_split:
+            continue
+        found = f"images in folders that are called as splits, {', '.join(with_split)}"
+        elsewhere = [one for one, folder in folder_by_id.items() if folder not in with_split]
+        if elsewhere:
+            found += f", and others in none, such as {tree.images[elsewhere[0]]}"
+        else:
+            found += ", and none in a folder of train"
+        folder_by_split = choose_folder_of_each_split(with_split, tree.root)
+        choice = option_for_folders(folder_by_split, above="*/" * level)
+        return LayoutError(
+            tree.root / tree.layout.images,
+            found=found,
+            expected="images in the folders of splits, or lists",
+            remedy=f"to use the folders as splits, add {choice}; to put all images into train, add "
+            "--splits train=1",
+        )
+    return None
 
 
 def _is_called_as_split(folder: str) -> bool:
@@ -287,34 +180,51 @@ def _is_called_as_split(folder: str) -> bool:
     return is_plain_name(folder) or split_but_for_number(folder) in _NOT_TO_TRAIN_ON
 
 
-def _folders_beside_others_error(tree: VocTree, folders: Sequence[str], level: int) -> LayoutError:
-    """Returns the error that folders of splits do not divide the images.
+def have_names_of_splits(_: SplitCandidate, evidence: SplitEvidence) -> LayoutError | None:
+    """Names of images say splits, and not all the same.
 
-    Args:
-      tree: the set.
-      folders: the folders that are called as splits.
-      level: how many other folders they lie in, below the folder of images.
+    | names of images | all are train |
+    | --- | --- |
+    | `scan_01`, `scan_02` | yes |
+    | `train_01`, `train_02`; `test_01`, `test_02` | yes: all are named alike |
+    | `train_01`, `val_01` | no: most say a split, and not the same one |
+    | `train_01`, `bonus_01` | no: some begin or end with a split, and others say none |
+    | `bus_01`, `a_crash_test_video` | yes: a word within a name may mean anything |
     """
-    found = f"images in folders that are called as splits, {', '.join(folders)}"
-    ids_elsewhere = [
-        image_id for image_id in tree.labeled_ids if _folder_at(level, image_id) not in folders
-    ]
-    if ids_elsewhere:
-        found += f", and others in none, such as {tree.images[ids_elsewhere[0]]}"
+    tree = evidence.tree
+    first_by_split: dict[str, str] = {}
+    without_split: list[str] = []
+    with_outer_word: list[str] = []  # their names begin or end with a split: train_3, 3_train_07
+    for image_id in tree.labeled_ids:
+        # Numbers are of no word; short words may be anything.
+        words_of_name = [one for one in words(posixpath.basename(image_id)) if not one.isdecimal()]
+        split_words = [
+            word
+            for word in words_of_name
+            if len(word) >= MIN_LETTERS_OF_SPLIT and word in SPLIT_BY_WORD
+        ]
+        if not split_words:
+            without_split.append(image_id)
+            continue
+        for word in split_words:
+            first_by_split.setdefault(SPLIT_BY_WORD[word], image_id)
+        if words_of_name[0] == split_words[0] or words_of_name[-1] == split_words[-1]:
+            with_outer_word.append(image_id)
+    image_count = len(tree.labeled_ids)
+    if len(first_by_split) > 1 and 2 * len(without_split) <= image_count:
+        words_for_names = "images of one folder with names of different splits"
+        examples = [*first_by_split.values()]
+    elif without_split and len(with_outer_word) >= max(1, _MIN_SHARE_OF_OUTER_WORDS * image_count):
+        words_for_names = "images of one folder of which only some are named after a split"
+        examples = [with_outer_word[0], without_split[0]]
     else:
-        found += ", and none in a folder of train"
-    folder_by_split = choose_folder_of_each_split(folders, tree.root)
-    choice = option_for_folders(folder_by_split, above="*/" * level)
+        return None
+    names = ", ".join(tree.images[image_id] for image_id in examples)
     return LayoutError(
         tree.root / tree.layout.images,
-        found=found,
-        expected="images in the folders of splits, or lists",
-        remedy=f"to use the folders as splits, add {choice}; to put all images into train, add "
-        "--splits train=1",
+        found=f"{words_for_names}, such as {names}",
+        expected="a folder or a list for each split",
+        remedy="write the names into a list for each split, such as train.txt and val.txt; or put "
+        "all images into train with --splits train=1",
+        kind="image names with splits",
     )
-
-
-def _folder_at(level: int, image_id: str) -> str:
-    """Returns the folder of an id that lies in as many others; empty if there is none."""
-    folders = folders_of_id(image_id)
-    return folders[level] if level < len(folders) else ""

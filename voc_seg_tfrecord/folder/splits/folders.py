@@ -92,16 +92,15 @@ class SplitFolders:
 
     def _find_by_first_folders(self) -> dict[str, Sequence[str]]:
         """Finds the first folders of ids: `train/a`, `val/b`."""
-        tree = self.tree
-        folder_by_split = choose_folder_of_each_split(
-            self.dividing_first_folders, tree.root / tree.layout.images
-        )
+        where = self.tree.root / self.tree.layout.images
+        folder_by_split = choose_folder_of_each_split(self.dividing_first_folders, where)
         return {split: [f"{name}/"] for split, name in folder_by_split.items()}
 
     def _find_by_words_around(self) -> dict[str, Sequence[str]]:
         """Finds folders whose names say splits and a word more, the same in all, or a number.
 
-        They may lie below others. There are none unless each labeled image lies in one.
+        They may lie below others. There are none unless each labeled image lies in one, and each
+        folder is of another split.
 
             folders of labeled images        returned
             train_2019, val_2019             train: train_2019/, validation: val_2019/
@@ -109,13 +108,19 @@ class SplitFolders:
             rome/train, bonn/val             train: */train/, validation: */val/
             road_train, sky_val              none
         """
-        paths = [folders_of_id(image_id) for image_id in self.tree.labeled_ids]
-        depth = min((len(path) for path in paths), default=0)
+        paths = [image_id.split("/")[:-1] for image_id in self.tree.labeled_ids]
+        depth = min(map(len, paths), default=0)
         for level in range(depth):
-            folder_by_split = _folders_of_one_level({path[level] for path in paths})
-            if "train" in folder_by_split:
-                above = "*/" * level
-                return {split: [f"{above}{name}/"] for split, name in folder_by_split.items()}
+            name_by_folder = {
+                folder: parse_split_name(folder) for folder in {p[level] for p in paths}
+            }
+            names = name_by_folder.values()
+            folder_by_split = {name_by_folder[one].split: one for one in sorted(name_by_folder)}
+            each_is_another = len(folder_by_split) == len(names) and "" not in folder_by_split
+            words_around = {name.rest for name in names if not name.rest.isdigit()}
+            divide = len(names) > 1 and len(words_around) <= 1 and "train" in folder_by_split
+            if each_is_another and divide:
+                return {split: [f"{'*/' * level}{one}/"] for split, one in folder_by_split.items()}
         return {}
 
     def _find_by_parts(self) -> dict[str, Sequence[str]]:
@@ -124,82 +129,43 @@ class SplitFolders:
         Parts whose folders say none belong to train, as in `aug/imgs` beside these.
 
         Raises:
-          LayoutError: if such a part lies where parts of splits lie, and is not called augmented.
+          LayoutError: if such a part lies where parts of splits lie, and is not called augmented:
+            `rome/calib/images` beside `rome/train/images` and `rome/val/images`. If two folders
+            would make the same literal split.
         """
-        parts_by_folder = self._parts_by_folder_of_split()
-        folders_by_split = _group_by_named_split(parts_by_folder)
+        parts_by_folder: dict[str, list[Part]] = {}
+        for part in self.labeled_parts():
+            parts_by_folder.setdefault(first_folder_of_split(part.images), []).append(part)
+        folders_by_split: dict[str, list[str]] = {}
+        for folder in parts_by_folder:
+            split = parse_split_name(folder).split or "train"
+            folders_by_split.setdefault(split, []).append(folder)
         if "train" not in folders_by_split or len(folders_by_split) == 1:
             return {}
-        self._check_no_part_in_place_of_split()
-        parts_by_split: dict[str, Sequence[str]] = {}
-        for split, folders in self._with_literal_splits_beside_train(folders_by_split).items():
-            parts = list[str]()
-            for folder in folders:
-                parts += parts_by_folder[folder]
-            parts_by_split[split] = parts
-        return parts_by_split
-
-    def _check_no_part_in_place_of_split(self) -> None:
-        """Checks that no part lies where parts of splits lie, in a folder that says no split.
-
-        Example: `rome/calib/images` beside `rome/train/images` and `rome/val/images`.
-
-        Raises:
-          LayoutError: if one does, and its folder is not called augmented.
-        """
-        places = set[str]()
-        parts_without_split = []
-        for part in self.labeled_parts():
-            folder = first_folder_of_split(part.images)
-            if folder:
-                places.add(_with_placeholder(part.images, folder))
-            else:
-                parts_without_split.append(part)
-        for part in parts_without_split:
+        places = {
+            _with_placeholder(part.images, folder)
+            for folder, parts in parts_by_folder.items()
+            for part in parts
+            if folder
+        }
+        for part in parts_by_folder.get("", ()):
             for folder in part.images.split("/"):
                 is_augmented = any(word.startswith("aug") for word in words(folder))
                 if _with_placeholder(part.images, folder) in places and not is_augmented:
-                    raise self._part_in_place_of_split_error(part, folder)
-
-    def _part_in_place_of_split_error(self, part: Part, folder: str) -> LayoutError:
-        return LayoutError(
-            self.tree.root / part.images,
-            found=f"images in the folder {folder}, next to folders that are named after splits",
-            expected="a folder named after a split, such as train, val or test",
-            remedy="rename the folder, or give the folder of each split with --images and "
-            "--masks, such as --images train=a/images,test=b/images",
-        )
-
-    def _with_literal_splits_beside_train(
-        self, folders_by_split: Mapping[str, Sequence[str]]
-    ) -> dict[str, Sequence[str]]:
-        """Returns folders by split, of which several of one split other than train are literal.
-
-        Example: `test1` and `test2` in place of `test`. Those of train stay together.
-
-        Raises:
-          LayoutError: if two folders would make the same literal split.
-        """
-        with_literal_splits: dict[str, Sequence[str]] = {}
-        for split, folders in folders_by_split.items():
-            if split == "train" or len(folders) == 1:
-                with_literal_splits[split] = folders
-                continue
-            for literal_split, folder in _folder_by_literal_split(folders, self.tree.root).items():
-                with_literal_splits[literal_split] = [folder]
-        return with_literal_splits
-
-    def _parts_by_folder_of_split(self) -> dict[str, list[str]]:
-        """Returns the parts of the set, each with a slash, by the folder that says their split.
-
-        Example: `test1/imgs/CVC/` and `test1/imgs/ETIS/` by `test1`. Those whose folders say no
-        split are under the empty text.
-        """
-        parts_by_folder: dict[str, list[str]] = {}
-        for part in self.labeled_parts():
-            folder = first_folder_of_split(part.images)
-            parts_by_folder.setdefault(folder, []).append(f"{part.name}/")
-        return parts_by_folder
+                    raise LayoutError(
+                        self.tree.root / part.images,
+                        found=f"images in the folder {folder}, next to folders that are named "
+                        "after splits",
+                        expected="a folder named after a split, such as train, val or test",
+                        remedy="rename the folder, or give the folder of each split with --images "
+                        "and --masks, such as --images train=a/images,test=b/images",
+                    )
+        parts_by_split: dict[str, Sequence[str]] = {}
+        for split, folders in _with_literal_splits(
+            folders_by_split, self.tree.root, "train"
+        ).items():
+            parts_by_split[split] = [f"{p.name}/" for one in folders for p in parts_by_folder[one]]
+        return parts_by_split
 
     def labeled_parts(self) -> list[Part]:
         """Returns the parts of the set that have masks."""
@@ -233,39 +199,6 @@ def _divide_images(folders: Sequence[str]) -> bool:
     return has_plain_name or is_only_split or are_names_of_splits(folders)
 
 
-def _group_by_named_split(folders: Iterable[str]) -> dict[str, list[str]]:
-    """Returns folders by the split that their names say; those that say none are of train."""
-    folders_by_split: dict[str, list[str]] = {}
-    for folder in folders:
-        split = parse_split_name(folder).split or "train"
-        folders_by_split.setdefault(split, []).append(folder)
-    return folders_by_split
-
-
-def _folders_of_one_level(names: set[str]) -> dict[str, str]:
-    """Returns the folder of each split; none if the folders do not divide images in one way.
-
-    Each has to be of another split, and the words around the splits have to be the same.
-    """
-    folder_by_split: dict[str, str] = {}
-    words_around = set()
-    for name in sorted(names):
-        parsed = parse_split_name(name)
-        if not parsed.split or parsed.split in folder_by_split:
-            return {}
-        folder_by_split[parsed.split] = name
-        if not parsed.rest.isdigit():
-            words_around.add(parsed.rest)
-    if len(folder_by_split) < 2 or len(words_around) > 1:
-        return {}
-    return folder_by_split
-
-
-def folders_of_id(image_id: str) -> list[str]:
-    """Returns the folders of an id, the outermost first: `train` and `a` of `train/a/0001`."""
-    return image_id.split("/")[:-1]
-
-
 def first_folder(image_id: str) -> str:
     """Returns the first folder of an id; the id itself if it lies in none."""
     return image_id.partition("/")[0]
@@ -285,7 +218,7 @@ def option_for_folders(folder_by_split: Mapping[str, str], above: str = "") -> s
     return command(splits=",".join(sources))
 
 
-def choose_folder_of_each_split(folders: Sequence[str], where: object) -> dict[str, str]:
+def choose_folder_of_each_split(folders: Iterable[str], where: object) -> dict[str, str]:
     """Returns the folder of each split: `val` is of `validation`, `training` of `train`.
 
     If several folders say the same split, each of these makes its literal split: `training`, `val`
@@ -294,42 +227,45 @@ def choose_folder_of_each_split(folders: Sequence[str], where: object) -> dict[s
     Raises:
       LayoutError: if two of them would be one split; `where` says where they lie.
     """
-    folders_by_named_split: dict[str, list[str]] = {}
+    folders_by_split: dict[str, list[str]] = {}
     for folder in folders:
-        named_split = only_split_in(folder) or _literal_split_of(folder)
-        folders_by_named_split.setdefault(named_split, []).append(folder)
-    folder_by_split = {}
-    for named_split, same_split in folders_by_named_split.items():
-        if len(same_split) == 1:
-            folder_by_split[named_split] = same_split[0]
-        else:
-            folder_by_split.update(_folder_by_literal_split(same_split, where))
-    return folder_by_split
+        named_split = only_split_in(folder) or as_split_name(split_of(folder))
+        folders_by_split.setdefault(named_split, []).append(folder)
+    literal = _with_literal_splits(folders_by_split, where)
+    return {split: folder for split, (folder,) in literal.items()}
 
 
-def _folder_by_literal_split(folders: Sequence[str], where: object) -> dict[str, str]:
-    """Returns folders that say the same split by their literal splits.
+def _with_literal_splits(
+    folders_by_split: Mapping[str, Sequence[str]], where: object, joined_split: str | None = None
+) -> dict[str, Sequence[str]]:
+    """Returns folders by split, of which several of one split are each of its literal split.
+
+    It is called as the folder is, as TFDS takes it: `Test_1` of `Test 1`. A usual name counts as
+    its split: `val` gives `validation`.
+
+    Args:
+      folders_by_split: the folders by the split that their names say.
+      where: where they lie, for the error.
+      joined_split: the split of which several folders stay together; None if none do.
 
     Raises:
-      LayoutError: if two of them would be one split; `where` says where they lie.
+      LayoutError: if two folders of one split would make the same literal split.
     """
-    folder_by_split: dict[str, str] = {}
-    for folder in folders:
-        split = _literal_split_of(folder)
-        first = folder_by_split.setdefault(split, folder)
-        if first != folder:
-            raise LayoutError(
-                where,
-                found=f"{first!r} and {folder!r}, which are both the split {split!r}",
-                expected="one folder for each split",
-                remedy=f"choose one: {command(splits=f'{split}={folder}/,...')}",
-            )
-    return folder_by_split
-
-
-def _literal_split_of(folder: str) -> str:
-    """Returns the split that is called as a folder is, as TFDS takes it: `Test_1` of `Test 1`.
-
-    A usual name counts as its split: `val` gives `validation`.
-    """
-    return as_split_name(split_of(folder))
+    with_literal: dict[str, Sequence[str]] = {}
+    for named_split, folders in folders_by_split.items():
+        if len(folders) == 1 or named_split == joined_split:
+            with_literal[named_split] = folders
+            continue
+        folder_by_literal: dict[str, str] = {}
+        for folder in folders:
+            split = as_split_name(split_of(folder))
+            first = folder_by_literal.setdefault(split, folder)
+            if first != folder:
+                raise LayoutError(
+                    where,
+                    found=f"{first!r} and {folder!r}, which are both the split {split!r}",
+                    expected="one folder for each split",
+                    remedy=f"choose one: {command(splits=f'{split}={folder}/,...')}",
+                )
+            with_literal[split] = [folder]
+    return with_literal

@@ -27,17 +27,11 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     SplitCandidate,
     SplitSource,
 )
-from voc_seg_tfrecord.folder.splits.choose import not_understood_error
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.find_candidates import source_of_labels
+from voc_seg_tfrecord.folder.splits.find_candidates import source_of_labels, source_of_list
 from voc_seg_tfrecord.folder.splits.list_text import read_given_list
-from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText
-from voc_seg_tfrecord.folder.splits.split_lists import (
-    RANK_BY_USUAL_FOLDER,
-    ListRank,
-    SplitList,
-    ids_in_split,
-)
+from voc_seg_tfrecord.folder.splits.rules import not_understood_error
+from voc_seg_tfrecord.folder.splits.split_lists import RANK_BY_USUAL_FOLDER, ListRank, SplitList
 
 _MAX_SHOWN_CHOICES = 8
 
@@ -54,21 +48,16 @@ def candidate_as_given(evidence: SplitEvidence, options: Mapping[str, str]) -> S
       ConfigError: if there is no list or folder of a name.
       ListError: if a list is wrong, or names images and is not understood.
     """
-    sources = [_find_source_of_option(evidence, split, option) for split, option in options.items()]
-    used_ids = {image_id for source in sources for image_id in source.ids}
-    unused_ids = evidence.labeled_ids_beside(used_ids)
+    sources = [_find_source(evidence, split, option) for split, option in options.items()]
+    unused_ids = evidence.labeled_ids_outside([SplitCandidate(tuple(sources))])
     for number, source in enumerate(sources):
-        if _is_rest(source):
+        is_list_called_rest = bool(source.files)
+        if source.option == REST and not is_list_called_rest:
             sources[number] = dataclasses.replace(source, ids=unused_ids)
     return SplitCandidate(tuple(sources))
 
 
-def _is_rest(source: SplitSource) -> bool:
-    """Says whether a source is what no other split has, and not a list called `rest`."""
-    return source.option == REST and not source.files
-
-
-def _find_source_of_option(evidence: SplitEvidence, split: str, option: str) -> SplitSource:
+def _find_source(evidence: SplitEvidence, split: str, option: str) -> SplitSource:
     """Returns the source that an option gives: one, or several joined that have `+` between them.
 
     Raises:
@@ -115,73 +104,54 @@ def _find_folder(evidence: SplitEvidence, split: str, option: str) -> SplitSourc
     ids = evidence.split_folders.images(option)
     ids_by_path = [] if "*" in option else evidence.split_folders.images_at(option)
     if ids and ids_by_path and set(ids) != set(ids_by_path):
-        raise _two_folders_error(evidence, split, option, ids[0])
+        path = evidence.tree.paths.image(ids[0])
+        inner = f"{path.removesuffix(evidence.tree.images[ids[0]])}{option}"
+        raise ConfigError(
+            "option splits",
+            found=f"{split}={option}, which may be the folder {option} or {inner}",
+            expected="one folder",
+            remedy=f"for the latter, give {split}={inner}; for all images of the former, name each "
+            "folder in it, with + between them",
+        )
     ids = ids or ids_by_path
     return SplitSource(split, option, option, (), ids) if ids else None
-
-
-def _two_folders_error(
-    evidence: SplitEvidence, split: str, option: str, image_id: str
-) -> ConfigError:
-    """Returns the error that a folder may be a path, or the beginning of ids, such as one id."""
-    path = evidence.tree.paths.image(image_id)
-    inner = f"{path.removesuffix(evidence.tree.images[image_id])}{option}"
-    return ConfigError(
-        "option splits",
-        found=f"{split}={option}, which may be the folder {option} or {inner}",
-        expected="one folder",
-        remedy=f"for the latter, give {split}={inner}; for all images of the former, name each "
-        "folder in it, with + between them",
-    )
 
 
 def _find_list(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
     """Returns a list, by its path, or by its name where lists usually lie; see the module.
 
+    In full it is spelled `meta/all.csv:val`; in short `meta/all:val`, or `meta/all.csv` and
+    `meta/all` if it makes the split.
+
     Raises:
       ConfigError: if the option does not say which of several parts of a text is meant.
       ListError: see `candidate_as_given`.
     """
-    spelled_in_full = []
-    spelled_in_short = []
+    spelled_in_full: list[SplitList] = []
+    spelled_in_short: list[SplitList] = []
     for split_list in evidence.lists:
-        if option in _full_spellings(evidence, split_list):
+        names, short_names = _names_of_text(evidence, split_list.file, split_list.rank)
+        short_spellings = [split_list.with_key(name) for name in short_names]
+        if split_list.split == split:
+            short_spellings += [*names, *short_names]
+        if option in [split_list.with_key(name) for name in names]:
             spelled_in_full.append(split_list)
-        elif option in _short_spellings(evidence, split_list, split):
+        elif option in short_spellings:
             spelled_in_short.append(split_list)
-    matching_lists = spelled_in_full or spelled_in_short
-    if not matching_lists:
+    matching = spelled_in_full or spelled_in_short
+    if not matching:
         return None
-    taken = min(matching_lists, key=_unusualness)
-    parts_of_text = [one for one in matching_lists if one.file == taken.file]
-    contents = {frozenset(part.ids) for part in parts_of_text}
-    if len(contents) > 1:
-        raise _several_parts_error(evidence, split, option, parts_of_text)
-    return _source_of_list(evidence, split, option, taken)
-
-
-def _unusualness(split_list: SplitList) -> tuple[ListRank, bool]:
-    """Sort key: lists in the most usual folder come first, and there those that end with `.txt`."""
-    return split_list.rank, not split_list.file.endswith(".txt")
-
-
-def _full_spellings(evidence: SplitEvidence, split_list: SplitList) -> list[str]:
-    """Returns how a user may give a list in full: `meta/all.csv:val`."""
-    names = _names_of_text(evidence, split_list.file, split_list.rank)
-    return [split_list.with_key(name) for name in names]
-
-
-def _short_spellings(evidence: SplitEvidence, split_list: SplitList, split: str) -> list[str]:
-    """Returns how a user may give a list in short, for a split: `meta/all:val`, `meta/all.csv`.
-
-    The part may be left out if it makes the split.
-    """
-    names = _names_of_text(evidence, split_list.file, split_list.rank)
-    names_without_ending = _without_any_endings(names)
-    spellings = [split_list.with_key(name) for name in names_without_ending]
-    if split_list.split == split:
-        spellings += [*names, *names_without_ending]
-    return spellings
+    taken = min(matching, key=lambda one: (one.rank, not one.file.endswith(".txt")))
+    parts = [one for one in matching if one.file == taken.file]
+    if len({frozenset(part.ids) for part in parts}) > 1:
+        choices = [evidence.option_for(part) for part in parts]
+        raise ConfigError(
+            "option splits",
+            found=f"{split}={option}, which may be {several(choices, _MAX_SHOWN_CHOICES)}",
+            expected=f"one part of the text for {split}",
+            remedy=f"name the part, such as {split}={choices[0]}",
+        )
+    return source_of_list(evidence, taken, split, option)
 
 
 def _find_labels(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
@@ -190,13 +160,13 @@ def _find_labels(evidence: SplitEvidence, split: str, option: str) -> SplitSourc
     Examples: `annotations.xml:Train`, `annotations.xml`, `train`. The first spelling counts that
     fits any.
     """
+    split_of_option = only_split_in(option) or option
     label_splits = evidence.tree.labels.splits
-    matching = [each for each in label_splits if option == each.source]
-    if not matching:
-        matching = [each for each in label_splits if option in (each.file, each.subset)]
-    if not matching:
-        split_of_option = only_split_in(option) or option
-        matching = [each for each in label_splits if split_of_option == each.split]
+    matching = (
+        [each for each in label_splits if option == each.source]
+        or [each for each in label_splits if option in (each.file, each.subset)]
+        or [each for each in label_splits if split_of_option == each.split]
+    )
     if not matching:
         return None
     sources = [source_of_labels(label_split, split) for label_split in matching]
@@ -207,33 +177,25 @@ def _find_labels(evidence: SplitEvidence, split: str, option: str) -> SplitSourc
 def _find_unlisted_text(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
     """Returns a text that is no list by itself: it names no image, or has an unknown ending.
 
-    Example: `ids.lst`.
+    Example: `ids.lst`. The option may name a part of a text that is not understood, such as
+    `ids.csv:val` with 7 in place of 0007.
 
     Raises:
       ListError: if the text names images and splits, and is not understood. A text with wrong names
         is never read as a list; another one is, if it has a name on each line.
     """
-    unclear = _find_unclear(evidence, option)
-    if unclear is not None and unclear.has_wrong_names:
-        raise not_understood_error(evidence, unclear)
-    split_list = _read_unlisted_text(evidence, option)
-    if split_list is not None:
-        return _source_of_list(evidence, split, option, split_list)
-    if unclear is not None:
-        raise not_understood_error(evidence, unclear)
-    return None
-
-
-def _find_unclear(evidence: SplitEvidence, option: str) -> UnclearText | None:
-    """Returns the text that an option names, if it is not understood; None otherwise.
-
-    The option may name a part of it. Example: `ids.csv:val` with 7 in place of 0007.
-    """
+    unclear_texts = []
     for unclear in evidence.unclear:
-        names = _names_of_text(evidence, unclear.file, unclear.rank)
-        for name in (*names, *_without_any_endings(names)):
-            if option == name or option.startswith(f"{name}:"):
-                return unclear
+        names, short_names = _names_of_text(evidence, unclear.file, unclear.rank)
+        if any(option == name or option.startswith(f"{name}:") for name in (*names, *short_names)):
+            unclear_texts.append(unclear)
+    split_list = None
+    if not unclear_texts or not unclear_texts[0].has_wrong_names:
+        split_list = _read_unlisted_text(evidence, option)
+    if split_list is not None:
+        return source_of_list(evidence, split_list, split, option)
+    if unclear_texts:
+        raise not_understood_error(evidence, unclear_texts[0])
     return None
 
 
@@ -252,40 +214,17 @@ def _read_unlisted_text(evidence: SplitEvidence, option: str) -> SplitList | Non
     return None
 
 
-def _source_of_list(
-    evidence: SplitEvidence, split: str, option: str, split_list: SplitList
-) -> SplitSource:
-    if split_list.error is not None:
-        raise split_list.error
-    ids = ids_in_split(split_list, split, evidence.image_names, evidence.tree.given)
-    words = evidence.words_for(split_list)
-    return SplitSource(split, option, words, (split_list.file,), ids)
+def _names_of_text(
+    evidence: SplitEvidence, file: str, rank: ListRank
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Returns the names by which a user may give a text, and the same without their endings.
 
-
-def _names_of_text(evidence: SplitEvidence, file: str, rank: ListRank) -> list[str]:
-    """Returns the names by which a user may give a text: paths, and its name in a usual folder."""
+    They are paths, and the name of the text if it lies in a usual folder.
+    """
     names = [file, file.removeprefix(f"{evidence.tree.root_below_given}/")]
     if rank < ListRank.ELSEWHERE:
         names.append(posixpath.basename(file))
-    return names
-
-
-def _without_any_endings(names: Sequence[str]) -> list[str]:
-    """Returns the names of a text without their endings, whatever these are."""
-    return [posixpath.splitext(name)[0] for name in names]
-
-
-def _several_parts_error(
-    evidence: SplitEvidence, split: str, option: str, parts: Sequence[SplitList]
-) -> ConfigError:
-    """Returns the error that an option names a text, of which several parts make its split."""
-    choices = [evidence.option_for(part) for part in parts]
-    return ConfigError(
-        "option splits",
-        found=f"{split}={option}, which may be {several(choices, _MAX_SHOWN_CHOICES)}",
-        expected=f"one part of the text for {split}",
-        remedy=f"name the part, such as {split}={choices[0]}",
-    )
+    return names, [posixpath.splitext(name)[0] for name in names]
 
 
 def _no_source_error(evidence: SplitEvidence, split: str, option: str, part: str) -> ConfigError:

@@ -67,11 +67,11 @@ _HASH_AT_END = re.compile(f"{HASH_OF_ROBOFLOW}$")
 
 
 class GroupKind(enum.Enum):
-    """How the ids of a group are named."""
+    """How the ids of a group are named, in words, with `{groups}` for how many groups there are."""
 
-    NUMBERED = "they are numbered: frames of a film, patients"
-    NAMED = "they have parts of their names in common"
-    IN_A_ROW = "they are a block of successive numbers"
+    NUMBERED = "numbered in {groups}"  # frames of a film, patients
+    NAMED = "named in {groups}"  # they have parts of their names in common
+    IN_A_ROW = "numbered in a row"  # a group is a block of successive numbers
 
 
 @dataclasses.dataclass(frozen=True)

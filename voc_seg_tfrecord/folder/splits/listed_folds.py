@@ -59,35 +59,25 @@ def ignore_as_splits(
     return dataclasses.replace(evidence, lists=lists)
 
 
-def check_fold_chosen(
-    evidence: SplitEvidence,
-    folds: Sequence[Sequence[SplitList]],
-    candidates: Sequence[SplitCandidate],
-) -> None:
-    """Checks that a candidate says which images validate, if there are lists of folds.
+def ask_for_fold(_: SplitCandidate, evidence: SplitEvidence) -> QuestionError | None:
+    """Lists of folds do not say which one validates, and nothing else does.
 
-    Args:
-      evidence: the folder, and its lists.
-      folds: the lists of each division; see `find_fold_lists`.
-      candidates: the possible splits without the lists of folds.
-
-    Raises:
-      QuestionError: if none does, with a line for each fold that may validate, and one for all
-        folds as splits.
+    There is a line for each fold that may validate, and one for all folds as splits.
     """
-    if any(candidate.ids.keys() >= {"train", "validation"} for candidate in candidates):
-        return
+    if any(candidate.ids.keys() >= {"train", "validation"} for candidate in evidence.candidates):
+        return None
     alternatives: list[Alternative] = []
-    for lists in folds:
-        alternatives += _alternatives(evidence, lists, candidates)
-    if alternatives:
-        raise QuestionError(
-            evidence.tree.given,
-            alternatives,
-            task="divide the images into splits",
-            expected="the fold that validates, because lists of folds do not say it",
-            kind="several ways to divide",
-        )
+    for lists in evidence.folds:
+        alternatives += _alternatives(evidence, lists, evidence.candidates)
+    if not alternatives:
+        return None
+    return QuestionError(
+        evidence.tree.given,
+        alternatives,
+        task="divide the images into splits",
+        expected="the fold that validates, because lists of folds do not say it",
+        kind="several ways to divide",
+    )
 
 
 def _alternatives(

@@ -1,197 +1,243 @@
 """Decides what becomes of listed images that have no mask.
 
 They are left out and counted, stop the build, or are background alone, as the option `missing_mask`
-says. Files that may be their masks stop the build before an image becomes background.
+says. So do images that lack the mask of one of several classes. Files that may be their masks stop
+the build before an image becomes background.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 import dataclasses
-import itertools
-from typing import TypeVar
+import posixpath
+import re
 
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import ListError, counted
-from voc_seg_tfrecord.core.layout import ID, MASK_FOLDERS
+from voc_seg_tfrecord.core.errors import LayoutError, ListError, counted
+from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS, MASK_FOLDERS
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.folder.splits.copies_without_mask import check_for_copies
+from voc_seg_tfrecord.folder.files.object_masks import several_masks_error
+from voc_seg_tfrecord.folder.splits.candidates import SplitSource
+from voc_seg_tfrecord.folder.splits.copied_images import check_for_copies
 from voc_seg_tfrecord.folder.splits.divide import Splits
-from voc_seg_tfrecord.folder.splits.mask_checks import (
-    check_for_jpegs,
-    check_for_unused_masks,
-    check_names_match,
-)
-from voc_seg_tfrecord.folder.splits.missing_class_masks import MissingClassMasks
 from voc_seg_tfrecord.folder.splits.possible_masks import PossibleMasks
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
-_ValueOfSplit = TypeVar("_ValueOfSplit")
+_MIN_FILES_PER_MISSING_MASK = 0.5
+"""Files without an image, for each image that lacks a mask, from which on they may be its mask."""
+
+_MASK_OF_OBJECT = re.compile(r"(.+?)[_-](?:[a-z]+[_-]?)?\d+", re.IGNORECASE)
+"""The name of the mask of one object of an image, such as `a_mask_1` of `a`."""
 
 
-@dataclasses.dataclass(frozen=True)
-class MissingMasks:
-    """The images of a set without a mask, and files that may be their masks.
+def leave_out_unmasked(splits: Splits, config: VocSegConfig) -> Splits:
+    """Returns splits without the listed ids that have no image or no mask, if these may go.
 
-    Attributes:
-      tree: the set.
-      config: the user's options, with `missing_mask` and `missing_image`.
+    A split without any image with a mask is dropped too if the user did not give it: releases
+    and tools have such lists of test images.
+
+    Raises:
+      ListError: if no image of a split has a mask.
+      LayoutError: if masks are JPEGs; if images would be background while files lie among the
+        masks, or in another folder of masks, that may be theirs; or if they are copies of
+        images with masks.
     """
-
-    tree: VocTree
-    config: VocSegConfig
-
-    @property
-    def _possible_masks(self) -> PossibleMasks:
-        return PossibleMasks(self.tree)
-
-    def leave_out(self, splits: Splits) -> Splits:
-        """Returns splits without the listed ids that have no image or no mask, if these may go.
-
-        A split without any image with a mask is dropped too if the user did not give it: releases
-        and tools have such lists of test images.
-
-        Raises:
-          ListError: if no image of a split has a mask.
-          LayoutError: if masks are JPEGs; if images would be background while files lie among the
-            masks, or in another folder of masks, that may be theirs; or if they are copies of
-            images with masks.
-        """
-        unmasked_ids = self._find_images_without_mask(splits)
-        # The most general error comes first.
-        possible_masks = self._possible_masks
+    tree = splits.evidence.tree
+    possible_masks = PossibleMasks(tree)
+    pattern_notes = _note_on_pattern(possible_masks, config)
+    used_ids = splits.used
+    masked_ids = {one for one in used_ids if one in tree.images and one in tree.masks}
+    if masked_ids == used_ids and not tree.labels.origin:
+        return dataclasses.replace(splits, notes=[*splits.notes, *pattern_notes])
+    unmasked_ids = {one for one in used_ids - masked_ids if one in tree.images}
+    # The most general error comes first.
+    if not masked_ids:
         check_names_match(possible_masks)
-        check_for_jpegs(possible_masks, self.config, unmasked_ids)
-        become_background = self.config.missing_mask == "background"
-        if unmasked_ids and become_background:
-            check_for_unused_masks(possible_masks, unmasked_ids)
-            check_for_copies(self.tree, unmasked_ids)
-        missing_class_masks = MissingClassMasks.find(
-            self.tree, itertools.chain(*splits.ids.values())
+    notes = []
+    if unmasked_ids:
+        notes += _check_unmasked(possible_masks, config, unmasked_ids)
+    notes += _check_masks_of_classes(tree, config.missing_mask, masked_ids, unmasked_ids)
+    sources: list[SplitSource] = []
+    dropped: list[SplitSource] = []
+    left_out: dict[str, Sequence[str]] = {}
+    for source in splits.sources:
+        absent_ids = dict.fromkeys(one for one in source.ids if _is_left_out(tree, config, one))
+        remaining_ids = [image_id for image_id in source.ids if image_id not in absent_ids]
+        if absent_ids:
+            left_out[source.split] = [*absent_ids]
+        if remaining_ids:
+            sources.append(dataclasses.replace(source, ids=remaining_ids))
+        else:
+            dropped.append(source)
+    needed = [source for source in dropped if source.split == "train"]
+    if config.splits is not None or not sources:
+        needed += dropped
+    if needed:
+        raise _no_example_error(possible_masks, needed[0])
+    for source in dropped:
+        notes.append(
+            f"{source.words} has no image with a mask, so it makes no split. To choose the lists, "
+            "give --splits."
         )
-        missing_class_masks.check(self.config.missing_mask, unmasked_ids)
-        remaining = self._divide_by_presence(splits)
-        splits_without_masks = [split for split, ids in remaining.used.items() if not ids]
-        self._check_may_be_dropped(splits_without_masks, splits)
-        return dataclasses.replace(
-            splits,
-            ids=_without_keys(remaining.used, splits_without_masks),
-            sources=_without_keys(splits.sources, splits_without_masks),
-            options=_without_keys(splits.options, splits_without_masks),
-            left_out=remaining.left_out,
-            notes=[
-                *splits.notes,
-                *_notes_on_other_files(possible_masks, unmasked_ids),
-                *self._note_on_background(unmasked_ids),
-                *missing_class_masks.notes(self.config.missing_mask),
-                *_notes_on_dropped(splits_without_masks, splits),
-                *_note_on_pattern(possible_masks, self.config),
-            ],
-        )
+    return dataclasses.replace(
+        splits, sources=sources, left_out=left_out, notes=[*splits.notes, *notes, *pattern_notes]
+    )
 
-    def _note_on_background(self, unmasked_ids: Collection[str]) -> list[str]:
-        if not unmasked_ids or self.config.missing_mask != "background":
-            return []
-        first = self.tree.paths.image(min(unmasked_ids))
+
+def _check_unmasked(
+    possible_masks: PossibleMasks, config: VocSegConfig, unmasked_ids: Collection[str]
+) -> list[str]:
+    """Checks that no file may be the mask of an image without one, and returns notes on them.
+
+    Raises:
+      LayoutError: if one may be.
+    """
+    tree = possible_masks.tree
+    _check_for_jpegs(possible_masks, config, unmasked_ids)
+    notes = _notes_on_other_files(possible_masks, unmasked_ids)
+    if config.missing_mask == "background":
+        _check_for_unused_masks(possible_masks, unmasked_ids)
+        check_for_copies(tree, unmasked_ids)
         count = counted(len(unmasked_ids), "image")
-        return [f"{count} without a mask are background alone, such as {first}."]
+        first = tree.paths.image(min(unmasked_ids))
+        notes.append(f"{count} without a mask are background alone, such as {first}.")
+    return notes
 
-    def _find_images_without_mask(self, splits: Splits) -> set[str]:
-        images = self.tree.images
-        masks = self.tree.masks
-        listed = itertools.chain(*splits.ids.values())
-        return {image_id for image_id in listed if image_id in images and image_id not in masks}
 
-    def _divide_by_presence(self, splits: Splits) -> "_RemainingIds":
-        """Divides the ids of each split into those that are used, and those that are left out."""
-        used: dict[str, Sequence[str]] = {}
-        left_out: dict[str, list[str]] = {}
-        for split, ids in splits.ids.items():
-            absent_ids = [image_id for image_id in ids if self._is_left_out(image_id)]
-            if absent_ids:
-                left_out[split] = absent_ids
-            dropped_ids = {*absent_ids}
-            used[split] = [image_id for image_id in ids if image_id not in dropped_ids]
-        return _RemainingIds(used, left_out)
+def _is_left_out(tree: VocTree, config: VocSegConfig, image_id: str) -> bool:
+    """Says whether an id is left out, because it has no image or no mask.
 
-    def _is_left_out(self, image_id: str) -> bool:
-        """Says whether an id is left out, because it has no image or no mask.
+    It is not if a file's name differs only in case or Unicode form, which is an error later.
+    """
+    if image_id not in tree.images:
+        return config.missing_image == "skip" and not tree.images.find_similar_id(image_id)
+    if config.missing_mask != "skip":
+        return False
+    if image_id in tree.masks:
+        return bool(tree.labels.find_lacking_classes(image_id))
+    return not tree.masks.find_similar_id(image_id)
 
-        It is not if a file's name differs only in case or Unicode form, which is an error later.
-        """
-        images = self.tree.images
-        masks = self.tree.masks
-        if image_id not in images:
-            return self.config.missing_image == "skip" and not images.find_similar_id(image_id)
-        if self.config.missing_mask != "skip":
-            return False
-        if image_id in masks:
-            return bool(self.tree.labels.find_lacking_classes(image_id))
-        return not masks.find_similar_id(image_id)
 
-    def _check_may_be_dropped(self, splits_without_masks: Sequence[str], splits: Splits) -> None:
-        """Checks that splits without masks may be dropped: test lists without masks are usual.
-
-        Raises:
-          ListError: if the user gave the splits, all would be dropped, or train is among them.
-        """
-        if not splits_without_masks:
-            return
-        user_gave_splits = self.config.splits is not None
-        all_are_dropped = len(splits_without_masks) == len(splits.ids)
-        if "train" in splits_without_masks:
-            raise self._no_example_error("train", splits.ids["train"])
-        if user_gave_splits or all_are_dropped:
-            split = splits_without_masks[0]
-            raise self._no_example_error(split, splits.ids[split])
-
-    def _no_example_error(self, split: str, ids: Sequence[str]) -> ListError:
-        """Returns the error that no id of a split has an image, or that no image has a mask."""
-        where = f"split {split!r} of {self.tree.root}"
-        images = self.tree.images
-        if not any(image_id in images for image_id in ids):
-            return ListError(
-                where,
-                found=f"no image for any of its {counted(len(ids), 'id')}, such as {ids[0]}",
-                expected="at least one id with an image and a mask",
-                remedy="put the images into the folder, correct the list, or leave the split out",
-            )
+def _no_example_error(possible_masks: PossibleMasks, source: SplitSource) -> ListError:
+    """Returns the error that no id of a split has an image, or that no image has a mask."""
+    tree = possible_masks.tree
+    ids = source.ids
+    where = f"split {source.split!r} of {tree.root}"
+    if not any(image_id in tree.images for image_id in ids):
         return ListError(
             where,
-            found=f"no mask for any of its {counted(len(ids), 'image')}, such as "
-            f"{images.get(ids[0], ids[0])}",
-            expected="at least one image with a mask",
-            remedy=self._advice_on_masks(split),
+            found=f"no image for any of its {counted(len(ids), 'id')}, such as {ids[0]}",
+            expected="at least one id with an image and a mask",
+            remedy="put the images into the folder, correct the list, or leave the split out",
         )
-
-    def _advice_on_masks(self, split: str) -> str:
-        """Returns what to do about a split without masks."""
-        unused = self._possible_masks.unused()
-        if unused:
-            return (
-                f"rename the {counted(len(unused), 'file')} in {self.tree.layout.masks} without an "
-                f"image of their name, such as {unused[0]}, or give their pattern with --mask_name"
-            )
-        if split == "train":
-            return (
-                "put the masks of the training images into the folder with those of the other "
-                "splits"
-            )
-        return (
-            "leave the split out; or, only if all its images show just background, add "
-            "--missing_mask background"
+    remedy = (
+        "leave the split out; or, only if all its images show just background, add "
+        "--missing_mask background"
+    )
+    unused = possible_masks.unused()
+    if unused:
+        remedy = (
+            f"rename the {counted(len(unused), 'file')} in {tree.layout.masks} without an "
+            f"image of their name, such as {unused[0]}, or give their pattern with --mask_name"
         )
+    elif source.split == "train":
+        remedy = (
+            "put the masks of the training images into the folder with those of the other splits"
+        )
+    return ListError(
+        where,
+        found=f"no mask for any of its {counted(len(ids), 'image')}, such as "
+        f"{tree.images.get(ids[0], ids[0])}",
+        expected="at least one image with a mask",
+        remedy=remedy,
+    )
 
 
-@dataclasses.dataclass(frozen=True)
-class _RemainingIds:
-    """The ids of each split, divided.
+def check_names_match(possible_masks: PossibleMasks) -> None:
+    """Checks that some masks belong to images by their names.
 
-    Attributes:
-      used: by split, the ids that are used.
-      left_out: by split, the ids that are left out; only of splits that have any.
+    Raises:
+      LayoutError: if there are images and masks, and none does.
     """
+    tree = possible_masks.tree
+    images = tree.images
+    masks = tree.masks
+    if not images or not masks or possible_masks.count_images_with_mask():
+        return
+    masks_by_image: dict[str, list[str]] = {}
+    for mask_id in sorted(masks):
+        match = _MASK_OF_OBJECT.fullmatch(mask_id)
+        if match and match[1] in images:
+            image = tree.paths.image(match[1])
+            masks_by_image.setdefault(image, []).append(tree.paths.mask(mask_id))
+    count = sum(map(len, masks_by_image.values()))
+    if 2 * count > len(masks) and count > len(masks_by_image):
+        image, masks_of_image = next(iter(masks_by_image.items()))
+        raise several_masks_error(tree.root, masks_of_image, image)
+    first_image = posixpath.normpath(posixpath.join(tree.layout.images, min(images.values())))
+    first_mask = posixpath.normpath(posixpath.join(tree.layout.masks, min(masks.values())))
+    raise LayoutError(
+        tree.root,
+        found=f"no mask fits an image by its name (images: {len(images)}, masks: {len(masks)}). "
+        f"The first image is {first_image}, the first mask {first_mask}",
+        expected="the same name for an image and its mask, except for the ending",
+        remedy="rename the masks, or give the pattern of their names with --mask_name, such as "
+        f'\'gt_{ID}.png\' (in a config: "layout": {{"mask_name": ...}}), and the pattern of the '
+        "images' names with --image_name",
+        kind="names of masks",
+    )
 
-    used: dict[str, Sequence[str]]
-    left_out: dict[str, list[str]]
+
+def _check_for_jpegs(
+    possible_masks: PossibleMasks, config: VocSegConfig, unmasked_ids: Collection[str]
+) -> None:
+    """Checks that no JPEG lies where a mask should.
+
+    Where some images have masks and the others are left out, a note is enough.
+
+    Raises:
+      LayoutError: if one does.
+    """
+    tree = possible_masks.tree
+    if tree.masks and config.missing_mask != "background":
+        return
+    jpegs = possible_masks.jpegs_of(unmasked_ids)
+    if not jpegs and not tree.masks:
+        jpegs = possible_masks.all_jpegs()
+    if not jpegs:
+        return
+    count = f", the first of {len(jpegs)}" if len(jpegs) > 1 else ""
+    raise LayoutError(
+        tree.root / tree.layout.masks / jpegs[0],
+        found=f"a JPEG or similar file instead of a mask{count}",
+        expected=f"masks: files that end with {', '.join(MASK_ENDINGS)}",
+        remedy="export the masks again as PNG, because JPEG changes the values of pixels, and so "
+        "the classes. Do not use --missing_mask background: the complete image would become "
+        f"background{possible_masks.advise_threshold(jpegs)}",
+    )
+
+
+def _check_for_unused_masks(possible_masks: PossibleMasks, unmasked_ids: Collection[str]) -> None:
+    """Checks that few files are left that may be the masks of images without one.
+
+    Raises:
+      LayoutError: if there are at least half as many such files as images.
+    """
+    tree = possible_masks.tree
+
+    def list_files() -> Iterator[tuple[list[str], str]]:
+        unused = [posixpath.join(tree.layout.masks, name) for name in possible_masks.unused()]
+        yield unused, "belong to no image by their names"
+        yield possible_masks.in_other_folders(unmasked_ids), "have the names of images"
+
+    for files, relation in list_files():
+        if len(files) >= _MIN_FILES_PER_MISSING_MASK * len(unmasked_ids):
+            raise LayoutError(
+                tree.root / files[0],
+                found=f"the first of {len(files)} files that {relation}, while "
+                f"{len(unmasked_ids)} images without a mask would become background",
+                expected="no unused masks if images are background",
+                remedy="rename the files, give their pattern with --mask_name or their folder with "
+                "--masks, or remove them from the folder",
+            )
 
 
 def _notes_on_other_files(
@@ -202,8 +248,6 @@ def _notes_on_other_files(
     MMSegmentation's users have such a tree of trainaug: its list aug.txt needs
     SegmentationClassAug.
     """
-    if not unmasked_ids:
-        return []
     notes = []
     tree = possible_masks.tree
     mask_folder = tree.layout.masks
@@ -227,6 +271,76 @@ def _notes_on_other_files(
     return notes
 
 
+def _check_masks_of_classes(
+    tree: VocTree, missing_mask: str, masked_ids: Collection[str], unmasked_ids: Collection[str]
+) -> list[str]:
+    """Checks that images may lack the mask of one of several classes.
+
+    Args:
+      tree: the set.
+      missing_mask: the option.
+      masked_ids: the images that have a mask of some class.
+      unmasked_ids: the images that have a mask of none.
+
+    Returns:
+      A note on each class of which images lack the mask, if they are built.
+
+    Raises:
+      LayoutError: if they may not, or if at least half as many masks of the class belong to no
+        image, so that they may be those that are missing.
+    """
+    if tree.layout.options_of_classes and missing_mask == "error" and unmasked_ids:
+        raise _missing_class_error(tree, "any class", sorted(unmasked_ids), (), missing_mask)
+    ids_by_class: dict[str, list[str]] = {}
+    for image_id in sorted(masked_ids):
+        for name in tree.labels.find_lacking_classes(image_id):
+            ids_by_class.setdefault(name, []).append(image_id)
+    notes = []
+    for name, ids in ids_by_class.items():
+        files = tree.labels.list_files_of_class(name)
+        strays = [file for image_id, file in files if image_id not in tree.images]
+        if missing_mask == "error" or len(strays) >= _MIN_FILES_PER_MISSING_MASK * len(ids):
+            raise _missing_class_error(tree, name, ids, strays, missing_mask)
+        if missing_mask == "background":
+            first = tree.paths.image(ids[0])
+            images = counted(len(ids), "image")
+            notes.append(f"{images} without a mask of {name} have no pixel of it, such as {first}.")
+    return notes
+
+
+def _missing_class_error(
+    tree: VocTree, name: str, ids: Sequence[str], strays: Sequence[str], missing_mask: str
+) -> LayoutError:
+    """Returns the error that images lack the mask of a class.
+
+    Args:
+      tree: the set.
+      name: the class, in words.
+      ids: the images.
+      strays: the masks of the class that belong to no image.
+      missing_mask: the option.
+    """
+    image = tree.paths.image(ids[0])
+    found = f"no mask of {name} for {counted(len(ids), 'image')}, such as {image}"
+    remedy = "add the masks"
+    if strays:
+        masks = counted(len(strays), "mask")
+        found += f", and {masks} of {name} for no image, such as {strays[0]}"
+        remedy = "if these are the missing masks, rename them; otherwise remove them"
+    if missing_mask == "error":
+        remedy += (
+            f". If such an image has no pixel of {name}, add {command(missing_mask='background')}. "
+            f"To leave these images out, add {command(missing_mask='skip')}"
+        )
+    return LayoutError(
+        tree.given,
+        found=found,
+        expected="a mask of each class for each image",
+        remedy=remedy,
+        kind="missing mask of a class",
+    )
+
+
 def _note_on_pattern(possible_masks: PossibleMasks, config: VocSegConfig) -> list[str]:
     """Returns the note on a pattern of names that nobody gave; none if names are the ids."""
     tree = possible_masks.tree
@@ -242,19 +356,3 @@ def _note_on_pattern(possible_masks: PossibleMasks, config: VocSegConfig) -> lis
         f"{possible_masks.count_images_with_mask()} of {len(tree.images)} images have a mask. For "
         "other names, give --mask_name."
     ]
-
-
-def _notes_on_dropped(splits_without_masks: Sequence[str], splits: Splits) -> list[str]:
-    notes = []
-    for split in splits_without_masks:
-        notes.append(
-            f"{splits.sources[split]} has no image with a mask, so it makes no split. To choose "
-            "the lists, give --splits."
-        )
-    return notes
-
-
-def _without_keys(
-    values: Mapping[str, _ValueOfSplit], keys: Sequence[str]
-) -> dict[str, _ValueOfSplit]:
-    return {key: value for key, value in values.items() if key not in keys}
