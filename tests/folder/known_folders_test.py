@@ -504,6 +504,14 @@ def test_a_split_of_images_alone_is_in_no_proposal(tmp_path):
     assert [*map(len, found)] == [1, 2, 3]
 
 
+def test_a_test_split_of_images_alone_is_a_part_if_images_and_masks_share_folders(tmp_path):
+    put(tmp_path, "{}.jpg", "{}.png", "abc")
+    put(tmp_path, "val/{}.jpg", "val/{}.png", "de")
+    put(tmp_path, "test/{}.jpg", "", "xy")
+    _, plan = read(tmp_path)
+    assert {"test/x", "test/y"} < {*plan.tree.images}
+
+
 @pytest.mark.parametrize("seed", range(0, 60, 3))
 def test_every_file_of_a_folder_is_used_or_stands_in_the_account(tmp_path, seed):
     made = made_folders.make(tmp_path / "made", seed)

@@ -342,16 +342,16 @@ def _parts_without_pairs(
     path_below_root = {folder: relative(folder, root) for folder in listing.files_by_folder}
     new_parts: dict[str, Part] = {}
     for template in templates.values():
-        patterns = ((template.images, endings.images), (template.masks, endings.masks))
-        for pattern, endings_of_files in patterns:
-            regex = compile_with_split(pattern)
+        for half in ("images", "masks"):
+            endings_of_files = endings.images if half == "images" else endings.masks
+            regex = compile_with_split(template.images if half == "images" else template.masks)
             for folder, path in path_below_root.items():
                 match = regex.fullmatch(path)
                 if match is None or not is_split(match["split"]) or path in used_folders:
                     continue
                 name = match["split"]
                 is_of_test = PLAIN_WORDS[name.lower()] == "test"
-                if name in used_names or (pattern == template.masks and is_of_test):
+                if name in used_names or (half == "masks" and is_of_test):
                     continue
                 files = listing.below(folder)
                 if any(file.lower().endswith(tuple(endings_of_files)) for file in files):
