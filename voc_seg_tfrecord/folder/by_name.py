@@ -341,6 +341,8 @@ def _stems_of(path: str, image_id: str) -> set[str]:
 
 def _normalize(text: str) -> str:
     """Returns a path with slashes, in the Unicode form that lists use."""
+    if text.isascii() and "\\" not in text:
+        return text
     return as_nfc(text).replace("\\", "/")
 
 

@@ -30,7 +30,9 @@ ImagesBelow = Callable[[str], Sequence[str]]
 
 _MAX_KEYS_ABOVE_A_LIST = 5
 _KEY_COLUMN = ""
-"""The title of the column that has the keys of an object of objects."""
+"""The title of the column that has the keys of an object."""
+_VALUE_COLUMN = "value"
+"""That of the column that has its values, if these are texts."""
 
 _MAX_KEYS_OF_ROWS = 64
 _KEYS_OF_COORDINATES = ("all_points_x", "all_points_y", "points", "segmentation", "bbox", "xy")
@@ -161,12 +163,11 @@ class _DocumentReader:
         are_objects = {isinstance(item, dict) for item in value.values()}
         if len(are_objects) > 1 or any(isinstance(item, list) for item in value.values()):
             return []
-        if are_objects == {True}:
-            objects = [{_KEY_COLUMN: key, **item} for key, item in value.items()]
-            lists = self._lists_of_objects(objects, self._keys_of_objects(objects))
-        else:
-            rows = [(key, self._text_of(item)) for key, item in value.items()]
-            lists = read_table(rows, (_KEY_COLUMN, ""), self.vocabulary)
+        objects = []
+        for key, item in value.items():
+            inner = item if isinstance(item, dict) else {_VALUE_COLUMN: item}
+            objects.append({_KEY_COLUMN: key, **inner})
+        lists = self._lists_of_objects(objects, self._keys_of_objects(objects))
         return [listed for listed in lists if listed.says_split and listed.image_count]
 
     def _text_of(self, value: Any, key: str = "") -> str:
