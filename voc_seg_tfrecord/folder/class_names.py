@@ -1,12 +1,12 @@
 """Finds the classes of a folder whose user gave no names: in a class file, or in a table."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import copy
 import dataclasses
 import posixpath
 from typing import Any
 
-from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Key, Rows, are_whole, color_key
+from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Rows, are_whole, color_key
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import VocSegError
@@ -14,7 +14,7 @@ from voc_seg_tfrecord.core.names import background_index
 from voc_seg_tfrecord.core.spelling import group_by_case
 from voc_seg_tfrecord.folder.classes.candidates import FolderTable
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
-from voc_seg_tfrecord.folder.classes.names import names_under_rows, rows_of_file
+from voc_seg_tfrecord.folder.classes.names import table_of_file
 from voc_seg_tfrecord.folder.meaning.default_names import (
     DefaultNames,
     DoubtedNames,
@@ -108,53 +108,48 @@ def find_classes(
     file = choose_numbering(tree.labels, choice.numberings, rows, background, advice)
     if file is None:
         return FoundClasses(fields, choice_of_rows)
-    names = names_under_rows(file, rows)
-    if names:
-        choice = dataclasses.replace(choice, numberings=(file,))
-        fields |= {"class_names": names, "background": background or _background_of(file, names)}
-        if len({posixpath.dirname(path) for path in tree.labels.label_files}) > 1:
-            _check_spelling(tree, names, rows)
-    else:
+    classes = table_of_file(file, rows, background)
+    names = classes.names or classes.class_names
+    fields = {
+        "class_names": classes.names,
+        "classes": classes.rows,
+        "background": background or _background_of(file, names),
+    }
+    if not classes.names:
         choice = dataclasses.replace(choice, numberings=(), file_of_rows=file.source)
-        all_rows = rows_of_file(file, rows, background)
-        names = ClassTable((), all_rows, background).class_names
-        fields |= {"classes": all_rows, "background": background or _background_of(file, names)}
+        return FoundClasses(fields, choice)
+    if len({posixpath.dirname(path) for path in tree.labels.label_files}) > 1:
+        _check_spelling(tree, classes)
+    choice = dataclasses.replace(choice, numberings=(file,))
     return FoundClasses(fields, choice)
 
 
-def _check_spelling(tree: VocTree, names: Sequence[str], rows: Rows) -> None:
+def _check_spelling(tree: VocTree, table: ClassTable) -> None:
     """Checks that no two classes of several folders differ in spelling alone: `Crack`, `crack`.
 
     Raises:
       QuestionError: if two do, with the options that make them one class, or keep both.
     """
-    groups = group_by_case(ClassTable(tuple(names), rows, "").class_names)
+    groups = group_by_case(table.class_names)
     if not groups:
         return
-    as_one_class = [
-        Alternative(f"as one class, {groups[0][number]}", {"classes": _merge(groups, rows, number)})
-        for number in range(len(groups[0]))
-    ]
+    alternatives: list[Alternative] = []
+    for number, name in enumerate(groups[0]):
+        # A spelling that keeps its name keeps its number, too: the user may choose which one does.
+        rows = dict(table.rows)
+        for spellings in groups:
+            kept = spellings[min(number, len(spellings) - 1)]
+            rows |= {spelling: kept for spelling in spellings if spelling != kept}
+        alternatives.append(Alternative(f"as one class, {name}", {"classes": rows}))
+    alternatives.append(Alternative("as several classes", {"class_names": list(table.names)}))
     raise QuestionError(
         tree.given,
-        [*as_one_class, Alternative("as several classes", {"class_names": list(names)})],
+        alternatives,
         task=f"read the classes {' and '.join(groups[0])} of several folders, which differ in "
         "spelling alone",
         expected="one spelling of each class",
         kind="spelling of classes",
     )
-
-
-def _merge(groups: Iterable[Sequence[str]], rows: Rows, number: int) -> dict[Key, str]:
-    """Returns rows that give the spellings in each group one name: that of a number, or the last.
-
-    A spelling that keeps its name keeps its number, too, so the user may choose which one does.
-    """
-    merged = dict(rows)
-    for spellings in groups:
-        kept = spellings[min(number, len(spellings) - 1)]
-        merged.update({spelling: kept for spelling in spellings if spelling != kept})
-    return merged
 
 
 def _background_of(file: ClassFile, names: Sequence[str]) -> str:

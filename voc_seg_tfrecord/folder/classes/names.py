@@ -1,6 +1,4 @@
-"""From a class file to the names, rows and colors of a config."""
-
-from collections.abc import Mapping, Sequence
+"""From a class file to the table of classes and the colors of a config."""
 
 from voc_seg_tfrecord.core.class_entries import (
     IGNORED,
@@ -21,13 +19,8 @@ from voc_seg_tfrecord.tools.class_file import ClassFile
 
 
 def class_of_entry(entry: ClassEntry, table: ClassTable) -> str | int:
-    """Returns an entry's name, or 255 if it means void and no row names it."""
-    return VOID if _is_void_without_row_by_name(entry, table) else entry.name
-
-
-def _is_void_without_row_by_name(entry: ClassEntry, table: ClassTable) -> bool:
-    """Says whether an entry means void, and no row says what its name becomes."""
-    return is_void(entry) and entry.name not in table.class_by_name
+    """Returns an entry's name, or 255 if it means void and no row says what its name becomes."""
+    return VOID if is_void(entry) and entry.name not in table.class_by_name else entry.name
 
 
 def names_from_file(file: ClassFile, rows: Rows = ()) -> tuple[str, ...]:
@@ -42,15 +35,11 @@ def names_from_file(file: ClassFile, rows: Rows = ()) -> tuple[str, ...]:
         is_void_name_with_row = is_void_name(entry.name) and entry.name in names_with_row
         if is_void_name_with_row or not is_void(entry):
             names.append(entry.name)
-    if _ignored_takes_value_0(file) and IGNORED not in names:
+    first = file.entries[0]
+    ignored_is_value_0 = first.name == IGNORED and first.by_place and first.value == 0
+    if ignored_is_value_0 and IGNORED not in names:
         names.insert(0, IGNORED)
     return tuple(names)
-
-
-def _ignored_takes_value_0(file: ClassFile) -> bool:
-    """Says whether `__ignore__` in the first line of a file is value 0."""
-    first = file.entries[0]
-    return first.name == IGNORED and first.by_place and first.value == 0
 
 
 def names_in_order_of_values(file: ClassFile) -> tuple[str, ...]:
@@ -81,62 +70,48 @@ def names_in_order_of_values(file: ClassFile) -> tuple[str, ...]:
     return tuple(names)
 
 
-def names_under_rows(file: ClassFile, rows: Rows) -> Sequence[str]:
-    """Returns the names of a class file, over which rows go; none if `rows_of_file` is needed.
+def table_of_file(file: ClassFile, rows: Rows, background: str) -> ClassTable:
+    """Returns a class file as a table, with the user's rows over it.
 
-    If rows rename entries by their values, each name has to be at its value.
+    | rows | the table |
+    | --- | --- |
+    | rename no entry by its value | the names of the file, under the rows |
+    | rename one, and the values are 0, 1, 2 and so on | each name at its value, under the rows |
+    | rename one of other values | no names; a row for each value and color, and the user's |
+
+    Raises:
+      ConfigError: if the user's rows do not fit the file.
     """
-    if _rename_entries(file, rows):
-        return names_in_order_of_values(file)
-    return names_from_file(file, rows)
+    values_of_classes = {entry.value for entry in file.entries} - {VOID}
+    positions = range(len({entry.value for entry in file.entries}))
+    renames_entry = any(key in values_of_classes or key in positions for key, _ in rows)
+    names = names_in_order_of_values(file) if renames_entry else names_from_file(file, rows)
+    if names:
+        return ClassTable(names, rows, background)
+    return ClassTable((), _rows_of_file(file, rows, background), background)
 
 
-def _rename_entries(file: ClassFile, rows: Rows) -> bool:
-    """Says whether rows rename an entry of a class file, by its value or by its position."""
-    values = {entry.value for entry in file.entries}
-    values_of_classes = values - {VOID}
-    positions = range(len(values))
-    for key, _ in rows:
-        names_value = key in values_of_classes
-        names_position = key in positions
-        if names_value or names_position:
-            return True
-    return False
-
-
-def rows_of_file(file: ClassFile, rows: Rows, background: str) -> Rows:
+def _rows_of_file(file: ClassFile, rows: Rows, background: str) -> Rows:
     """Returns a class file as a whole table of values and colors, with the user's rows over it.
 
     The classes are in the order of rows by name, and then in that of the file.
     """
     table = ClassTable(names_from_file(file, rows), rows, background)
     check_void(file, table)
-    class_by_key = _sort_by_class(_find_class_by_key(file, table), table)
-    for key, name in rows:
-        if not is_name(key):
-            class_by_key[key] = name  # at the position of the file's row, if it has this key
-    return tuple(class_by_key.items())
-
-
-def _find_class_by_key(file: ClassFile, table: ClassTable) -> dict[Key, str]:
-    """Returns the class of each value and color of a file, in the order of its entries."""
     class_by_key: dict[Key, str] = {}
     for entry in file.entries:
-        is_void_class = _is_void_without_row_by_name(entry, table)
+        is_void_class = class_of_entry(entry, table) == VOID
         target = VOID_CLASS if is_void_class else table.target(entry.name)
         if entry.value >= 0:
             class_by_key[entry.value] = target
         if entry.color:
             class_by_key[color_key(entry.color)] = target
-    return class_by_key
-
-
-def _sort_by_class(class_by_key: Mapping[Key, str], table: ClassTable) -> dict[Key, str]:
-    """Returns values and colors in the order of their classes: those of rows come first."""
-    position_by_class: dict[str, int] = {}
-    for name in (*table.class_by_name.values(), *class_by_key.values()):
-        position_by_class.setdefault(name, len(position_by_class))
-    return dict(sorted(class_by_key.items(), key=lambda row: position_by_class[row[1]]))
+    classes = [*dict.fromkeys([*table.class_by_name.values(), *class_by_key.values()])]
+    class_by_key = dict(sorted(class_by_key.items(), key=lambda row: classes.index(row[1])))
+    for key, name in rows:
+        if not is_name(key):
+            class_by_key[key] = name  # at the position of the file's row, if it has this key
+    return tuple(class_by_key.items())
 
 
 def note_void(file: ClassFile | None, config: VocSegConfig) -> list[str]:
@@ -154,7 +129,7 @@ def note_void(file: ClassFile | None, config: VocSegConfig) -> list[str]:
     if file:
         check_void(file, table)
         for entry in file.entries:
-            if _is_void_without_row_by_name(entry, table) and not is_void_name(entry.name):
+            if class_of_entry(entry, table) == VOID and not is_void_name(entry.name):
                 names.append(entry.name)
     return [
         f"{name} means void. So it is no class of the dataset, its pixels are {VOID}, and the "
@@ -183,30 +158,25 @@ def check_void(file: ClassFile, table: ClassTable) -> None:
       ConfigError: if there is such a class without a row.
     """
     for entry in file.entries:
-        if may_be_void(entry) and not _has_any_row(entry, table):
-            raise _may_be_void_error(file, entry)
-
-
-def _has_any_row(entry: ClassEntry, table: ClassTable) -> bool:
-    """Says whether the user gave a class to an entry, by its value, color or name."""
-    if entry.value in table.class_by_value or entry.color in table.class_by_color:
-        return True
-    return entry.name in table.class_by_name
-
-
-def _may_be_void_error(file: ClassFile, entry: ClassEntry) -> ConfigError:
-    name = entry.name
-    found = f"the value {VOID}, which is void,"
-    if entry.color and entry.value != VOID:
-        found = f"VOC's void color {color_key(entry.color)}"
-    as_class = command(classes=format_pairs([(name, name)]))
-    as_void = command(classes=format_pairs([(name, VOID_CLASS)]))
-    return ConfigError(
-        file.source,
-        found=f"{found} for the class {name!r}",
-        expected="a class with its own value and color, or void",
-        remedy=f"give {as_class} if it is a class, or {as_void} if its pixels are void",
-    )
+        has_row = (
+            entry.value in table.class_by_value
+            or entry.color in table.class_by_color
+            or entry.name in table.class_by_name
+        )
+        if not may_be_void(entry) or has_row:
+            continue
+        name = entry.name
+        found = f"the value {VOID}, which is void,"
+        if entry.color and entry.value != VOID:
+            found = f"VOC's void color {color_key(entry.color)}"
+        as_class = command(classes=format_pairs([(name, name)]))
+        as_void = command(classes=format_pairs([(name, VOID_CLASS)]))
+        raise ConfigError(
+            file.source,
+            found=f"{found} for the class {name!r}",
+            expected="a class with its own value and color, or void",
+            remedy=f"give {as_class} if it is a class, or {as_void} if its pixels are void",
+        )
 
 
 def class_colors(file: ClassFile | None, config: VocSegConfig) -> dict[int, Color]:

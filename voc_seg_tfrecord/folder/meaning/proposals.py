@@ -25,7 +25,7 @@ from voc_seg_tfrecord.core.layout import Layout
 from voc_seg_tfrecord.core.mask_rule import VOID_VALUES
 from voc_seg_tfrecord.core.names import BLACK, VOC_CLASSES, VOID, VOID_COLOR
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.folder.classes.names import names_under_rows, rows_of_file
+from voc_seg_tfrecord.folder.classes.names import table_of_file
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.meaning import palettes
 from voc_seg_tfrecord.folder.meaning.candidates import ClassNaming, describe_pixel
@@ -403,16 +403,14 @@ def _would_read_all_masks(survey: Survey, naming: ClassNaming, rows: Rows = ()) 
       naming: the names.
       rows: rows that the user would add.
     """
-    file = naming.file
     table = naming.table
     try:
-        if file is not None and not names_under_rows(file, rows):
-            all_rows = rows_of_file(file, rows, table.background)
-            naming = ClassNaming(ClassTable((), all_rows, table.background))
-        else:
-            table = dataclasses.replace(table, rows=(*table.rows, *rows))
-            naming = dataclasses.replace(naming, table=table)
-        return weigh_candidates(survey, [naming]).reads_all_masks
+        if naming.file is not None:
+            table_of_rows = table_of_file(naming.file, rows, table.background)
+            if not table_of_rows.names:
+                return weigh_candidates(survey, [ClassNaming(table_of_rows)]).reads_all_masks
+        table = dataclasses.replace(table, rows=(*table.rows, *rows))
+        return weigh_candidates(survey, [ClassNaming(table, naming.file)]).reads_all_masks
     except VocSegError:
         return False
 
