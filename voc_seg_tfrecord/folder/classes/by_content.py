@@ -4,7 +4,7 @@ They are read only if no file of a known name, such as `labelmap.txt`, names the
 that fits the masks less surely is not read, and `meaning.default_names` then asks for names.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container
 import dataclasses
 import functools
 import posixpath
@@ -18,7 +18,7 @@ from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.split_names import only_split_in
 from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
+from voc_seg_tfrecord.formats.mask_survey import Survey
 from voc_seg_tfrecord.tools.class_file import ClassFile, ClassFileFormat, read_class_file
 from voc_seg_tfrecord.tools.class_texts import TABLE, parse_json, parse_list
 from voc_seg_tfrecord.tools.registry import class_file_named
@@ -134,7 +134,8 @@ def _fits_masks(file: SingleFile, class_file: ClassFile, survey: Survey) -> bool
     classes does not fit.
     """
     colors = {entry.color for entry in class_file.entries}
-    used_colors = {pixel.color for pixel in survey.pixels if not _is_void(pixel)}
+    void_kind = ("palette", VOID)
+    used_colors = {pixel.color for pixel in survey.pixels if pixel[:2] != void_kind}
     are_half_used = 2 * len(used_colors) >= len(colors)
     if class_file.has_colors and used_colors <= colors and are_half_used:
         return True
@@ -145,45 +146,28 @@ def _fits_masks(file: SingleFile, class_file: ClassFile, survey: Survey) -> bool
     return used_values <= values and 2 * len(used_values) >= len(values)
 
 
-def _is_void(pixel: StoredPixel) -> bool:
-    return pixel.kind == "palette" and pixel.value == VOID
-
-
 def list_single_files(tree: VocTree) -> list[SingleFile]:
     """Returns the files that may name the classes: no pictures, lists of images, README or code."""
     if tree.listing is None:
         return []
     paths: list[str] = []
+    stems: set[str] = {posixpath.basename(image_id) for image_id in tree.images}
     for folder, names in tree.listing.files_by_folder.items():
-        paths += [posixpath.join(folder, name) for name in _list_possible_names(names)]
+        by_ending: dict[str, list[str]] = {}
+        for name in names:
+            by_ending.setdefault(ending_of(name), []).append(name)
+        for ending, names_of_ending in by_ending.items():
+            if ending in IMAGE_OR_MASK_ENDINGS:
+                stems.update(map(stem_of, names_of_ending))
+            elif ending in _ENDINGS_OF_CODE_AND_ARCHIVES:
+                continue
+            elif len(names_of_ending) <= MAX_TEXTS_OF_AN_ENDING:
+                for name in names_of_ending:
+                    if not _STEMS_OF_README_AND_LICENSE.fullmatch(stem_of(name).lower()):
+                        paths.append(posixpath.join(folder, name))
     paths.sort(key=lambda path: path.count("/"))
-    stems = _stems_of_pictures(tree)
     files = [_read_single_file(tree, path) for path in paths[:MAX_TEXTS]]
     return [file for file in files if not _is_about_images(file, stems)]
-
-
-def _list_possible_names(names: Sequence[str]) -> Iterator[str]:
-    """Yields the names of a folder, without pictures, code, README, and files of each image."""
-    by_ending: dict[str, list[str]] = {}
-    for name in names:
-        ending = ending_of(name)
-        if ending not in IMAGE_OR_MASK_ENDINGS and ending not in _ENDINGS_OF_CODE_AND_ARCHIVES:
-            by_ending.setdefault(ending, []).append(name)
-    for names_of_ending in by_ending.values():
-        if len(names_of_ending) > MAX_TEXTS_OF_AN_ENDING:
-            continue
-        for name in names_of_ending:
-            if not _STEMS_OF_README_AND_LICENSE.fullmatch(stem_of(name).lower()):
-                yield name
-
-
-def _stems_of_pictures(tree: VocTree) -> set[str]:
-    """Returns the names of all pictures without their endings, and the ids of the set."""
-    assert tree.listing
-    stems: set[str] = {posixpath.basename(image_id) for image_id in tree.images}
-    for names in tree.listing.files_by_folder.values():
-        stems.update(stem_of(name) for name in names if ending_of(name) in IMAGE_OR_MASK_ENDINGS)
-    return stems
 
 
 def _read_single_file(tree: VocTree, path: str) -> SingleFile:
@@ -207,6 +191,9 @@ def _is_about_images(file: SingleFile, stems: Container[str]) -> bool:
     | is named after a split | `train.txt` |
     | is named after an image | `0001_points.txt` beside `0001.jpg` |
     | lists images | a JSON with the string `images/0001.jpg` |
+    | lists images in half of its lines | a table of images and scores |
+
+    A number counts as the name of an image, unless the file has the name of a class file.
 
     Args:
       file: the file.
@@ -219,28 +206,17 @@ def _is_about_images(file: SingleFile, stems: Container[str]) -> bool:
     if any(beginning in stems for beginning in (stem, *beginnings)):
         return True
     if ending_of(file.path) == ".json":
-        return _names_images_in_json(file.text, stems)
-    return _names_images(file, stems)
-
-
-def _names_images_in_json(text: str, stems: Container[str]) -> bool:
-    """Says whether a string of JSON is the name of an image file, as in annotations."""
-    for string in re.findall(r'"((?:[^"\\]|\\.)*)"', text):
-        name = posixpath.basename(string)
-        if name.lower().endswith(IMAGE_ENDINGS) and stem_of(name) in stems:
-            return True
-    return False
-
-
-def _names_images(file: SingleFile, stems: Container[str]) -> bool:
-    """Says whether at least half of the lines of a text name images, as a list or a table does.
-
-    A number counts as the name of an image, unless the file has the name of a class file.
-    """
-    count = 0
+        strings = re.findall(r'"((?:[^"\\]|\\.)*)"', file.text)
+        images = [string for string in strings if string.lower().endswith(IMAGE_ENDINGS)]
+        return any(_stem_of_path(image) in stems for image in images)
+    lines_with_images = 0
     for line in file.lines:
         words = [word for word in re.split(r"[\s,;\"']+", line) if word]
         if file.is_called_class_file:
             words = [word for word in words if not word.isdigit()]
-        count += any(stem_of(posixpath.basename(word)) in stems for word in words)
-    return bool(file.lines) and 2 * count >= len(file.lines)
+        lines_with_images += any(_stem_of_path(word) in stems for word in words)
+    return bool(file.lines) and 2 * lines_with_images >= len(file.lines)
+
+
+def _stem_of_path(path: str) -> str:
+    return stem_of(posixpath.basename(path))

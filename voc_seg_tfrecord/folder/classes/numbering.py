@@ -50,16 +50,67 @@ def list_numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
     """
     if not all(entry.by_place for entry in file.entries):
         return [file]
-    omits_background = _numbering_of_tool(file) == NumberingOfNames.OMITS_BACKGROUND
-    if _has_ignored_first(file) and not omits_background:
-        return [_without_ignored(file), _with_ignored(file)]
+    file_format = class_file_named(posixpath.basename(file.source))
+    numbering = NumberingOfNames.UNKNOWN if file_format is None else file_format.numbering
+    omits_background = numbering == NumberingOfNames.OMITS_BACKGROUND
+    has_ignored_first = len(file.entries) > 1 and file.entries[0].name == IGNORED
+    if has_ignored_first and not omits_background:
+        return _list_numberings_of_ignored(file, numbering)
     if _has_background(file, background):
         return [file]
+    is_preferred = numbering == NumberingOfNames.LABELME
     if omits_background:
-        return _list_numberings_of_objects(file)
+        is_preferred = background_index(file.class_names) is not None
+    first_name = file.entries[0].name
+    without_background = dataclasses.replace(
+        file,
+        numbering_note=f"{file.source} has no background. Value 0 is {first_name}, its first name.",
+        is_preferred_numbering=is_preferred,
+    )
+    color = _BLACK if file.has_colors else None
+    with_background = dataclasses.replace(
+        file,
+        entries=(ClassEntry(0, "background", color, by_place=True), *_move(file.entries, 1)),
+        numbering_note=f"{file.source} has no background, so value 0 is background, and value 1 is "
+        f"{first_name}, its first name.",
+    )
+    if omits_background:
+        return [with_background, without_background]
     if len(file.entries) == 1:
-        return [_with_background(file)]
-    return _list_numberings_of_lines(file)
+        return [with_background]
+    return [without_background, with_background]
+
+
+def _move(entries: Sequence[ClassEntry], difference: int) -> list[ClassEntry]:
+    """Returns classes with other values."""
+    return [dataclasses.replace(entry, value=entry.value + difference) for entry in entries]
+
+
+def _list_numberings_of_ignored(file: ClassFile, numbering: NumberingOfNames) -> list[ClassFile]:
+    """Returns a file without `__ignore__` in its first line, and with it as value 0.
+
+    It is skipped always by labelme's tools, which write `_background_` into the next line, and
+    mostly by those that read the file as labelme does.
+    """
+    ignored, *others = file.entries
+    is_labelme = numbering == NumberingOfNames.LABELME or others[0].name == _LABELMES_BACKGROUND
+    is_always_skipped = file.has_names_alone and is_labelme
+    is_mostly_skipped = file.has_names_alone and numbering == NumberingOfNames.MOSTLY_SKIPS_IGNORED
+    note = (
+        f"{IGNORED} in the first line of {file.source} is skipped, because the tools that write it "
+        f"skip it. So value 0 is {others[0].name}."
+    )
+    without_ignored = dataclasses.replace(
+        file,
+        entries=(dataclasses.replace(ignored, value=VOID), *_move(others, -1)),
+        numbering_note="" if is_always_skipped else note,
+        is_preferred_numbering=is_always_skipped or is_mostly_skipped,
+    )
+    note = (
+        f"{IGNORED} in the first line of {file.source} takes value 0. So value 0 is void, and "
+        f"value 1 is {others[0].name}."
+    )
+    return [without_ignored, dataclasses.replace(file, numbering_note=note)]
 
 
 def numbering_of_given_names(
@@ -81,63 +132,6 @@ def numbering_of_given_names(
     return fitting[0]
 
 
-def _numbering_of_tool(file: ClassFile) -> NumberingOfNames:
-    """Returns how the tool that writes files of this name numbers them."""
-    file_format = class_file_named(posixpath.basename(file.source))
-    return NumberingOfNames.UNKNOWN if file_format is None else file_format.numbering
-
-
-def _has_ignored_first(file: ClassFile) -> bool:
-    """Says whether a file has `__ignore__` in its first line, and more lines."""
-    return len(file.entries) > 1 and file.entries[0].name == IGNORED
-
-
-def _without_ignored(file: ClassFile) -> ClassFile:
-    """Returns a file in which `__ignore__` in the first line is skipped."""
-    ignored, *others = file.entries
-    moved = [dataclasses.replace(entry, value=entry.value - 1) for entry in others]
-    note = (
-        f"{IGNORED} in the first line of {file.source} is skipped, because the tools that write it "
-        f"skip it. So value 0 is {others[0].name}."
-    )
-    return dataclasses.replace(
-        file,
-        entries=(dataclasses.replace(ignored, value=VOID), *moved),
-        numbering_note="" if _always_skips_ignored(file) else note,
-        is_preferred_numbering=_prefers_skipping_ignored(file),
-    )
-
-
-def _with_ignored(file: ClassFile) -> ClassFile:
-    """Returns a file in which `__ignore__` in the first line takes value 0."""
-    note = (
-        f"{IGNORED} in the first line of {file.source} takes value 0. So value 0 is void, and "
-        f"value 1 is {file.entries[1].name}."
-    )
-    return dataclasses.replace(file, numbering_note=note)
-
-
-def _prefers_skipping_ignored(file: ClassFile) -> bool:
-    """Says whether the tool that wrote a file skips `__ignore__` always, or mostly."""
-    if _always_skips_ignored(file):
-        return True
-    if not file.has_names_alone:
-        return False
-    return _numbering_of_tool(file) == NumberingOfNames.MOSTLY_SKIPS_IGNORED
-
-
-def _always_skips_ignored(file: ClassFile) -> bool:
-    """Says whether the tool that wrote a file always skips `__ignore__`.
-
-    Tools that skip it write `_background_` into the next line.
-    """
-    if not file.has_names_alone:
-        return False
-    if file.entries[1].name == _LABELMES_BACKGROUND:
-        return True
-    return _numbering_of_tool(file) == NumberingOfNames.LABELME
-
-
 def _has_background(file: ClassFile, background: str) -> bool:
     """Says whether a list names the class of value 0, or of black."""
     names = [entry.name for entry in file.entries]
@@ -147,46 +141,3 @@ def _has_background(file: ClassFile, background: str) -> bool:
         return True
     colors = [entry.color for entry in file.entries]
     return _BLACK in colors
-
-
-def _list_numberings_of_objects(file: ClassFile) -> list[ClassFile]:
-    """Returns both numberings of a list whose tool does not name the background.
-
-    The first name is value 1 after an added background, or else it is value 0.
-    """
-    has_background_by_name = background_index(file.class_names) is not None
-    without = dataclasses.replace(
-        _without_background(file), is_preferred_numbering=has_background_by_name
-    )
-    return [_with_background(file), without]
-
-
-def _list_numberings_of_lines(file: ClassFile) -> list[ClassFile]:
-    """Returns both numberings of a list without a background.
-
-    The first name is value 0, which is usual if the format lists the background, or else it is
-    value 1 after an added background.
-    """
-    first_is_value_0 = _numbering_of_tool(file) == NumberingOfNames.LABELME
-    without = dataclasses.replace(
-        _without_background(file), is_preferred_numbering=first_is_value_0
-    )
-    return [without, _with_background(file)]
-
-
-def _without_background(file: ClassFile) -> ClassFile:
-    """Returns a file whose first name is value 0."""
-    note = f"{file.source} has no background. Value 0 is {file.entries[0].name}, its first name."
-    return dataclasses.replace(file, numbering_note=note)
-
-
-def _with_background(file: ClassFile) -> ClassFile:
-    """Returns a file with background at value 0, before all names."""
-    color = _BLACK if file.has_colors else None
-    background = ClassEntry(0, "background", color, by_place=True)
-    moved = [dataclasses.replace(entry, value=entry.value + 1) for entry in file.entries]
-    note = (
-        f"{file.source} has no background, so value 0 is background, and value 1 is "
-        f"{file.entries[0].name}, its first name."
-    )
-    return dataclasses.replace(file, entries=(background, *moved), numbering_note=note)
