@@ -603,35 +603,25 @@ TABLE = "classes.csv"
 _KEY_COLUMNS = ("value", "color", "name")
 
 
-@dataclasses.dataclass(frozen=True)
-class _CsvOfClasses:
-    """The cells of a table, without blanks around them.
+def _read_table(text: str) -> tuple[list[str], dict[int, dict[str, str]]]:
+    """Returns the columns that the head line of CSV names, and the cells of each row by these.
 
-    Attributes:
-      columns: the titles in the head line.
-      rows: the cells of each row that is not empty, by the number of its last line: a cell in
-        quotes may have several lines. The head line is 1.
+    A row is known by the number of its last line, because a cell in quotes may have several. Its
+    class is `?` if the cell is empty. Cells beyond the last column are those of the column "".
+    Empty rows are left out.
     """
-
-    columns: Sequence[str]
-    rows: Mapping[int, Sequence[str]]
-
-    @classmethod
-    def parse(cls, text: str) -> "_CsvOfClasses":
-        """Reads the cells of CSV, in which blanks may stand before a quote."""
-        reader = csv.reader(io.StringIO(text, newline=None), skipinitialspace=True)
-        titles = [cell.strip().casefold() for cell in next(reader, [])]
-        columns = ["color" if title == "colour" else title for title in titles]
-        rows: dict[int, Sequence[str]] = {}
-        for row in reader:
-            cells = [cell.strip() for cell in row]
-            if any(cells):
-                rows[reader.line_num] = cells
-        return cls(columns, rows)
-
-    def class_of(self, row: Sequence[str]) -> str:
-        """Returns the class of a row; `?` if the cell is empty."""
-        return dict(zip(self.columns, row, strict=False)).get("class", "") or UNKNOWN
+    reader = csv.reader(io.StringIO(text, newline=None), skipinitialspace=True)
+    titles = [cell.strip().casefold() for cell in next(reader, [])]
+    columns = ["color" if title == "colour" else title for title in titles]
+    rows: dict[int, dict[str, str]] = {}
+    for row in reader:
+        cells = [cell.strip() for cell in row]
+        if any(cells):
+            by_column = dict(zip(columns, cells, strict=False))
+            by_column[""] = "".join(cells[len(columns) :])
+            by_column["class"] = by_column.get("class") or UNKNOWN
+            rows[reader.line_num] = by_column
+    return columns, rows
 
 
 def is_table(text: str) -> bool:
@@ -640,21 +630,21 @@ def is_table(text: str) -> bool:
     `crack,1` below `name,class` is such a list; `crack,damage` is a row of a table.
     """
     try:
-        table = _CsvOfClasses.parse(text)
+        columns, rows = _read_table(text)
     except csv.Error:
         return False
-    key_columns = {*_KEY_COLUMNS} & {*table.columns}
-    if "class" not in table.columns or not key_columns:
+    key_columns = {*columns}.intersection(_KEY_COLUMNS)
+    if "class" not in columns or not key_columns:
         return False
-    if key_columns != {"name"} or not table.rows:
+    if key_columns != {"name"} or not rows:
         return True
-    return not all(table.class_of(row).isdecimal() for row in table.rows.values())
+    return not all(row["class"].isdecimal() for row in rows.values())
 
 
 def has_unknown_class(text: str) -> bool:
     """Says whether a row of a table has `?` in place of its class, or nothing."""
-    table = _CsvOfClasses.parse(text)
-    return any(table.class_of(row) == UNKNOWN for row in table.rows.values())
+    _, rows = _read_table(text)
+    return any(row["class"] == UNKNOWN for row in rows.values())
 
 
 def parse_table(text: str, where: object) -> Rows:
@@ -679,59 +669,57 @@ def parse_table(text: str, where: object) -> Rows:
             expected="a table in UTF-8",
             remedy="save the file as UTF-8",
         )
-    table = _CsvOfClasses.parse(text)
+    columns, rows = _read_table(text)
     for column in ("class", *_KEY_COLUMNS):
-        if table.columns.count(column) > 1:
+        if columns.count(column) > 1:
             found = f"the column {column} twice"
             raise ConfigError(where, found=found, expected="each column once", remedy="delete one")
     class_by_key: dict[Key, str] = {}
-    for number, row in table.rows.items():
-        name = table.class_of(row)
+    for number, row in rows.items():
         try:
-            for key in _keys_of_row(table, row):
-                name_above = class_by_key.setdefault(key, name)
-                if name_above != name:
-                    raise ValueError(f"{key!r} for {name!r}, after {name_above!r}")
+            for key in _keys_of_row(row):
+                name_above = class_by_key.setdefault(key, row["class"])
+                if name_above != row["class"]:
+                    raise ValueError(f"{key!r} for {row['class']!r}, after {name_above!r}")
         except ValueError as error:
-            found = f"{error} in line {number}, {','.join(row)[:80]!r}"
             expected = "a value, color or name with one class"
-            raise ConfigError(where, found=found, expected=expected) from None
+            raise ConfigError(where, found=f"{error} in line {number}", expected=expected) from None
     try:
         return check_rows(class_by_key)
     except ConfigError as error:
         raise error.changed(where=str(where), remedy="correct the file") from None
 
 
-def _keys_of_row(table: _CsvOfClasses, row: Sequence[str]) -> list[Key]:
+def _keys_of_row(row: Mapping[str, str]) -> list[Key]:
     """Returns the keys of a row: its value, its color and its name.
 
     Raises:
       ValueError: if it has none, a wrong one, or more cells than there are columns, because a name
         with a comma is not in quotes.
     """
-    if any(row[len(table.columns) :]):
+    if row[""]:
         raise ValueError("more cells than columns; put names with commas in double quotes")
-    cells = dict(zip(table.columns, row, strict=False))
     keys: list[Key] = []
     for column in _KEY_COLUMNS:
-        cell = cells.get(column, "")
+        cell = row.get(column, "")
         if not cell:
             continue
         if column == "name" or cell == STAR:
             keys.append(cell)
-        elif column == "color":
-            keys.append(_read_color_key(cell))
-        elif is_text_of_value(cell):
+        elif column == "value" and is_text_of_value(cell):
             keys.append(int(cell))
+        elif column == "color" and _is_color(cell):
+            keys.append(color_key(read_color(cell)))
         else:
-            raise ValueError(f"the value {cell[:40]!r}")
+            raise ValueError(f"the {column} {cell[:40]!r}")
     if not keys:
         raise ValueError("no key")
     return keys
 
 
-def _read_color_key(cell: str) -> str:
+def _is_color(cell: str) -> bool:
     try:
-        return color_key(read_color(cell))
+        read_color(cell)
     except ValueError:
-        raise ValueError(f"the color {cell[:40]!r}") from None
+        return False
+    return True
