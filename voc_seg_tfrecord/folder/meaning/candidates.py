@@ -423,7 +423,7 @@ def _list_voc_color_candidates(naming: ClassNaming, survey: Survey) -> list[Mean
         kind="VOC names",
         source="with VOC's palette, by name",
         words="by the colors of VOC's palette, by name",
-        name_rule=MaskRule(names, _class_by_voc_color(names)),
+        name_rule=MaskRule(names, {VOID_COLOR: VOID, **_class_by_voc_color(names)}),
     )
     if naming.file is not None:
         # The file's values count, unless a mask has a color of VOC at another value than VOC.

@@ -489,10 +489,12 @@ def _note_file_colors(taken: MeaningCandidate, evidence: MeaningEvidence) -> lis
         return []
     comparable = []
     for candidate in evidence.candidates:
+        reads_as_many = candidate.masks_read >= taken.masks_read
         differs = candidate.class_by_pixel != taken.class_by_pixel
-        if not candidate.uses_file_colors and candidate.masks_read >= taken.masks_read and differs:
+        lost_earlier = palettes_were_packed(candidate, taken, evidence)
+        if not candidate.uses_file_colors and reads_as_many and differs and not lost_earlier:
             comparable.append(candidate)
-    if not comparable or evidence.palettes_were_packed:
+    if not comparable:
         return []
     compared = compare_candidates(evidence.survey, [*comparable, taken])
     return [f"The colors are {taken.source}, and give the classes. {compared}"]
