@@ -27,7 +27,7 @@ def _no_background(text: str) -> str:
 
 
 class NumberingOfNames(enum.Enum):
-    """How the names of a file without values are numbered; see `folder.classes.numbering`."""
+    """How the names of a file without values are numbered; see `folder.classes.candidates`."""
 
     UNKNOWN = "the first name is value 0, or value 1 after a background that is not listed"
     MOSTLY_SKIPS_IGNORED = "as UNKNOWN, and `__ignore__` in the first line mostly does not count"
@@ -72,7 +72,7 @@ class ClassFile:
       background: name of the class that the file says is background; mostly empty.
       numbering_note: how names without values were numbered, if there are two ways.
       is_preferred_numbering: whether this numbering is taken if the masks fit several; set by
-        `folder.classes.numbering`.
+        `folder.classes.candidates`.
       is_sorted: whether nothing numbers the classes, so that they are sorted by name.
     """
 

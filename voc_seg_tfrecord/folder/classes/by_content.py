@@ -1,7 +1,7 @@
 """Class files of any name: texts that say what the masks use, such as `class_dict_seg.csv`.
 
 They are read only if no file of a known name, such as `labelmap.txt`, names the classes. A file
-that fits the masks less surely is not read, and `meaning.default_names` then asks for names.
+that fits the masks less surely is not read, and `folder.class_names` then asks for names.
 """
 
 from collections.abc import Container

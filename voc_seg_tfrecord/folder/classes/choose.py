@@ -17,8 +17,9 @@ from voc_seg_tfrecord.folder.classes.candidates import (
     FolderTable,
     FoundClassFiles,
     find_class_files,
+    list_numberings,
+    numbering_of_given_names,
 )
-from voc_seg_tfrecord.folder.classes.numbering import list_numberings, numbering_of_given_names
 from voc_seg_tfrecord.folder.decide import Rule, decide
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
