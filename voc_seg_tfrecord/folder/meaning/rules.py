@@ -306,29 +306,22 @@ def voc_colors_are_in_another_order(
     return evidence.ask(entries[0], f"{words}. So values and colors contradict")
 
 
-def black_is_not_value_0(taken: MeaningCandidate, evidence: MeaningEvidence) -> MaskError | None:
-    """Black at another palette index than 0 contradicts the values: black is background.
-
-    Example: a palette of red and black, where value 0 would be background.
-    """
-    for pixel in _list_doubtful_entries(taken, evidence):
-        if pixel.value and pixel.color == BLACK:
-            words = f"black at palette index {pixel.value}. So values and colors contradict"
-            return evidence.ask(pixel, words)
-    return None
-
-
-def void_color_is_not_value_255(
+def black_or_void_color_is_elsewhere(
     taken: MeaningCandidate, evidence: MeaningEvidence
 ) -> MaskError | None:
-    """VOC's color of void at another palette index than 255 contradicts the values.
+    """Black at another palette index than 0 contradicts the values: black is background.
 
-    Example: a palette of black, 224,224,192 and red, where value 1 would be a class.
+    So does VOC's color of void at another index than 255. Example: a palette of red and black,
+    where value 0 would be background.
     """
+    places = {BLACK: (0, "black"), VOID_COLOR: (VOID, "VOC's color of void")}
     for pixel in _list_doubtful_entries(taken, evidence):
-        if pixel.value != VOID and pixel.color == VOID_COLOR:
-            words = f"VOC's color of void at palette index {pixel.value}"
-            return evidence.ask(pixel, f"{words}. So values and colors contradict")
+        if pixel.color not in places:
+            continue
+        place, name = places[pixel.color]
+        if pixel.value != place:
+            words = f"{name} at palette index {pixel.value}. So values and colors contradict"
+            return evidence.ask(pixel, words)
     return None
 
 
@@ -403,41 +396,24 @@ def transparent_pixels_have_a_class(
 ) -> MaskError | None:
     """Transparent pixels show nothing, so a class under them is doubtful unless a row names it.
 
+    If masks hold one color, some of it transparent, then the alpha channel may be the mask.
     Example: an object is black and opaque, and what is around it white and transparent.
     """
-    for pixel, first in _list_transparent(taken, evidence).items():
+    survey = evidence.survey
+    is_one_color = len(survey.pixels) == 1 and not survey.voc.masks
+    for pixel, occurrence in survey.transparent.items():
+        if pixel.kind == "palette" or taken.rule.given_classes(pixel.value, pixel.color):
+            continue
         name = taken.class_of(pixel)
         is_first_of_user = taken.naming.file is None and taken.rule.class_of(*pixel) == 0
         is_void_by_name = name == VOID_CLASS and pixel.value != VOID
         is_background = name == taken.naming.table.background_name
-        if not (is_background or is_void_by_name or is_first_of_user):
-            words = (
-                f"{describe_pixel(pixel)}, read as {_name_class(name)}, under transparent pixels"
-            )
-            return undecided(first, words, evidence.remedy)
+        words = f"{describe_pixel(pixel)}, read as {_name_class(name)}, under transparent pixels"
+        if is_one_color:
+            words = f"{describe_pixel(pixel)} alone, so the classes may be in the transparency"
+        if is_one_color or not (is_background or is_void_by_name or is_first_of_user):
+            return undecided(occurrence.first, words, evidence.remedy)
     return None
-
-
-def only_transparency_tells_classes_apart(
-    taken: MeaningCandidate, evidence: MeaningEvidence
-) -> MaskError | None:
-    """If masks hold one color, some of it transparent, then the alpha channel may be the mask."""
-    if len(evidence.survey.pixels) > 1 or evidence.survey.voc.masks:
-        return None
-    for pixel, first in _list_transparent(taken, evidence).items():
-        words = f"{describe_pixel(pixel)} alone, so the classes may be in the transparency"
-        return undecided(first, words, evidence.remedy)
-    return None
-
-
-def _list_transparent(taken: MeaningCandidate, evidence: MeaningEvidence) -> dict[StoredPixel, str]:
-    """Returns the first mask of each transparent pixel that no row names; none of palettes."""
-    first_by_pixel: dict[StoredPixel, str] = {}
-    for pixel, occurrence in evidence.survey.transparent.items():
-        has_row = bool(taken.rule.given_classes(pixel.value, pixel.color))
-        if pixel.kind != "palette" and not has_row:
-            first_by_pixel[pixel] = occurrence.first
-    return first_by_pixel
 
 
 def rows_give_a_color_two_classes(
@@ -619,12 +595,10 @@ RULES: tuple[Rule[MeaningCandidate, MeaningEvidence], ...] = (
     Rule("gray values contradict black or white", asks=gray_values_contradict_black_or_white),
     Rule("background is not value 0", asks=background_is_not_value_0),
     Rule("VOC's colors are in another order", asks=voc_colors_are_in_another_order),
-    Rule("black is not value 0", asks=black_is_not_value_0),
-    Rule("the color of void is not value 255", asks=void_color_is_not_value_255),
+    Rule("black or the color of void is elsewhere", asks=black_or_void_color_is_elsewhere),
     Rule("a value has several colors", asks=a_value_has_several_colors),
     Rule("most masks hold 0 and 255 alone", asks=most_masks_hold_0_and_255_alone),
     Rule("transparent pixels have a class", asks=transparent_pixels_have_a_class),
-    Rule("only transparency tells classes apart", asks=only_transparency_tells_classes_apart),
     Rule("rows give a color two classes", asks=rows_give_a_color_two_classes),
     Rule("255 is a class", notes=_note_255_as_class),
     Rule("the file's colors are taken", notes=_note_file_colors),
