@@ -168,6 +168,9 @@ def _column_name(title: str) -> str:
 def _read_cells(columns: Sequence[str], row: Sequence[Any]) -> ClassEntry:
     """Returns the class that a row of cells has: `1,crack,128,0,0` below `id,name,r,g,b`.
 
+    Of two columns that may hold names or numbers, such as `label` and `class`, the one with words
+    has the name, and the other one the value.
+
     Args:
       columns: what `_column_name` returns for each column.
       row: the cells.
@@ -183,12 +186,23 @@ def _read_cells(columns: Sequence[str], row: Sequence[Any]) -> ClassEntry:
         other = cells.setdefault(column, cell)
         if column in _COLUMNS_THAT_COUNT and not _are_same(column, other, cell):
             raise ValueError(f"{column} is {other!r:.80} and {cell!r:.80} for one class")
-    name = _find_name(cells, shown)
-    value = _find_value(cells, name, shown)
+    plain_names = [cells[c] for c in _PLAIN_NAME_COLUMNS if cells.get(c) is not None]
+    parts = [cells[c] for c in _NAME_OR_NUMBER_COLUMNS if c in cells]
+    words = [part for part in parts if not _is_whole_number(part)]
+    numbers = [part for part in parts if _is_whole_number(part)]
+    if not plain_names and not words and len({*map(str, numbers)}) > 1:
+        raise ValueError(f"the line {shown!r} has several numbers, and no name")
+    name, *_ = [*plain_names, *words, *numbers, None]
+    values = {read_value(cells[c]) for c in _VALUE_COLUMNS if c in cells}
+    if len(values) > 1:
+        raise ValueError(f"the line {shown!r} has several values")
+    other_numbers = [number for number in numbers if number != name]
+    if other_numbers and not values:
+        values.add(read_value(other_numbers[0]))
     color = _find_color(cells)
-    if value is None:
+    if not values:
         return ClassEntry(0, read_name(name), color, by_place=True)
-    return ClassEntry(value, read_name(name), color)
+    return ClassEntry(values.pop(), read_name(name), color)
 
 
 def _are_same(column: str, one: Any, other: Any) -> bool:
@@ -201,39 +215,6 @@ def _are_same(column: str, one: Any, other: Any) -> bool:
 def _first_cell(cells: Mapping[str, Any], columns: Collection[str]) -> Any:
     """Returns the cell of the first column that is there; None if none of them is."""
     return next((cells[column] for column in columns if column in cells), None)
-
-
-def _find_name(cells: Mapping[str, Any], shown: str) -> Any:
-    """Returns the cell that is the name: of `0` and `crack` in `label` and `class`, `crack`.
-
-    Raises:
-      ValueError: if several columns may hold the name, and all hold numbers.
-    """
-    name = _first_cell(cells, _PLAIN_NAME_COLUMNS)
-    if name is not None:
-        return name
-    candidates = [cells[column] for column in _NAME_OR_NUMBER_COLUMNS if column in cells]
-    words = [cell for cell in candidates if not _is_whole_number(cell)]
-    if not words and len({str(cell) for cell in candidates}) > 1:
-        raise ValueError(f"the line {shown!r} has several numbers, and no name")
-    return next(iter([*words, *candidates]), None)
-
-
-def _find_value(cells: Mapping[str, Any], name: Any, shown: str) -> int | None:
-    """Returns the value: of `crack` and `1` in `name` and `class`, 1; None if no column has it.
-
-    Raises:
-      ValueError: if several columns of values differ.
-    """
-    values = {read_value(cells[column]) for column in _VALUE_COLUMNS if column in cells}
-    if len(values) > 1:
-        raise ValueError(f"the line {shown!r} has several values")
-    if values:
-        return values.pop()
-    for column in _NAME_OR_NUMBER_COLUMNS:
-        if column in cells and cells[column] != name and _is_whole_number(cells[column]):
-            return read_value(cells[column])
-    return None
 
 
 def _find_color(cells: Mapping[str, Any]) -> Color | None:
