@@ -99,7 +99,7 @@ def _plan_placeholder_names(survey: Survey) -> list[str]:
         values = [0, 1]
     if values != list(range(len(values))) or not 2 <= len(values) <= MAX_PROPOSED_CLASSES:
         return []
-    names = _placeholders(survey, values)
+    names = _placeholders(values, _usual_backgrounds(survey))
     is_read = _would_read_all_masks(survey, ClassNaming(ClassTable(tuple(names))))
     return names if is_read else []
 
@@ -144,7 +144,9 @@ def propose_rows(survey: Survey, names: Sequence[str] = ()) -> list[Alternative]
         if not 1 <= len(keys) <= MAX_PROPOSED_CLASSES:
             continue
         kind = "value" if isinstance(keys[0], int) else "color"
-        classes = names if len(names) == len(keys) else _placeholders(survey, keys)
+        classes = (
+            names if len(names) == len(keys) else _placeholders(keys, _usual_backgrounds(survey))
+        )
         rows = tuple(zip(keys, classes, strict=True))
         words = f"{condition}name the class of each {kind}"
         proposals = _propose_if_read(words, survey, rows)
@@ -160,10 +162,10 @@ def propose_other_background(survey: Survey) -> list[Alternative]:
             continue
         top = max(pixels_by_key, key=lambda key: pixels_by_key[key])
         share = pixels_by_key[top] / sum(pixels_by_key.values())
-        if _is_usual_background(survey, top) or share <= 0.5:
+        if top in _usual_backgrounds(survey) or share <= 0.5:
             continue
-        others = [key for key in pixels_by_key if key != top]
-        rows: Rows = ((top, _BACKGROUND), *zip(others, _number_names(others), strict=True))
+        keys = [top, *(key for key in pixels_by_key if key != top)]
+        rows = tuple(zip(keys, _placeholders(keys, {top}), strict=True))
         words = f"if {top}, on {share:.0%} of the pixels, is the background"
         proposals = _propose_if_read(words, survey, rows)
         if proposals:
@@ -182,12 +184,12 @@ def _propose_class_in_place_of_void(survey: Survey) -> list[Alternative]:
         if len(void_keys) != 1 or not 3 <= len(keys) <= MAX_PROPOSED_CLASSES:
             continue
         words = f"if {void_keys[0]} is a class, which is void otherwise"
-        rows = tuple(zip(keys, _placeholders(survey, keys), strict=True))
+        void: Sequence[Key] = ()
         if survey.is_255_doubtful or are_spaced_grays(survey.values):
             words = f"if {void_keys[0]} is void"
-            keys.remove(void_keys[0])
-            classes = _placeholders(survey, keys)
-            rows = (*zip(keys, classes, strict=True), (void_keys[0], VOID_CLASS))
+            void = (void_keys[0],)
+        classes = _placeholders(keys, _usual_backgrounds(survey), void)
+        rows = tuple(zip(keys, classes, strict=True))
         proposals = _propose_if_read(words, survey, rows)
         if proposals:
             return proposals
@@ -215,30 +217,27 @@ def _list_pixels_by_key(survey: Survey) -> list[dict[Key, int]]:
     return counts
 
 
-def _is_usual_background(survey: Survey, key: Key) -> bool:
-    """Says whether a key is black, or the value that is black in palettes, or else 0."""
-    black_values = {pixel.value for pixel in survey.palette_entries if pixel.color == BLACK}
-    return key == _BLACK_KEY or key in (black_values or {0})
+def _usual_backgrounds(survey: Survey) -> set[Key]:
+    """Returns the keys of what is usually background: black, in palettes by value, or else 0."""
+    black_pixels = [pixel for pixel in survey.palette_entries if pixel.color == BLACK]
+    if not black_pixels:
+        return {_BLACK_KEY, 0}
+    return {_BLACK_KEY, *(pixel.key(by_color=False) for pixel in black_pixels)}
 
 
-def _placeholders(survey: Survey, keys: Sequence[Key]) -> list[str]:
-    """Returns `background` for 0 or black, void for negative values, and else NAME1, NAME2, ..."""
-    name_of_key: dict[Key, str] = {}
+def _placeholders(
+    keys: Sequence[Key], backgrounds: Collection[Key], void: Collection[Key] = ()
+) -> list[str]:
+    """Returns `background`, void for negative values and those named, and NAME, or NAME1, NAME2."""
+    rest = [key for key in keys if key not in void and key not in backgrounds]
+    others = [key for key in rest if isinstance(key, str) or key >= 0]
+    names = []
     for key in keys:
-        if _is_usual_background(survey, key):
-            name_of_key[key] = _BACKGROUND
-        elif isinstance(key, int) and key < 0:
-            name_of_key[key] = VOID_CLASS
-    others = [key for key in keys if key not in name_of_key]
-    name_of_key.update(zip(others, _number_names(others), strict=True))
-    return [name_of_key[key] for key in keys]
-
-
-def _number_names(keys: Sequence[Key]) -> list[str]:
-    """Returns NAME1, NAME2 and so on; NAME for one key."""
-    if len(keys) == 1:
-        return ["NAME"]
-    return [f"NAME{number}" for number in range(1, len(keys) + 1)]
+        if key in others:
+            names.append(f"NAME{others.index(key) + 1}" if len(others) > 1 else "NAME")
+        else:
+            names.append(VOID_CLASS if key in void or key in rest else _BACKGROUND)
+    return names
 
 
 # Masks whose class names are known.
@@ -347,7 +346,7 @@ def _propose_missing_classes(choice: MeaningChoice, naming: ClassNaming) -> list
         proposals += _propose_if_read(f"if value 0 is {entries[0].name}", survey, rows, naming)
     for words, names in (
         ("void", [VOID_CLASS] * len(keys)),
-        ("a class", _placeholders(survey, keys)),
+        ("a class", _placeholders(keys, _usual_backgrounds(survey))),
     ):
         rows = tuple(zip(keys, names, strict=True))
         words = f"if {several(map(str, keys))} is {words}"
