@@ -175,15 +175,15 @@ def test_a_pattern_that_was_found_is_told(tmp_path):
 
 # The set, the splits it makes, an image beside it, and what the account says of that.
 BESIDE = [
-    (["abc {}.jpg {}.png"], ONE, "figure.png", ("", "mask without an image")),
+    (["abc {}.jpg {}.png"], ONE, "figure.png", ("", "illustrations")),
     (
         ["abc train/{}.jpg train/{}_mask.png", "de val/{}.jpg val/{}_mask.png"],
         TWO,
         "drawing.jpg",
-        ("", "image without a mask"),
+        ("", "unlabeled images"),
     ),
     # The folder of a split, whose images lie elsewhere in it.
-    (["abc train/image/{}.png train/label/{}.png"], ONE, "test/0.png", ("test", "PNG")),
+    (["abc train/image/{}.png train/label/{}.png"], ONE, "test/0.png", ("test", "held-out images")),
 ]
 
 
@@ -313,7 +313,7 @@ def test_test_images_that_are_arrays_are_told_as_pictures_are(tmp_path):
     write(tmp_path, "abc - train/masks/{}.png")
     plan = plan_of(tmp_path, bands="all")
     assert images_of(plan) == {"train": [*"abc"]}
-    assert unused_of(plan) == {("test/images", "image without a mask"): ["d.npy", "e.npy"]}
+    assert unused_of(plan) == {("test/images", "unlabeled images"): ["d.npy", "e.npy"]}
 
 
 def test_pairs_beside_a_pair_that_is_named_by_its_folder_are_not_left_out(tmp_path):

@@ -20,11 +20,8 @@ from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
-from voc_seg_tfrecord.core.layout import MASK_ENDINGS
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.tree import listing
-from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
 RNG = np.random.default_rng(0)
 
@@ -344,12 +341,6 @@ def test_what_lies_beside_a_set_is_in_the_account(tmp_path, train, other, beside
     assert sum(map(len, plan.unused.values())) == len(there - used)
 
 
-def counting(path):
-    """Says whether a file is an image, a possible mask, a list or a class file."""
-    endings = (*IMAGE_ENDINGS, *MASK_ENDINGS, ".txt")
-    return path.name.lower().endswith(endings) or path.name in CLASS_FILE_NAMES
-
-
 # Names that end as those of overlays, depths or backups do.
 TELLING = ("hall_old", "hall_run", "pool", "pool_object", "lake_edge", "bay_depth", "bay_mask")
 WORDS = ("e5309fed", "a01c77", "hall", "0042")
@@ -403,7 +394,7 @@ def test_images_of_splits_with_one_folder_of_masks_make_splits(tmp_path, train, 
     assert found == dict(zip(("train", "validation"), pairs, strict=True))
     assert len(plan.tree.masks) == 11  # the mask without an image, once
     kinds = {kind: len(names) for (_, kind), names in unused_of(plan).items()}
-    assert kinds == {"JPEG": 1, "mask without an image": 1}
+    assert kinds == {"pictures": 1, "masks without an image": 1}
 
 
 @pytest.mark.parametrize("masks", ["masks/{}.png", "{}/masks/{}.png"])
@@ -451,8 +442,8 @@ def test_images_and_masks_of_other_names_stand_in_the_account(tmp_path):
     found, plan = read(tmp_path)
     assert found == {"train": pairs}
     assert unused_of(plan) == {
-        ("images", "image without a mask"): ["DSC6.jpg", "DSC7.jpg", "DSC8.jpg"],
-        ("masks", "mask without an image"): ["lab6.png", "lab7.png", "lab8.png"],
+        ("images", "unlabeled images"): ["DSC6.jpg", "DSC7.jpg", "DSC8.jpg"],
+        ("masks", "masks without an image"): ["lab6.png", "lab7.png", "lab8.png"],
     }
 
 
@@ -523,7 +514,7 @@ def test_every_file_of_a_folder_is_used_or_stands_in_the_account(tmp_path, seed)
         pathlib.Path(folder) / name
         for folder, _, names in os.walk(made.root)
         for name in names
-        if ".git" not in folder and counting(pathlib.Path(name))
+        if ".git" not in folder
     }
     used = {file for pairs in found.values() for pair in pairs.items() for file in pair}
     used |= {pathlib.Path(plan.tree.root / plan.class_file.source)} if plan.class_file else set()
@@ -736,7 +727,7 @@ def test_painted_images_with_the_names_of_masks_are_never_read_beside_the_photos
     folder, _, name = painted.rpartition("/")
     folders = (pathlib.PurePath(path).parent.as_posix() for path in (image, mask))
     said = dict(zip(("images", "masks"), folders, strict=True))
-    kind = "JPEG with the name of a mask" if folder == said["masks"] else "JPEG"
+    kind = "other pictures" if folder == said["masks"] else "pictures"
     assert unused_of(plan) == {(folder, kind): [name.format(image_id) for image_id in ids]}
     assert read(tmp_path, **said)[0] == {"train": pairs}
     second = pathlib.PurePath(image).stem + "_expert2"
@@ -868,8 +859,8 @@ def test_masks_whose_names_have_one_number_more_stand_in_the_account(tmp_path):
     found, plan = read(tmp_path)
     assert found == {"train": pairs}
     assert unused_of(plan) == {
-        ("images", "image without a mask"): ["106.jpg", "107.jpg", "108.jpg"],
-        ("masks", "mask without an image"): ["106_2.png", "107_2.png", "108_2.png"],
+        ("images", "unlabeled images"): ["106.jpg", "107.jpg", "108.jpg"],
+        ("masks", "masks without an image"): ["106_2.png", "107_2.png", "108_2.png"],
     }
 
 

@@ -327,8 +327,8 @@ def test_names_that_differ_are_read_by_their_pattern_and_the_rest_stands_in_the_
     for image_id in IDS:
         assert (masks[f"{image.format(image_id)}.jpg"] == drawing.truth(image_id)).all()
     assert unused_of(plan_of(root)) == {
-        ("JPEGImages", "image without a mask"): [f"{image.format('0020')}.jpg"],
-        ("SegmentationClass", "mask without an image"): [f"{mask.format('0030')}.png"],
+        ("JPEGImages", "unlabeled images"): [f"{image.format('0020')}.jpg"],
+        ("SegmentationClass", "masks without an image"): [f"{mask.format('0030')}.png"],
     }
 
 

@@ -194,8 +194,8 @@ def test_folders_of_train_and_test_may_have_the_same_names_and_lack_some_files(t
         "test": {"Ts/case_1", "Ts/case_10"},
     }
     assert {kind for _, kind in unused_of(plan)} == {
-        "image without a mask",
-        "mask without an image",
+        "unlabeled images",
+        "masks without an image",
     }
 
 
@@ -222,7 +222,7 @@ def test_channels_of_nnunet_beside_other_images_of_the_masks_are_only_named(tmp_
         plan = plan_of(tmp_path, **said)
         assert plan.tree.layout.images == "rgb"
         assert {key: len(names) for key, names in unused_of(plan).items()} == {
-            ("imagesTr", "PNG"): 6
+            ("imagesTr", "pictures"): 6
         }
 
 

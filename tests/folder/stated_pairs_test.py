@@ -157,7 +157,7 @@ def test_a_mask_that_lost_its_image_to_a_stated_pair_is_counted_and_listed(tmp_p
     mask_of = {"a": "x", "b": "b", "c": "c", "d": "d"}
     plan = plan_of(with_table(tmp_path, mask_of))
     assert masks_of(plan) == mask_of
-    assert unused_of(plan) == {("masks", "mask without an image"): ["a.png"]}
+    assert unused_of(plan) == {("masks", "masks without an image"): ["a.png"]}
     assert "masks:            5 in masks" in describe(plan)
 
 

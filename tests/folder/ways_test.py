@@ -412,28 +412,29 @@ def test_what_the_option_says_is_kept_to_the_letter(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "count"),
+    ("name", "text"),
     [
-        ("all.txt", "\n".join(IDS), 20),
-        ("metadata.csv", "id,age\n" + "".join(f"{i},7\n" for i in IDS[:9]), 9),
-        ("notes/eval.csv", "id,iou\n" + "".join(f"{i},0.5\n" for i in IDS[:4]), 4),
-        ("results/val.csv", "id,iou\n" + "".join(f"{i},0.5\n" for i in IDS[:4]), 4),
-        ("weights.json", json.dumps(dict.fromkeys(IDS[:5], 0.5)), 5),
-        ("READMEs/readme_train.txt", "\n".join(IDS[:3]), 3),
+        ("all.txt", "\n".join(IDS)),
+        ("metadata.csv", "id,age\n" + "".join(f"{i},7\n" for i in IDS[:9])),
+        ("notes/eval.csv", "id,iou\n" + "".join(f"{i},0.5\n" for i in IDS[:4])),
+        ("results/val.csv", "id,iou\n" + "".join(f"{i},0.5\n" for i in IDS[:4])),
+        ("weights.json", json.dumps(dict.fromkeys(IDS[:5], 0.5))),
+        ("texts/subset.txt", "\n".join(IDS[:3])),
     ],
 )
-def test_a_text_that_names_images_and_no_split_stands_in_the_account(tmp_path, name, text, count):
+def test_a_text_that_names_images_and_no_split_stands_in_the_account(tmp_path, name, text):
     put(tmp_path)
     drawing.put(tmp_path, name, text)
     splits, plan = found(tmp_path)
     assert splits == {"train": IDS}
-    assert f"not used:         {name}, {count} ids of images\n" in describe(plan)
+    folder, _, file = name.rpartition("/")
+    line = f"1 file in {folder or '.'}, such as {file}: texts that state no split"
+    assert f"not used:         {line}" in describe(plan)
     assert "No file assigns images to splits, so all images are in train." in plan.notes
     lists(tmp_path)
     splits, plan = found(tmp_path)
     assert splits == SPLITS
-    folder, _, file = name.rpartition("/")
-    assert unused_of(plan)[folder, f"{count} ids of images"] == [file]
+    assert unused_of(plan)[folder, "texts"] == [file]
 
 
 def test_lists_in_a_folder_of_results_or_copies_are_read_if_they_alone_divide(tmp_path):
@@ -602,7 +603,7 @@ def test_lists_in_vocs_place_win_with_a_note_over_others_that_agree(tmp_path):
     splits, plan = found(tmp_path)
     assert splits == {**SPLITS, "train": IDS[:9]}
     assert any("win over all.csv, which agree with them" in note for note in plan.notes)
-    assert unused_of(plan)["ImageSets/Main", "4 ids of images"] == ["train.txt"]
+    assert unused_of(plan)["ImageSets/Main", "texts"] == ["train.txt"]
 
 
 @pytest.mark.slow
@@ -681,7 +682,7 @@ def test_lists_that_agree_with_folders_win_and_a_part_of_a_folder_does_not(tmp_p
     drawing.put(tmp_path, "subset_train.txt", "\n".join(IDS[:5]))
     splits, plan = found(tmp_path)
     assert splits == SPLITS
-    assert unused_of(plan)["", "5 ids of images"] == ["subset_train.txt"]
+    assert unused_of(plan)["", "texts"] == ["subset_train.txt"]
     lists(tmp_path, splits={**SPLITS, "train": IDS[:11]})
     splits, plan = found(tmp_path)
     assert splits == {**SPLITS, "train": IDS[:11]}

@@ -20,6 +20,7 @@ from PIL import Image
 from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import arguments, cli
 from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.writing.examples import make_example
 
@@ -96,8 +97,18 @@ def read_folder(root: pathlib.Path, options: Mapping[str, Any], max_masks: int) 
     }
     unused = []
     for group, names in plan.unused.items():
-        unused += [posixpath.join(group.folder, name) for name in names]
+        counted = [name for name in names if _is_counted(group.kind.name, name)]
+        unused += [posixpath.join(group.folder, name) for name in counted]
     return Reading(splits, list(spec.class_names), facts, sorted(unused))
+
+
+def _is_counted(kind: str, name: str) -> bool:
+    """Says whether an unused file is one of those that the frozen outcomes list."""
+    if kind == "class files":
+        return True
+    if kind == "boxes" and name.lower().endswith(".json"):
+        return True
+    return name.lower().endswith((*IMAGE_OR_MASK_ENDINGS, ".txt"))
 
 
 def _store(item: Any, spec: Any, is_read: bool, root: pathlib.Path) -> StoredItem:

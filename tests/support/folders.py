@@ -83,8 +83,8 @@ def said_by(options: str) -> dict:
 
 
 def unused_of(plan: FolderPlan) -> dict[tuple[str, str], Sequence[str]]:
-    """Returns the names of the unused files, by their folder and by what they are, in words."""
-    return {(group.folder, str(group.kind)): names for group, names in plan.unused.items()}
+    """Returns the names of the unused files, by their folder and the row that explains them."""
+    return {(group.folder, group.kind.name): names for group, names in plan.unused.items()}
 
 
 def read_as(config: VocSegConfig, plan: FolderPlan) -> np.ndarray:

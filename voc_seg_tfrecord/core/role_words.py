@@ -23,26 +23,47 @@ MASK_WORDS = _set(
 # In the name of a file these mean a mask: `a_labeled.png`. Beside a word for images they mean the
 # photo that was labeled, and a folder called `labeled` may have either.
 LABELED_WORDS = _set("labeled labelled annotated")
-# Words for files that look like images or masks but are neither: predictions, overlays, backups. A
-# folder or file with such a name is asked about, or loses to one that is called images or masks.
-BYPRODUCT_WORDS = _set(
+# Words for files that look like images or masks but are neither. A folder or file with such a name
+# is asked about, or loses to one that is called images or masks.
+_PREDICTED_WORDS = _set("predict predicts prediction predictions predicted pred preds inference")
+PREDICTION_WORDS = _PREDICTED_WORDS | _set(
     """
-    predict predicts prediction predictions predicted pred preds inference run runs
-    result results output outputs overlay overlays overlaid vis viz visual visualization
-    visualizations visualisation visualisations blend blended thumb thumbs thumbnail
-    thumbnails preview previews backup
-    backups bak old tmp temp trash deprecated archive archived color colors colour colours
-    colored coloured colormap instance instances object objects panoptic boundary boundaries
-    check checks qa contour contours edge edges debug heatmap heatmaps painted drawn
-    drawing drawings show shows shown depth depthmap depthmaps disparity prob probs
-    probability probabilities logit logits confidence confidences copy copies
+    run runs result results output outputs heatmap heatmaps prob probs probability probabilities
+    logit logits confidence confidences
+    """
+)
+_COLOR_WORDS = _set("color colors colour colours colored coloured colormap")
+DRAWING_WORDS = _COLOR_WORDS | _set(
+    """
+    overlay overlays overlaid vis viz visual visualization visualizations visualisation
+    visualisations blend blended check checks qa debug painted drawn drawing drawings show shows
+    shown
+    """
+)
+INSTANCE_WORDS = _set("instance instances object objects panoptic")
+EDGE_WORDS = _set("boundary boundaries contour contours edge edges")
+DEPTH_WORDS = _set("depth depthmap depthmaps disparity")
+BACKUP_WORDS = _set(
+    """
+    thumb thumbs thumbnail thumbnails preview previews backup backups bak old tmp temp trash
+    deprecated archive archived copy copies
+    """
+)
+BYPRODUCT_WORDS = (
+    PREDICTION_WORDS | DRAWING_WORDS | INSTANCE_WORDS | EDGE_WORDS | DEPTH_WORDS | BACKUP_WORDS
+)
+# Masks with such names are labels only if an option says so.
+WORDS_FOR_NO_LABELS = BYPRODUCT_WORDS - _COLOR_WORDS - BACKUP_WORDS
+ILLUSTRATION_WORDS = _set(
+    """
+    doc docs documentation asset assets figure figures fig figs chart charts plot plots drawing
+    drawings teaser logo logos screen screenshot screenshots readme banner icon icons
     """
 )
 # Words for masks that a model made. They are asked about, even beside a word for masks, and they
 # decide nothing else: `auto` may be a class and `sam` a person.
-MODEL_WORDS = _set(
+MODEL_WORDS = _PREDICTED_WORDS | _set(
     """
-    predict predicts prediction predictions predicted pred preds inference
     pseudo weak auto infer inferred estimate estimates estimated submission submissions yhat
     unet nnunet segformer deeplab deeplabv sam
     """

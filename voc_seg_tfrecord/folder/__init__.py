@@ -6,6 +6,7 @@ and labels, `splits` which image is in which split, `stated_pairs` the pairs tha
 the files that were found, by id. `second_masks` refuses images with several masks.
 Where a step cannot choose, `question` asks, and `alternatives` plans
 each answer first; `reader` keeps what was read for all these plans. `account` names what no step
-used, `notes` what the user should know, and `class_table` writes the table that a user fills in.
+used, each file with the row of `companions` that explains it, `notes` what the user should know,
+and `class_table` writes the table that a user fills in.
 May import: up to `tools`.
 """

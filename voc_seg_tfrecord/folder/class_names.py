@@ -20,8 +20,10 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.default_names import BINARY_NAMES, name_values, note_default_names
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, background_index
+from voc_seg_tfrecord.core.role_words import WORDS_FOR_NO_LABELS
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.spelling import group_by_case
+from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.classes.by_content import SingleFile, list_single_files
 from voc_seg_tfrecord.folder.classes.candidates import FolderTable, has_class_file
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
@@ -57,17 +59,6 @@ MAX_LISTED_KEYS = 8
 
 _KEY_OF_CLASSES = re.compile(r'["\']?(classes|class_names|names|labels|categories)["\']?\s*:')
 _MAX_NAME_WORDS = 3
-
-_WORDS_OF_OTHER_PICTURES = frozenset(
-    """
-    prediction predictions predicted pred preds inference result results output outputs overlay
-    overlays overlaid vis viz visualization visualizations depth depthmap depthmaps disparity
-    instance instances object objects segmentationobject panoptic boundary boundaries contour
-    contours edge edges heatmap heatmaps prob probs probability probabilities logit logits
-    confidence confidences debug
-    """.split()  # noqa: SIM905
-)
-"""Words in paths of pictures that are labels only if an option names these paths."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -323,8 +314,8 @@ def _doubt_folder(tree: VocTree, config: VocSegConfig) -> DoubtedNames | None:
         return None
     for part in tree.layout.folders():
         path = posixpath.join(part.masks, part.mask_name)
-        for word in re.split(r"[^a-z]+", path.lower()):
-            if word in _WORDS_OF_OTHER_PICTURES:
+        for word in words(path):
+            if word in WORDS_FOR_NO_LABELS:
                 doubt = f"their name, {path}, says {word}, so they may be no labels"
                 folder = posixpath.join(tree.root_below_given, part.masks)
                 proposal = Alternative("if they are the labels", {"masks": folder})

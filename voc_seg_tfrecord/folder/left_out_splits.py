@@ -7,7 +7,8 @@ import posixpath
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.split_names import fold_in, parse_split_name
-from voc_seg_tfrecord.folder.account import Account, UnusedFiles
+from voc_seg_tfrecord.folder.account import Account
+from voc_seg_tfrecord.folder.companions import MASKS_WITHOUT_IMAGES, PAIRS_IN_NO_SPLIT
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.endings import ending_of
@@ -155,7 +156,7 @@ def _reason_to_ask(
     if same_name:
         return f"{left_out.used_folder} has an image {stem(same_name)}, too"
     for group, names in unused.items():
-        is_of_masks = isinstance(group.kind, UnusedFiles) and group.kind.noun == "mask"
-        if is_of_masks and group.folder in mask_folders:
+        are_masks = group.kind in (MASKS_WITHOUT_IMAGES, PAIRS_IN_NO_SPLIT)
+        if are_masks and group.folder in mask_folders:
             return f"{counted(len(names), 'mask')} in {group.folder or '.'} belong to no image"
     return ""

@@ -20,7 +20,11 @@ from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.folder.account import Account, list_unused_files
+from voc_seg_tfrecord.folder.account import (
+    Account,
+    list_first_notes,
+    list_unused_files,
+)
 from voc_seg_tfrecord.folder.class_names import FoundClasses, find_classes
 from voc_seg_tfrecord.folder.classes.candidates import (
     FolderTable,
@@ -29,6 +33,7 @@ from voc_seg_tfrecord.folder.classes.candidates import (
 )
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
 from voc_seg_tfrecord.folder.classes.names import note_spelling, note_void
+from voc_seg_tfrecord.folder.companions import DataInUse
 from voc_seg_tfrecord.folder.left_out_splits import check_no_split_left_out
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_meaning_of_labels
@@ -335,14 +340,15 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
         undecided.add(SPLITS)
     if reading.is_undecided:
         undecided.add(MEANING)
-    unused = list_unused_files(
+    data = DataInUse(
         opened.tree,
         division.used,
-        read=_list_read_texts(class_file, division, opened.stated),
-        ids_in_texts=division.images_in_other_texts(),
         replaced_masks=opened.stated.replaced_masks,
         instances=bool(config.instance_mask),
     )
+    texts = _list_read_texts(class_file, division, opened.stated)
+    unused = list_unused_files(opened.tree, data, texts)
+    notes = (*list_first_notes(opened.tree, unused), *notes)
     _check_unused_files(opened, division, unused)
     return FolderPlan(
         config=config,
@@ -458,6 +464,8 @@ def _list_read_texts(
     names = [TABLE]
     for path in (*division.files, *stated.texts):
         names.append(posixpath.relpath(path, tree.root_below_given or "."))
+    if tree.labels.class_file is not None:
+        names.append(tree.labels.class_file.source)
     if class_file is not None and class_file.path_of_read_file:
         # The folders of splits and of parts may have a copy each.
         names.append(class_file.path_of_read_file)

@@ -16,6 +16,7 @@ from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.split_names import only_split_in
+from voc_seg_tfrecord.folder.companions import CODE_ENDINGS, CONTENT_ENDINGS, STEMS_OF_DOCUMENTS
 from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.mask_survey import Survey
@@ -35,24 +36,7 @@ _LIST = ClassFileFormat(name="", parse=parse_list, expected="lines such as crack
 _JSON = ClassFileFormat(name="", parse=parse_json, expected="objects with names and colors")
 _FORMAT_BY_ENDING = {".csv": _LIST, ".tsv": _LIST, ".txt": _LIST, ".json": _JSON}
 _ENDINGS_OF_TEXTS = (*_FORMAT_BY_ENDING, ".yaml", ".yml", ".names", ".xml")
-_ENDINGS_OF_CODE_AND_ARCHIVES = (
-    ".py",
-    ".ipynb",
-    ".sh",
-    ".pt",
-    ".pth",
-    ".h5",
-    ".onnx",
-    ".ckpt",
-    ".zip",
-    ".gz",
-)
-_STEMS_OF_README_AND_LICENSE = re.compile(
-    "(readme|licen[cs]e|requirements|changelog|citation|authors|attribution|copyright|notice"
-    "|contributing|version)([^a-z].*)?"
-)
-"""Names, in small letters and without ending, of what people put beside any data."""
-
+_ENDINGS_OF_CODE_AND_ARCHIVES = CODE_ENDINGS | CONTENT_ENDINGS - {".pdf"} | {".h5", ".gz"}
 _WORDS_OF_CLASS_FILES = re.compile(
     "class|label|legend|categor|colou?rs?($|[-_. ])|colou?rmap|palette|names|ontology|taxonomy"
     "|codes"
@@ -163,7 +147,7 @@ def list_single_files(tree: VocTree) -> list[SingleFile]:
                 continue
             elif len(names_of_ending) <= MAX_TEXTS_OF_AN_ENDING:
                 for name in names_of_ending:
-                    if not _STEMS_OF_README_AND_LICENSE.fullmatch(stem_of(name).lower()):
+                    if not STEMS_OF_DOCUMENTS.fullmatch(stem_of(name).lower()):
                         paths.append(posixpath.join(folder, name))
     paths.sort(key=lambda path: path.count("/"))
     files = [_read_single_file(tree, path) for path in paths[:MAX_TEXTS]]

@@ -1,6 +1,5 @@
 """Which ids each split of a user's own folder has: by lists, by folders, by ratio or by class."""
 
-import collections
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 import dataclasses
 import functools
@@ -92,17 +91,6 @@ class Splits:
     def used(self) -> Set[str]:
         """The ids of all splits."""
         return {*itertools.chain(*self.ids.values())}
-
-    def images_in_other_texts(self) -> dict[str, int]:
-        """Returns how many images each text names that makes no split, by its path."""
-        image_names = self.evidence.image_names
-        ids_by_file: dict[str, set[str]] = collections.defaultdict(set)
-        for split_list in self.evidence.lists:
-            makes_split = split_list.file in self.files
-            if split_list.image_count and not makes_split:
-                ids = [image_id for image_id in split_list.ids if image_id in image_names]
-                ids_by_file[split_list.file].update(ids)
-        return {file: len(ids) for file, ids in ids_by_file.items()}
 
 
 def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems) -> Splits:

@@ -15,6 +15,12 @@ from etils import epath
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.split_names import SPLIT_BY_WORD, words
 from voc_seg_tfrecord.folder.by_name import ImageNames
+from voc_seg_tfrecord.folder.companions import (
+    CODE_ENDINGS,
+    COMPRESSED_ENDINGS,
+    CONTENT_ENDINGS,
+    PROSE_ENDINGS,
+)
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
@@ -34,26 +40,6 @@ _WORDS_FOR_RESULTS = frozenset(
 """Words in the name of a file that says what a training gave: `test_results.xlsx`."""
 
 _PICTURE_ENDINGS = IMAGE_OR_MASK_ENDINGS - {".npy"} | {".svg", ".heic", ".jp2", ".psd"}
-
-_CODE_ENDINGS = frozenset(
-    {
-        *(".py", ".ipynb", ".sh", ".bash", ".bat", ".ps1", ".m", ".r", ".rmd", ".jl", ".lua"),
-        *(".js", ".ts", ".c", ".cc", ".cpp", ".cu", ".h", ".hpp", ".java", ".go", ".rs"),
-        *(".log", ".md", ".rst", ".html", ".htm", ".tex", ".pyc", ".prototxt", ".lock"),
-    }
-)
-"""Endings of code and prose, whose `train` is what is done, and of logs."""
-
-_OTHER_CONTENT_ENDINGS = frozenset(
-    {
-        *(".pth", ".pt", ".ckpt", ".onnx", ".weights", ".safetensors", ".tflite", ".pb", ".keras"),
-        *(".caffemodel", ".cache", ".mp4", ".avi", ".mov", ".mkv", ".zip", ".tar", ".tgz", ".7z"),
-        *(".rar", ".pdf", ".index", ".data"),
-    }
-)
-"""Endings of weights, videos and archives, which hold no list of the images in the folder."""
-
-_COMPRESSED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 
 _MAX_FILES_OF_A_LIST = 20
 """More files of one ending in one folder are a file for each image or the like."""
@@ -94,7 +80,7 @@ def find_unread_files(tree: VocTree, image_names: ImageNames) -> UnreadFiles:
         if _is_named_as_list(path, words_of_name):
             files.may_say_splits.append(path)
             continue
-        may_be_text = ending_of(path) not in {".npy", *_COMPRESSED_ENDINGS, *_OTHER_CONTENT_ENDINGS}
+        may_be_text = ending_of(path) not in {".npy", *COMPRESSED_ENDINGS, *CONTENT_ENDINGS}
         is_searched = may_be_text and searched_count < _MAX_SEARCHED_TEXTS
         searched_count += is_searched
         if is_searched and _names_images_and_splits(tree.given / path, image_names):
@@ -128,7 +114,7 @@ def _list_unread_paths(tree: VocTree, image_names: ImageNames) -> Iterator[str]:
 def _stem(path: str) -> str:
     """Returns the name of a file without endings: `train` of `lists/train.tsv.gz`."""
     name = posixpath.basename(path)
-    if name.lower().endswith(_COMPRESSED_ENDINGS):
+    if name.lower().endswith(COMPRESSED_ENDINGS):
         name = posixpath.splitext(name)[0]
     return posixpath.splitext(name)[0]
 
@@ -136,10 +122,11 @@ def _stem(path: str) -> str:
 def _is_named_as_list(path: str, words_of_name: set[str]) -> bool:
     """Says whether a file is named after splits, and is no code, weights or the like."""
     ending = ending_of(path)
+    code_or_prose = CODE_ENDINGS | PROSE_ENDINGS
     if not words_of_name.isdisjoint(_WORDS_FOR_DIVISIONS):
-        return ending not in _CODE_ENDINGS or words_of_name <= _WORDS_FOR_DIVISIONS
-    is_archive = path.lower().endswith(tuple(f".tar{one}" for one in _COMPRESSED_ENDINGS))
-    if is_archive or ending in {"", *_CODE_ENDINGS, *_OTHER_CONTENT_ENDINGS}:
+        return ending not in code_or_prose or words_of_name <= _WORDS_FOR_DIVISIONS
+    is_archive = path.lower().endswith(tuple(f".tar{one}" for one in COMPRESSED_ENDINGS))
+    if is_archive or ending in {"", *code_or_prose, *CONTENT_ENDINGS}:
         return False
     is_of_results = not words_of_name.isdisjoint(_WORDS_FOR_RESULTS)
     return not is_of_results and not words_of_name.isdisjoint(_WORDS_FOR_PARTS)

@@ -1,0 +1,94 @@
+"""What lies beside the data of a folder: each row explains its example, and says so."""
+
+import pathlib
+import re
+import shutil
+
+import numpy as np
+import pytest
+from support import drawing
+from support.folders import plan_of
+
+from voc_seg_tfrecord.build_from.tree import describe
+from voc_seg_tfrecord.folder import account
+from voc_seg_tfrecord.folder.companions import COMPANIONS, LEFTOVERS
+
+IDS = "12345678"
+
+
+def put_data(root: pathlib.Path) -> None:
+    """Writes 8 images with masks, and lists that leave out one of them."""
+    drawing.put_pairs(root, IDS, "images/{}.jpg", "masks/{}.png")
+    drawing.put(root, "train.txt", "\n".join(IDS[:-1]))
+
+
+def put_example(root: pathlib.Path, path: str) -> None:
+    """Writes the example of a row: a picture, a copy or a text."""
+    if (root / path).exists():
+        return
+    if path == "more/copy.jpg":
+        (root / "more").mkdir()
+        shutil.copy(root / "images/1.jpg", root / path)
+    elif path.endswith(".png"):
+        drawing.put_mask(root, path, np.eye(48, 64, dtype=int))
+    elif path.endswith(".jpg"):
+        drawing.put(root, path, drawing.picture(path))
+    else:
+        drawing.put(root, path, "1 2 3\n")
+
+
+def kinds_of(plan, path: str) -> list[str]:
+    """Returns the names of the rows that have a file."""
+    folder, _, name = path.rpartition("/")
+    return [
+        group.kind.name
+        for group, names in plan.unused.items()
+        if group.folder == folder and name in names
+    ]
+
+
+@pytest.mark.parametrize("row", COMPANIONS, ids=lambda row: row.name)
+def test_a_row_explains_its_example_and_says_what_it_is(tmp_path, row, monkeypatch):
+    put_data(tmp_path)
+    put_example(tmp_path, row.example)
+    plan = plan_of(tmp_path)
+    assert [len(ids) for ids in plan.splits.values()] == [7]
+    assert kinds_of(plan, row.example) == [row.name]
+    line = f"such as {pathlib.PurePath(row.example).name}: {row.sentence}"
+    assert line in describe(plan)
+    assert not [note for note in plan.notes if note.startswith("Not explained")]
+    # Without the row the file is a leftover: no other row has it.
+    others = [other for other in COMPANIONS if other != row]
+    monkeypatch.setattr(account, "COMPANIONS", others)
+    assert {*kinds_of(plan_of(tmp_path), row.example)} <= {left.name for left in LEFTOVERS}
+
+
+def test_what_no_row_explains_is_the_first_note(tmp_path):
+    put_data(tmp_path)
+    drawing.put_image(tmp_path, "else/view.jpg")
+    drawing.put_mask(tmp_path, "masks/77.png", np.eye(48, 64, dtype=int))
+    drawing.put(tmp_path, "scene.blend", "1")
+    plan = plan_of(tmp_path)
+    assert plan.notes[:2] == (
+        "Not explained: 1 file in masks, such as 77.png: masks without an image.",
+        "Not explained: 1 file in else, such as view.jpg: pictures.",
+    )
+    assert (
+        "1 file in ., such as scene.blend: no pictures, lists, tables or class files"
+        in describe(plan)
+    )
+
+
+def test_many_images_without_a_mask_are_a_first_note(tmp_path):
+    drawing.put_pairs(tmp_path, "123", "images/{}.jpg", "masks/{}.png")
+    drawing.put_image(tmp_path, "images/7.jpg")
+    assert not any("are left out" in note for note in plan_of(tmp_path).notes)
+    drawing.put_image(tmp_path, "images/8.jpg")
+    assert plan_of(tmp_path).notes[0] == "2 of 5 images have no mask and are left out."
+
+
+def test_the_page_lists_the_rows_in_their_order():
+    page = pathlib.Path(__file__).parents[2] / "docs" / "background" / "folder-rules.md"
+    _, _, rows = page.read_text().partition("| files | what they are | example |\n|---|---|---|\n")
+    listed = re.findall(r"^\| (.*) \| (.*) \| `(.*)` \|$", rows.partition("\n\n")[0], re.M)
+    assert listed == [(row.name, row.sentence, row.example) for row in COMPANIONS]

@@ -1,0 +1,398 @@
+"""What may lie beside the data of a folder without being used: a table with a row for each kind.
+
+The first row that holds explains an unused file. A file that no row explains is a leftover.
+"""
+
+import collections
+from collections.abc import Callable, Collection, Sequence
+import dataclasses
+import functools
+import itertools
+import posixpath
+import re
+
+from voc_seg_tfrecord.core import role_words
+from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
+from voc_seg_tfrecord.core.split_names import SPLIT_BY_WORD, WORDS_FOR_UNLABELED, words
+from voc_seg_tfrecord.folder.files.align import NO_AFFIX, parts_of
+from voc_seg_tfrecord.folder.files.pairings import few
+from voc_seg_tfrecord.folder.looks import Looks
+from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
+from voc_seg_tfrecord.folder.tree.pairs import channel_paths
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree, join_paths, path_below_given
+from voc_seg_tfrecord.formats.texts import OTHER_ENDINGS, READ_ENDINGS
+from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
+
+CODE_ENDINGS = frozenset(
+    {
+        *(".py", ".ipynb", ".sh", ".bash", ".bat", ".ps1", ".m", ".r", ".rmd", ".jl", ".lua"),
+        *(".js", ".ts", ".c", ".cc", ".cpp", ".cu", ".h", ".hpp", ".java", ".go", ".rs"),
+        *(".pyc", ".prototxt", ".lock"),
+    }
+)
+PROSE_ENDINGS = frozenset({".log", ".md", ".rst", ".html", ".htm", ".tex"})
+"""Endings of prose and of logs."""
+
+CONTENT_ENDINGS = frozenset(
+    {
+        *(".pth", ".pt", ".ckpt", ".onnx", ".weights", ".safetensors", ".tflite", ".pb", ".keras"),
+        *(".caffemodel", ".cache", ".mp4", ".avi", ".mov", ".mkv", ".zip", ".tar", ".tgz", ".7z"),
+        *(".rar", ".index", ".data", ".pdf"),
+    }
+)
+"""Endings of weights, videos, archives and papers, which hold no list of images."""
+
+COMPRESSED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")
+
+STEMS_OF_DOCUMENTS = re.compile(
+    "(readme|licen[cs]e|requirements|changelog|citation|authors|attribution|copyright|notice"
+    "|contributing|version|provenance|credits|disclaimer)([^a-z].*)?"
+)
+"""Names, in small letters and without ending, of what people put beside any data."""
+
+_SIDECAR_ENDINGS = frozenset({".tfw", ".jgw", ".pgw", ".xmp", ".ovr", ".prj", ".thm"})
+_MAX_COMPARED_FILES = 200
+"""Files in use, at most, of which copies with other names are looked for."""
+
+IMAGE_WITHOUT_MASK = "images without a mask"
+MASK_WITHOUT_IMAGE = "masks without an image"
+IN_NO_SPLIT = "in no split"
+
+
+@functools.lru_cache(maxsize=1000)
+def _words_of(text: str) -> frozenset[str]:
+    """Returns the words in the path of a folder or around an id, which many files share."""
+    return frozenset(words(text))
+
+
+@dataclasses.dataclass(frozen=True)
+class UnusedFile:
+    """A file that a build does not use.
+
+    Attributes:
+      folder: its folder, below the given one; empty for the given one.
+      name: its name.
+      data: the images and masks beside which it lies.
+    """
+
+    folder: str
+    name: str
+    data: "DataInUse"
+
+    @property
+    def path(self) -> str:
+        """Its path below the given folder."""
+        return f"{self.folder}/{self.name}" if self.folder else self.name
+
+    @property
+    def ending(self) -> str:
+        """Its ending, in lower case."""
+        return ending_of(self.name)
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether its ending is that of an image or a mask."""
+        return self.ending in IMAGE_OR_MASK_ENDINGS
+
+    @functools.cached_property
+    def words_beside_name(self) -> frozenset[str] | None:
+        """The words that its path has around the name of a file of the set; None if it has none.
+
+        Words of folders in use do not count.
+        """
+        stem = stem_of(self.name)
+        # Most names are whole names of the set, and to take them apart takes time.
+        for part, around in itertools.chain([(stem, NO_AFFIX)], parts_of(stem)):
+            if part in self.data.stems:
+                words_of_file = _words_of(self.folder) | _words_of(" ".join(around))
+                return words_of_file - self.data.words_of_folders
+        return None
+
+
+class DataInUse:
+    """The images and masks of a folder, beside which other files lie.
+
+    Args:
+      tree: the set.
+      used_ids: the ids of all splits.
+      replaced_masks: the paths of masks whose images have other masks, because texts state them.
+      instances: whether instance masks are read.
+
+    Attributes:
+      paths: the files in use.
+      reason_by_path: the other files that the folders and patterns of the set cover, and why each
+        is not used.
+    """
+
+    def __init__(
+        self,
+        tree: VocTree,
+        used_ids: Collection[str],
+        *,
+        replaced_masks: Collection[str],
+        instances: bool,
+    ):
+        self._tree = tree
+        self._are_copies_by_folder: dict[str, bool] = {}
+        self.paths: set[str] = set()
+        self.reason_by_path = dict.fromkeys(replaced_masks, MASK_WITHOUT_IMAGE)
+        masks_by_id = tree.labels.list_files()
+        parts = [
+            (tree.layout.images, tree.images, tree.images.items(), tree.masks, IMAGE_WITHOUT_MASK),
+            (tree.layout.masks, tree.masks, masks_by_id, tree.images, MASK_WITHOUT_IMAGE),
+        ]
+        if instances:
+            numbers = tree.instances
+            folder = tree.layout.instances
+            parts.append((folder, numbers, numbers.items(), tree.images, MASK_WITHOUT_IMAGE))
+        for folder, names, files, partners, reason_if_alone in parts:
+            folder_below_given = path_below_given(tree, folder)
+            used_ids_of_part = names.find_ids(used_ids)
+            for image_id, name in files:
+                path = join_paths(folder_below_given, name)
+                if image_id in used_ids_of_part:
+                    self.paths.add(path)
+                    if names is tree.images and tree.channels > 1:
+                        self.paths.update(map(str, channel_paths(path, tree.channels)))
+                else:
+                    reason = IN_NO_SPLIT if image_id in partners else reason_if_alone
+                    self.reason_by_path.setdefault(path, reason)
+        self.paths |= tree.labels.label_files - self.reason_by_path.keys()
+
+    @functools.cached_property
+    def stems(self) -> set[str]:
+        """The names of the images and masks of the set, in use or not, without endings; and ids."""
+        names = {posixpath.basename(path) for path in (*self.paths, *self.reason_by_path)}
+        ids = {posixpath.basename(image_id) for image_id in self._tree.images}
+        return {stem_of(name) for name in names} | ids
+
+    @functools.cached_property
+    def stems_of_folder(self) -> set[str]:
+        """The names of all pictures of the folder, without endings."""
+        assert self._tree.listing
+        stems: set[str] = set()
+        for names in self._tree.listing.files_by_folder.values():
+            stems.update(
+                stem_of(name) for name in names if ending_of(name) in IMAGE_OR_MASK_ENDINGS
+            )
+        return stems
+
+    @functools.cached_property
+    def words_of_folders(self) -> set[str]:
+        """The words in the folders in use."""
+        folders = {posixpath.dirname(path) for path in self.paths}
+        return {word for folder in folders for word in words(folder)}
+
+    @functools.cached_property
+    def words_of_paths(self) -> set[str]:
+        """The words in the folders and names in use."""
+        return {word for path in self.paths for word in words(path)}
+
+    @functools.cached_property
+    def _looks(self) -> Looks:
+        return Looks(self._tree.given)
+
+    @functools.cached_property
+    def _paths_by_stem_or_length(self) -> dict[str | int, list[str]]:
+        """The files in use by their names without endings, and a few by their length in bytes."""
+        paths: dict[str | int, list[str]] = collections.defaultdict(list)
+        for path in self.paths:
+            paths[stem_of(posixpath.basename(path))].append(path)
+            if len(self.paths) <= _MAX_COMPARED_FILES:
+                paths[self._looks.length(path)].append(path)
+        return paths
+
+    def are_copies(self, folder: str) -> bool:
+        """Says whether a few pictures of a folder have the same bytes as files in use."""
+        if folder not in self._are_copies_by_folder:
+            assert self._tree.listing
+            files = [
+                UnusedFile(folder, n, self) for n in self._tree.listing.files_by_folder[folder]
+            ]
+            paths = [file.path for file in files if file.is_picture and file.path not in self.paths]
+            self._are_copies_by_folder[folder] = all(map(self._has_copy, few(paths)))
+        return self._are_copies_by_folder[folder]
+
+    def _has_copy(self, path: str) -> bool:
+        stem = stem_of(posixpath.basename(path))
+        paths = self._paths_by_stem_or_length
+        others = paths[stem] or paths[self._looks.length(path)]
+        return any(self._looks.are_same(path, other) for other in others)
+
+
+@dataclasses.dataclass(frozen=True)
+class Companion:
+    """A kind of file that may lie unused beside the data: a row of the table.
+
+    Attributes:
+      name: the name of the row.
+      sentence: what the files are, and the option that takes them, if there is one.
+      example: the path of such a file beside `images/1.jpg` with `masks/1.png`.
+      holds: says whether a file is of this kind.
+    """
+
+    name: str
+    sentence: str
+    example: str = ""
+    holds: Callable[[UnusedFile], bool] = lambda _: True
+
+
+def _has_reason(reason: str) -> Callable[[UnusedFile], bool]:
+    return lambda file: file.data.reason_by_path.get(file.path) == reason
+
+
+def _is_called(kind_words: Collection[str]) -> Callable[[UnusedFile], bool]:
+    """Returns whether a picture of an image of the set has a word beside the names of the set."""
+
+    def holds(file: UnusedFile) -> bool:
+        if not file.is_picture or file.words_beside_name is None:
+            return False
+        return not file.words_beside_name.isdisjoint(kind_words)
+
+    return holds
+
+
+def _is_of_held_out_split(file: UnusedFile) -> bool:
+    for word in _words_of(file.folder) - file.data.words_of_folders:
+        if SPLIT_BY_WORD.get(word) in ("validation", "test") or word in WORDS_FOR_UNLABELED:
+            return file.is_picture
+    return False
+
+
+def _is_beside_set(file: UnusedFile) -> bool:
+    return file.is_picture and file.path not in file.data.reason_by_path
+
+
+def _is_copy(file: UnusedFile) -> bool:
+    return _is_beside_set(file) and file.data.are_copies(file.folder)
+
+
+def _has_name_of_image(file: UnusedFile) -> bool:
+    return _is_beside_set(file) and stem_of(file.name) in file.data.stems
+
+
+def _is_about_one_image(file: UnusedFile) -> bool:
+    if file.ending in (".json", ".xml") and file.words_beside_name is not None:
+        return True
+    return not file.is_picture and stem_of(file.name) in file.data.stems_of_folder
+
+
+def _is_illustration(file: UnusedFile) -> bool:
+    words_of_path = _words_of(file.folder).union(words(file.name))
+    found = role_words.ILLUSTRATION_WORDS & words_of_path
+    return file.is_picture and bool(found) and not found <= file.data.words_of_paths
+
+
+def _is_sidecar(file: UnusedFile) -> bool:
+    return file.ending in _SIDECAR_ENDINGS or file.name.lower().endswith(".aux.xml")
+
+
+def _is_document(file: UnusedFile) -> bool:
+    if STEMS_OF_DOCUMENTS.fullmatch(stem_of(file.name).lower()):
+        return True
+    endings = CODE_ENDINGS | PROSE_ENDINGS | CONTENT_ENDINGS
+    return file.ending in endings or file.ending in COMPRESSED_ENDINGS
+
+
+def _is_class_file(file: UnusedFile) -> bool:
+    return file.name in CLASS_FILE_NAMES
+
+
+def _is_text(file: UnusedFile) -> bool:
+    return file.ending in (*READ_ENDINGS, *OTHER_ENDINGS) and not _is_class_file(file)
+
+
+_OPTION = "; --masks or --mask_name reads them"
+
+UNLABELED_IMAGES = Companion(
+    "unlabeled images", IMAGE_WITHOUT_MASK, "images/9.jpg", _has_reason(IMAGE_WITHOUT_MASK)
+)
+PAIRS_IN_NO_SPLIT = Companion(
+    IN_NO_SPLIT, "images and masks that no split has", "images/8.jpg", _has_reason(IN_NO_SPLIT)
+)
+MASKS_WITHOUT_IMAGES = Companion(
+    MASK_WITHOUT_IMAGE, MASK_WITHOUT_IMAGE, holds=_has_reason(MASK_WITHOUT_IMAGE)
+)
+
+COMPANIONS: Sequence[Companion] = (
+    Companion(
+        "predictions",
+        "predictions" + _OPTION,
+        "predictions/1_pred.png",
+        _is_called(role_words.PREDICTION_WORDS | role_words.MODEL_WORDS),
+    ),
+    Companion(
+        "instances",
+        "numbers of objects" + _OPTION + ", --instance_masks those of VOC",
+        "instances/1_instance.png",
+        _is_called(role_words.INSTANCE_WORDS),
+    ),
+    Companion(
+        "edges",
+        "edges of regions" + _OPTION,
+        "edges/1_edges.png",
+        _is_called(role_words.EDGE_WORDS),
+    ),
+    Companion("depth", "depths" + _OPTION, "depth/1_depth.png", _is_called(role_words.DEPTH_WORDS)),
+    Companion(
+        "drawings",
+        "labels as colors or drawn over photos" + _OPTION,
+        "overlays/1_overlay.png",
+        _is_called(role_words.DRAWING_WORDS),
+    ),
+    Companion(
+        "backups",
+        "backups, older files and thumbnails" + _OPTION,
+        "old/1_old.png",
+        _is_called(role_words.BACKUP_WORDS),
+    ),
+    UNLABELED_IMAGES,
+    PAIRS_IN_NO_SPLIT,
+    Companion(
+        "copies",
+        "copies of files in use",
+        "more/copy.jpg",
+        _is_copy,
+    ),
+    Companion("illustrations", "figures and other illustrations", "docs/a.png", _is_illustration),
+    Companion(
+        "held-out images",
+        "pictures of a held-out split without labels",
+        "test/images/0.jpg",
+        _is_of_held_out_split,
+    ),
+    Companion(
+        "other pictures",
+        "other pictures of images in use; --images or --masks reads them",
+        "infrared/1.jpg",
+        _has_name_of_image,
+    ),
+    Companion("sidecars", "files that belong to one picture", "orthophoto.tfw", _is_sidecar),
+    Companion(
+        "boxes",
+        "files of one image each, such as boxes",
+        "boxes/1.xml",
+        _is_about_one_image,
+    ),
+    Companion(
+        "class files",
+        "class files that are not used",
+        "labelmap.txt",
+        _is_class_file,
+    ),
+    Companion("documents", "documents, code, weights, logs and archives", "code.py", _is_document),
+    Companion(
+        "texts",
+        "texts that state no split, pair, class or group",
+        "scores.csv",
+        _is_text,
+    ),
+)
+"""The rows, in the order in which they are asked."""
+
+LEFTOVERS: Sequence[Companion] = (
+    MASKS_WITHOUT_IMAGES,
+    Companion("pictures", "pictures", holds=lambda file: file.is_picture),
+    Companion("other files", "no pictures, lists, tables or class files"),
+)
+"""What a file is that no row of `COMPANIONS` explains. The last one holds for all files."""
