@@ -79,6 +79,8 @@ FORMS = {
         "output.manifest",
         each_line({"source-ref": f"s3://b/{i}", "seg-ref": f"s3://b/{m}"} for i, m in PAIRS),
     ),
+    "JSON over several lines": ("train.jsonl", json.dumps(rows("image", "mask"), indent=2)),
+    "JSON Lines of lists": ("train.json", each_line(PAIRS)),
     "Vertex's JSON Lines": ("import.jsonl", each_line(VERTEX)),
     "YAML": ("train.yaml", "".join(f"- image: {i}\n  mask: {m}\n" for i, m in PAIRS)),
 }

@@ -100,6 +100,13 @@ def test_a_list_of_ids_in_one_line_names_each_of_them(flat, line):
     assert [*plan_of(flat).splits["validation"]] == ["a06", "a07"]
 
 
+def test_a_list_of_names_of_masks_in_one_line_names_their_images(tmp_path):
+    drawing.put_pairs(tmp_path, IDS, "images/{}.jpg", "masks/{}_gt.png")
+    drawing.put(tmp_path, "train.txt", "".join(f"{name}\n" for name in IDS[:6]))
+    drawing.put(tmp_path, "val.txt", "a06_gt a07_gt\n")
+    assert [*plan_of(tmp_path).splits["validation"]] == ["a06", "a07"]
+
+
 @pytest.mark.parametrize("split", ["val", "test"])
 def test_a_list_of_val_alone_in_the_folder_of_voc_is_a_question(tmp_path, split):
     drawing.put_pairs(tmp_path, IDS, "JPEGImages/{}.jpg", "SegmentationClass/{}.png")

@@ -94,7 +94,7 @@ def find_lists(
             continue
         file = tree.texts.read(tree.given / path, ListError)
         unread_text = ListText(path, file, rank, reader, image_names, ids_by_group)
-        text = unread_text.with_listed_images(tree.given)
+        text = unread_text.with_lists(tree.given)
         texts.name_group = texts.name_group or text.names_group
         if is_list_by_name:
             texts.lists.extend(text.with_error_on_names().as_lists())
@@ -115,11 +115,8 @@ def _add_by_verdict(text: ListText, texts: FoundTexts) -> None:
     if verdict.use is Use.SPLITS:
         texts.lists.extend(text.as_lists())
         return
-    for entry in text.listed:
-        if entry.image_count:
-            texts.lists.append(
-                SplitList(text.path, entry.key, entry.ids, entry.image_count, text.rank)
-            )
+    naming_images = [split_list for split_list in text.lists if split_list.image_count]
+    texts.lists.extend(dataclasses.replace(split_list, split="") for split_list in naming_images)
     if verdict.use in (Use.UNCLEAR, Use.WRONG_NAMES):
         texts.unclear.append(as_unclear(text, verdict))
         return

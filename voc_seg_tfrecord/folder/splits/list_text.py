@@ -49,7 +49,7 @@ class ListText:
       reader: the reader of lists.
       image_names: the ids of the images by their names.
       ids_by_group: the images of each group that it may name in place of images.
-      listed: the parts of it that name images.
+      lists: the parts of it that name images, with the splits that they make.
       error: why it could not be read, if it could not.
       names_group: whether it names a group in place of images.
     """
@@ -60,12 +60,12 @@ class ListText:
     reader: ListReader
     image_names: ImageNames
     ids_by_group: IdsByGroup = dataclasses.field(default_factory=dict)
-    listed: Sequence[ListedImages] = ()
+    lists: Sequence[SplitList] = ()
     error: ListError | None = None
     names_group: bool = False
 
-    def with_listed_images(self, given: epath.Path) -> "ListText":
-        """Reads which images the text names, and returns it with them in `listed`, or the error.
+    def with_lists(self, given: epath.Path) -> "ListText":
+        """Reads which images the text names, and returns it with its lists, or the error.
 
         A path out of the given folder names no image. A text with an ending that is not read names
         nothing.
@@ -74,30 +74,32 @@ class ListText:
             return self
         folder = posixpath.dirname(self.path)
         find_below = functools.partial(self.image_names.find_below, start=folder)
-        listed = []
+        lists = []
         try:
-            for entry in self.reader.read(self.file, find_below):
-                ids = entry.ids
-                if entry.image_count < len(ids):
+            for listed in self.reader.read(self.file, find_below):
+                ids = listed.ids
+                if listed.image_count < len(ids):
                     ids = self.image_names.keep_inside(ids, self.file.where, given)
-                listed.append(dataclasses.replace(entry, ids=ids))
+                split_list = as_split_list(self.path, listed, self.rank)
+                may_be_scores = not listed.key and self._may_be_scores
+                lists.append(dataclasses.replace(split_list, ids=ids, may_be_scores=may_be_scores))
         except ListError as error:
             return dataclasses.replace(self, error=error)
-        return dataclasses.replace(self, listed=listed).with_groups()
+        return dataclasses.replace(self, lists=lists).with_groups()
 
     def with_groups(self) -> "ListText":
         """Returns the text with the ids of their images in place of the names of groups."""
         if self.ids_by_group.keys().isdisjoint(self.missing_names):
             return self
-        listed: list[ListedImages] = []
-        for entry in self.listed:
+        lists: list[SplitList] = []
+        for entry in self.lists:
             ids: list[str] = []
             for name in entry.ids:
                 is_image = name in self.image_names
                 ids += [name] if is_image else self.ids_by_group.get(name, [name])
             image_count = sum(1 for name in ids if name in self.image_names)
-            listed.append(dataclasses.replace(entry, ids=ids, image_count=image_count))
-        return dataclasses.replace(self, listed=listed, names_group=True)
+            lists.append(dataclasses.replace(entry, ids=ids, image_count=image_count))
+        return dataclasses.replace(self, lists=lists, names_group=True)
 
     def with_error_on_names(self) -> "ListText":
         """Returns a text that is a list by its name, with an error if it names images wrongly.
@@ -121,19 +123,14 @@ class ListText:
             )
         else:
             return self
-        return dataclasses.replace(self, listed=(), error=error)
+        return dataclasses.replace(self, lists=(), error=error)
 
-    def as_lists(self) -> list[SplitList]:
+    def as_lists(self) -> Sequence[SplitList]:
         """Returns its lists; an empty one, with the error if there is one, if it names nothing."""
-        if self.error is not None or not self.listed:
-            return [dataclasses.replace(self.as_list(_NOTHING_LISTED), error=self.error)]
-        return [self.as_list(entry) for entry in self.listed]
-
-    def as_list(self, entry: ListedImages) -> SplitList:
-        """Returns one part of it as a list."""
-        split_list = as_split_list(self.path, entry, self.rank)
-        may_be_scores = not entry.key and self._may_be_scores
-        return dataclasses.replace(split_list, may_be_scores=may_be_scores)
+        if self.lists and self.error is None:
+            return self.lists
+        empty = as_split_list(self.path, _NOTHING_LISTED, self.rank)
+        return [dataclasses.replace(empty, may_be_scores=self._may_be_scores, error=self.error)]
 
     @functools.cached_property
     def _may_be_scores(self) -> bool:
@@ -157,7 +154,7 @@ class ListText:
     @functools.cached_property
     def ids(self) -> Sequence[str]:
         """All names in it; the id of an image in place of each of its names."""
-        return [image_id for entry in self.listed for image_id in entry.ids]
+        return [image_id for entry in self.lists for image_id in entry.ids]
 
     @functools.cached_property
     def missing_names(self) -> Sequence[str]:
@@ -167,7 +164,7 @@ class ListText:
     @functools.cached_property
     def image_count(self) -> int:
         """How many of the names are those of images."""
-        return sum(entry.image_count for entry in self.listed)
+        return sum(entry.image_count for entry in self.lists)
 
     @property
     def names_images_in_unread_form(self) -> bool:
@@ -192,12 +189,12 @@ class ListText:
     @property
     def split_in_its_name(self) -> str:
         """The split that the name of the text and its folders say, whatever the text holds."""
-        return self.as_list(_NOTHING_LISTED).split
+        return as_split_list(self.path, _NOTHING_LISTED, self.rank).split
 
     @property
     def has_list_with_split(self) -> bool:
         """Whether a name, a column or a key makes a split of a part of it."""
-        return any(self.as_list(entry).split for entry in self.listed)
+        return any(entry.split for entry in self.lists)
 
     @functools.cached_property
     def beginning(self) -> str:
@@ -274,9 +271,9 @@ def read_given_list(
     rank = ListRank.SEGMENTATION
     reader = ListReader(image_names)
     ids = parse_ids(file.data, file.where, NamesOfImages(image_names), may_repeat=True)
-    listed = [reader.vocabulary.listed("", ids)]
-    unread_text = ListText(path, file, rank, reader, image_names, ids_by_group, listed)
+    split_list = SplitList(path, "", ids, reader.vocabulary.count_images(ids), rank)
+    unread_text = ListText(path, file, rank, reader, image_names, ids_by_group, [split_list])
     text = unread_text.with_groups()
     if text.wrong_names:
         raise text.wrong_names_error()
-    return SplitList(path, "", text.ids, text.image_count, rank)
+    return text.lists[0]

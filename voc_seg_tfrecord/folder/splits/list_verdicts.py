@@ -146,7 +146,7 @@ def as_unclear(text: ListText, verdict: TextVerdict) -> UnclearText:
 
 def _named_splits(text: ListText) -> frozenset[str]:
     """Returns the splits that the keys of a text say, or its values, or its name."""
-    splits = {split_but_for_number(entry.key.rpartition("/")[2]) for entry in text.listed}
+    splits = {split_but_for_number(entry.key.rpartition("/")[2]) for entry in text.lists}
     splits |= {*_count_splits_as_values(text)}
     named = splits - {""} or list_splits_in(stem(text.path)) or _SPLITS_OF_ANY_DIVISION
     return frozenset(named)
@@ -199,7 +199,7 @@ def _judge_names(text: ListText) -> TextVerdict | None:
         verdict = _judge_repeated_images(text)
         if verdict is not None:
             return verdict
-    says_split = text.is_called_as_split or any(entry.says_split for entry in text.listed)
+    says_split = text.is_called_as_split or any(entry.says_split for entry in text.lists)
     is_class_file = posixpath.basename(text.path) in CLASS_FILE_NAMES
     if text.split_in_its_name and not is_class_file:  # `train/patients.txt`
         says_split = True
@@ -207,7 +207,7 @@ def _judge_names(text: ListText) -> TextVerdict | None:
         return TextVerdict(Use.WRONG_NAMES, text.wrong_names)
     if text.has_enough_images:
         return None
-    if any(entry.says_split and not entry.image_count for entry in text.listed):
+    if any(entry.says_split and not entry.image_count for entry in text.lists):
         return TextVerdict(Use.OTHER_NAMES, "assigns other images to splits")
     is_list = text.is_called_as_split and not text.names_images_in_unread_form
     if not is_list or not text.missing_names:
@@ -243,7 +243,7 @@ def _judge_repeated_images(text: ListText) -> TextVerdict | None:
     list repeats is in its split once.
     """
     lists_by_outer_key: dict[str, list[frozenset[str]]] = collections.defaultdict(list)
-    for entry in text.listed:
+    for entry in text.lists:
         outer_key, _, last_key = entry.key.rpartition("/")
         if split_but_for_number(last_key):
             lists_by_outer_key[outer_key].append(frozenset(entry.ids))
@@ -268,17 +268,17 @@ def _judge_lists(text: ListText) -> TextVerdict | None:
     | has a column that may say splits | a column `phase` with `train` and `query` | unclear |
     """
     ids_in_splits = set[str]()
-    for entry in text.listed:
-        if text.as_list(entry).split:
+    for entry in text.lists:
+        if entry.split:
             ids_in_splits.update(entry.ids)
-    for entry in text.listed:
+    for entry in text.lists:
         mixed_name = _find_mixed_name(entry.key.split("/"))
         is_divided = entry.says_split or ids_in_splits.issuperset(entry.ids)
         if mixed_name and entry.image_count and not is_divided:
             return _unclear_by_mixed_name(mixed_name)
     if text.has_enough_images and text.has_list_with_split:
         return TextVerdict(Use.SPLITS)
-    for entry in text.listed:
+    for entry in text.lists:
         if entry.unclear:
             return TextVerdict(Use.UNCLEAR, f"names of images, and {entry.unclear}")
     mixed_name = _find_mixed_name([stem(text.path), *text.path.split("/")[:-1]])

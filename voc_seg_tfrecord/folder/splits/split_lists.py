@@ -89,6 +89,8 @@ class SplitList:
       series: what else its names say.
       has_unknown_name: whether its name is no word for a split, and makes one because its folder is
         called as one of lists: `splits/query.txt`.
+      says_split: whether a column or a key says that the key is a split, whatever it is called.
+      unclear: what may divide its images and is not understood, in words; empty if nothing does.
       may_be_scores: whether it may be a table of scores, as `eval.csv` with numbers is. It makes a
         split only beside a list of train.
       error: what is wrong with a text that is a list by its name and folder.
@@ -102,6 +104,8 @@ class SplitList:
     split: str = ""
     series: Series = Series()
     has_unknown_name: bool = False
+    says_split: bool = False
+    unclear: str = ""
     may_be_scores: bool = False
     error: ListError | None = None
 
@@ -175,7 +179,15 @@ def as_split_list(path: str, listed: ListedImages, rank: ListRank) -> SplitList:
     stem, ending = posixpath.splitext(name)
     folders = tuple(reversed(folder.split("/")))
     keys = tuple(reversed(listed.key.split("/"))) if listed.key else ()
-    plain = SplitList(path, listed.key, listed.ids, listed.image_count, rank)
+    plain = SplitList(
+        path,
+        listed.key,
+        listed.ids,
+        listed.image_count,
+        rank,
+        says_split=listed.says_split,
+        unclear=listed.unclear,
+    )
     if stem.lower().startswith("readme"):
         return plain
     if rank == ListRank.SEGMENTATION and not keys:
