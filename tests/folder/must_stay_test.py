@@ -4,7 +4,7 @@ Each of these was switched off. A test fails then, here or in another file:
 
 | what stays | test |
 | --- | --- |
-| `stated_pairs`, `pair_columns`, `pair_reader` | stated_pairs_test |
+| `stated_pairs`, `pair_columns` | stated_pairs_test |
 | `lists_of_each_division` | ways_test: nobody is in a wrong split |
 | doubts of gray values | black_and_white_test |
 | doubts of transparency | mask_values_test: a class under transparent pixels |

@@ -305,9 +305,19 @@ class ImageNames(Mapping[str, str]):
         """Returns the ids of the images by the stems of their names, and of the ids themselves."""
         ids_by_stem: dict[str, list[str]] = {}
         for image_id, path in names.items():
-            if image_id in self._images:
-                for stem in _stems_of(path, image_id):
-                    ids_by_stem.setdefault(stem, []).append(image_id)
+            if image_id not in self._images:
+                continue
+            front, _, ending = path.partition(".")
+            has_one_ending = "." not in ending and "/" not in path
+            if front == image_id and has_one_ending and path.isascii():
+                stems = {
+                    image_id
+                }  # most files: taking their names apart takes several times as long
+            else:
+                names_of_image = (posixpath.basename(path), posixpath.basename(image_id))
+                stems = {_composed_without_ending(name) for name in names_of_image}
+            for stem in stems:
+                ids_by_stem.setdefault(stem, []).append(image_id)
         return ids_by_stem
 
 
@@ -324,19 +334,6 @@ def count_same_ends(path: Sequence[str], wanted: Sequence[str]) -> int:
 def without_any_ending(path: str) -> str:
     """Returns a path without the ending of its last name."""
     return posixpath.splitext(path)[0]
-
-
-def _stems_of(path: str, image_id: str) -> set[str]:
-    """Returns the stems of the name of an image's file, and of its id.
-
-    For a plain name such as `a.jpg` with the id `a`, which most files have, both are the id. That
-    is returned without taking the names apart, which takes several times as long.
-    """
-    front, _, ending = path.partition(".")
-    is_id_with_ending = front == image_id and "." not in ending and "/" not in path
-    if is_id_with_ending and path.isascii():
-        return {image_id}
-    return {_composed_without_ending(posixpath.basename(name)) for name in (path, image_id)}
 
 
 def _normalize(text: str) -> str:

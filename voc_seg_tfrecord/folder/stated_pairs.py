@@ -13,27 +13,64 @@ A list with lines such as `images/2.png masks/0.png`, a CSV file with the column
    - a mask belongs by its name to another image, for which nothing is stated;
    - several images get one mask, and one of them has another mask by its name;
    - two names in a row may both be those of an image and of a mask.
+
+A text with the name of an image is likely to be a label of this image, and if a folder has hundreds
+of texts, they are likely to be labels of one image each. Such a text may still be a table of pairs,
+so its first bytes say whether it is read.
 """
 
 import collections
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 import dataclasses
+import functools
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.errors import LayoutError, counted
+from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core.errors import LayoutError, ListError, counted
+from voc_seg_tfrecord.core.id_lists import decode
 from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.by_name import ImageNames
+from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.files.paths import stem
-from voc_seg_tfrecord.folder.pair_columns import NamedFiles
-from voc_seg_tfrecord.folder.pair_reader import (
-    STATED_PAIRS,
-    StatedMask,
-    list_pair_texts,
-    read_stated_masks,
-)
+from voc_seg_tfrecord.folder.pair_columns import NamedFiles, find_pair_columns
+from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.formats import pair_tables
+from voc_seg_tfrecord.formats.texts import RepeatedKeyError
+from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, COMMON_CLASS_FILE_NAMES
+
+STATED_PAIRS = "stated pairs"
+"""The kind of the errors about pairs that texts state."""
+
+_MAX_TEXTS_OF_ANY_CONTENT = 500
+"""Texts of a folder that are read whatever they begin with."""
+
+_READ_BYTES = 1 << 16
+"""First bytes of a text that say whether the others are read."""
+
+
+@dataclasses.dataclass(frozen=True)
+class StatedMask:
+    """The mask that a row states for an image.
+
+    Attributes:
+      image_id: the image.
+      written: how the row writes the mask.
+      path: where it lies below the given folder; empty if there is no such file.
+      folder: its folder; as the row writes it, if there is no such file.
+      text: the text, below the given folder.
+      is_called_mask: whether the column, or the folder of the mask, is called as masks are.
+    """
+
+    image_id: str
+    written: str
+    path: str
+    folder: str
+    text: str
+    is_called_mask: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,21 +115,11 @@ def pair_as_stated(
     if tree.listing is None or tree.labels.origin:
         return StatedPairs(tree)
     files = NamedFiles(tree, names)
-    statements = _Statements(tree, files)
-    for text in list_pair_texts(tree):
-        counts_for_pairs = not texts_of_splits or text in texts_of_splits
-        for mask in read_stated_masks(tree, text, files):
-            statements.add(
-                mask,
-                counts_for_pairs=counts_for_pairs,
-                may_be_outside_set=counts_for_pairs and not masks_are_given,
-            )
-    stated_by_image = statements.mask_by_image
+    stated_by_image, notes = _read_statements(tree, files, texts_of_splits, masks_are_given)
     changed_by_image = {}
     for image_id, mask in stated_by_image.items():
         if mask.path != files.mask_by_name(image_id):
             changed_by_image[image_id] = mask
-    notes = [*statements.note_by_text.values()]
     if not changed_by_image:
         return StatedPairs(tree, notes=notes, image_ids=stated_by_image.keys())
     _check_shared_masks(tree, files, stated_by_image)
@@ -109,64 +136,172 @@ def pair_as_stated(
     )
 
 
-class _Statements:
-    """What the rows of all texts state.
+def _read_statements(
+    tree: VocTree, files: NamedFiles, texts_of_splits: Collection[str], masks_are_given: bool
+) -> tuple[dict[str, StatedMask], list[str]]:
+    """Reads what the rows of all texts state.
+
+    A text counts for pairs if it makes splits, or no text does.
+
+    | the stated mask | what happens |
+    | --- | --- |
+    | is a mask of the set | it is taken |
+    | is not called a mask | nothing: the row names another file |
+    | is a file outside of the set | taken if the text counts and no masks are given, or a note |
+    | is not there, and its name has the image's id | a note if the text counts, else nothing |
+    | is not there, and has another name | an error if the text counts, else nothing |
+
+    Returns:
+      The mask that is stated for each image, and a note on each text whose masks are not taken.
+
+    Raises:
+      LayoutError: if two rows state different masks for an image, or a mask is not there.
+    """
+    mask_by_image: dict[str, StatedMask] = {}
+    note_by_text: dict[str, str] = {}
+    for text in _list_pair_texts(tree):
+        counts = not texts_of_splits or text in texts_of_splits
+        for mask in _read_stated_masks(tree, text, files):
+            is_of_set = mask.path in files.paths_of_masks
+            if not is_of_set and not mask.is_called_mask:
+                continue
+            if is_of_set or (mask.path and counts and not masks_are_given):
+                first = mask_by_image.setdefault(mask.image_id, mask)
+                if first.path != mask.path:
+                    raise _two_masks_error(tree, first, mask)
+            elif mask.path or (counts and _has_id(mask.written, mask.image_id)):
+                if text not in note_by_text:
+                    note_by_text[text] = _note_on_other_folder(tree, mask)
+            elif counts:
+                image = tree.paths.image(mask.image_id)
+                raise LayoutError(
+                    tree.given / text,
+                    found=f"the mask {mask.written} for the image {image}, but no such file",
+                    expected="only masks that are in the folder",
+                    remedy="add the masks, or correct the file",
+                    kind=STATED_PAIRS,
+                )
+    return mask_by_image, [*note_by_text.values()]
+
+
+def _list_pair_texts(tree: VocTree) -> list[str]:
+    """Returns the paths of the texts that may state pairs, below the given folder.
+
+    Class files and the labels of the set are none, nor are texts in folders of drawings.
+    """
+    assert tree.listing
+    stems_of_images = {stem(name) for name in tree.images.values()}
+    texts: list[str] = []
+    doubtful: list[str] = []
+    for folder, names in tree.listing.files_by_folder.items():
+        if role_of_path(folder) == "drawn":
+            continue
+        certain_count = 0
+        for name in names:
+            path = posixpath.join(folder, name)
+            is_class_file = name in CLASS_FILE_NAMES and name not in COMMON_CLASS_FILE_NAMES
+            if is_class_file or path in tree.labels.label_files:
+                continue
+            if not name.lower().endswith(pair_tables.ENDINGS):
+                continue
+            texts.append(path)
+            if stem(path) in stems_of_images or certain_count == _MAX_TEXTS_OF_ANY_CONTENT:
+                doubtful.append(path)
+            else:
+                certain_count += 1
+    begins_with_pairs = functools.partial(_begins_with_pairs, tree)
+    without_pairs = {
+        path for path, begins in ordered_map(begins_with_pairs, doubtful) if not begins
+    }
+    return [path for path in texts if path not in without_pairs]
+
+
+def _begins_with_pairs(tree: VocTree, path: str) -> bool:
+    """Says whether the first bytes of a text may be rows of pairs; not if they cannot be read."""
+    try:
+        with storage.open_file(tree.given / path) as file:
+            data = file.read(_READ_BYTES)
+    except OSError:
+        return False
+    return pair_tables.may_begin_with_rows(data, ending_of(path))
+
+
+def _read_stated_masks(tree: VocTree, text: str, files: NamedFiles) -> Iterator[StatedMask]:
+    """Yields the mask of each image for which a text states one; none if the text is too large.
 
     Args:
       tree: the set, paired by names.
-      files: its images and masks.
+      text: the path of the text below the given folder.
+      files: the images and masks of the set.
 
-    Attributes:
-      mask_by_image: the mask that is stated for each image, by its id.
-      note_by_text: by text, a note on the first stated mask that is not taken, because it is
-        outside of the set.
+    Raises:
+      LayoutError: if both names of a row may be those of an image and of a mask, or several folders
+        have the mask; if an object of JSON has a key twice, such as two masks of one image.
     """
-
-    def __init__(self, tree: VocTree, files: NamedFiles):
-        self.mask_by_image: dict[str, StatedMask] = {}
-        self.note_by_text: dict[str, str] = {}
-        self._tree = tree
-        self._files = files
-
-    def add(self, mask: StatedMask, *, counts_for_pairs: bool, may_be_outside_set: bool) -> None:
-        """Adds what a row states.
-
-        | the stated mask | what happens |
-        | --- | --- |
-        | is a mask of the set | it is taken |
-        | is not called a mask | nothing: the row names another file |
-        | is a file outside of the set that may be taken | it is taken |
-        | is a file outside of the set that may not be taken | a note |
-        | is not there, and its name has the image's id | a note if the text counts, else nothing |
-        | is not there, and has another name | an error if the text counts, else nothing |
-
-        Args:
-          mask: the mask that is stated for an image.
-          counts_for_pairs: whether the text counts: it makes splits, or no text does.
-          may_be_outside_set: whether a mask outside of the set's folders may be taken.
-
-        Raises:
-          LayoutError: if another row states another mask, or the mask is not there.
-        """
-        is_of_set = mask.path in self._files.paths_of_masks
-        if not is_of_set and not mask.is_called_mask:
+    try:
+        file = tree.texts.read(tree.given / text, ListError)
+        if not pair_tables.may_name_files(file.data):
             return
-        if is_of_set or (mask.path and may_be_outside_set):
-            first = self.mask_by_image.setdefault(mask.image_id, mask)
-            if first.path != mask.path:
-                raise _two_masks_error(self._tree, first, mask)
-        elif mask.path or (counts_for_pairs and _has_id(mask.written, mask.image_id)):
-            if mask.text not in self.note_by_text:
-                self.note_by_text[mask.text] = _note_on_other_folder(self._tree, mask)
-        elif counts_for_pairs:
-            image = self._tree.paths.image(mask.image_id)
-            raise LayoutError(
-                self._tree.given / mask.text,
-                found=f"the mask {mask.written} for the image {image}, but no such file",
-                expected="only masks that are in the folder",
-                remedy="add the masks, or correct the file",
-                kind=STATED_PAIRS,
-            )
+        tables = pair_tables.read_tables(decode(file.data, file.where), ending_of(text))
+    except ListError:  # lists are read first, and say so
+        return
+    except RepeatedKeyError as error:
+        raise LayoutError(
+            tree.given / text,
+            found=str(error),
+            expected="one value for each key, such as one mask for each image",
+            remedy="correct the file, or remove it from the folder",
+            kind=STATED_PAIRS,
+        ) from None
+    for table in tables:
+        columns = find_pair_columns(table, files)
+        if columns is None:
+            continue
+        for row in table.rows:
+            image_id = files.find_image(row[columns.images])
+            written = row[columns.masks]
+            if image_id is None or not written:
+                continue
+            mask_path = _choose_mask(tree, text, row[columns.images], written, image_id, files)
+            if columns.are_ambiguous and mask_path != files.mask_by_name(image_id):
+                raise LayoutError(
+                    tree.given / text,
+                    found=f"the names {row[columns.images]} and {written} in one row, but an image "
+                    "and a mask have these names",
+                    expected="an image and its mask, each with its folder, such as images/1.png "
+                    "masks/2.png",
+                    remedy="write the folders before the names",
+                    kind=STATED_PAIRS,
+                )
+            folder = posixpath.dirname(mask_path or written.replace("\\", "/")).strip("/")
+            is_called_mask = columns.are_called_masks or role_of_path(folder) == "masks"
+            yield StatedMask(image_id, written, mask_path, folder, text, is_called_mask)
+
+
+def _choose_mask(
+    tree: VocTree, text: str, image: str, written: str, image_id: str, files: NamedFiles
+) -> str:
+    """Returns the path of the mask that a row states for an image; empty if there is none.
+
+    Of several masks of one name it is the one that the image has by its name.
+
+    Raises:
+      LayoutError: if the image has none of them by its name.
+    """
+    paths = files.find_masks(written)
+    if len(paths) < 2:
+        return paths[0] if paths else ""
+    own_mask = files.mask_by_name(image_id)
+    if own_mask not in paths:
+        raise LayoutError(
+            tree.given / text,
+            found=f"the mask {written} for the image {image}, but several folders have a mask of "
+            "this name",
+            expected="a mask with its folder, such as masks/train/2.png",
+            remedy="write the folders before the names of masks",
+            kind=STATED_PAIRS,
+        )
+    return own_mask
 
 
 def _has_id(written: str, image_id: str) -> bool:

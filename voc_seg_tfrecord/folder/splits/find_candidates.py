@@ -17,8 +17,12 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     SplitSource,
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.list_divisions import lists_of_each_division
-from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, ids_in_split
+from voc_seg_tfrecord.folder.splits.split_lists import (
+    ListRank,
+    SplitList,
+    ids_in_split,
+    lists_of_each_division,
+)
 from voc_seg_tfrecord.folder.tree.labels import LabelSplit
 
 _LISTS_WITH_TRAIN = frozenset({*UNIONS, "all"})

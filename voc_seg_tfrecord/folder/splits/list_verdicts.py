@@ -272,27 +272,27 @@ def _judge_lists(text: ListText) -> TextVerdict | None:
         if entry.split:
             ids_in_splits.update(entry.ids)
     for entry in text.lists:
-        mixed_name = _find_mixed_name(entry.key.split("/"))
+        mixed_name = _judge_mixed_names(entry.key.split("/"))
         is_divided = entry.says_split or ids_in_splits.issuperset(entry.ids)
         if mixed_name and entry.image_count and not is_divided:
-            return _unclear_by_mixed_name(mixed_name)
+            return mixed_name
     if text.has_enough_images and text.has_list_with_split:
         return TextVerdict(Use.SPLITS)
     for entry in text.lists:
         if entry.unclear:
             return TextVerdict(Use.UNCLEAR, f"names of images, and {entry.unclear}")
-    mixed_name = _find_mixed_name([stem(text.path), *text.path.split("/")[:-1]])
-    return _unclear_by_mixed_name(mixed_name) if mixed_name and text.image_count else None
+    if not text.image_count:
+        return None
+    return _judge_mixed_names([stem(text.path), *text.path.split("/")[:-1]])
 
 
-def _find_mixed_name(names: Sequence[str]) -> str:
-    """Returns the first name of test and another split; empty if there is none."""
-    return next(filter(is_mixed_name, names), "")
-
-
-def _unclear_by_mixed_name(name: str) -> TextVerdict:
-    reason = f"names of images, of which {name} does not say which are test"
-    return TextVerdict(Use.UNCLEAR, reason)
+def _judge_mixed_names(names: Sequence[str]) -> TextVerdict | None:
+    """Returns the verdict on the first name of test and another split, if there is one."""
+    for name in names:
+        if is_mixed_name(name):
+            reason = f"names of images, of which {name} does not say which are test"
+            return TextVerdict(Use.UNCLEAR, reason)
+    return None
 
 
 def _judge_words(text: ListText) -> TextVerdict | None:
