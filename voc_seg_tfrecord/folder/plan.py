@@ -14,7 +14,7 @@ from typing import Any
 
 from etils import epath
 
-from voc_seg_tfrecord.core.class_rows import Rows, add_found_rows, check_rows
+from voc_seg_tfrecord.core.class_rows import add_found_rows, check_rows
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
@@ -39,13 +39,16 @@ from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_meaning_of_labels
 from voc_seg_tfrecord.folder.meaning.proposals import advise_table
 from voc_seg_tfrecord.folder.notes import list_notes
-from voc_seg_tfrecord.folder.paired_splits import choose_splits
 from voc_seg_tfrecord.folder.question import Problems, QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.second_masks import check_no_second_masks
 from voc_seg_tfrecord.folder.shifted_numbers import check_no_shifted_numbers
-from voc_seg_tfrecord.folder.splits.divide import Splits, divide_pool
-from voc_seg_tfrecord.folder.stated_pairs import StatedPairs
+from voc_seg_tfrecord.folder.splits.candidates import all_in_train
+from voc_seg_tfrecord.folder.splits.divide import Splits, divide_pool, split_ids
+from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.splits.excluded import leave_out_excluded
+from voc_seg_tfrecord.folder.splits.missing_masks import leave_out_unmasked
+from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
 from voc_seg_tfrecord.folder.tree.voc_tree import Items, VocTree
 from voc_seg_tfrecord.formats.band_count import count_bands
 from voc_seg_tfrecord.tools.class_file import ClassFile
@@ -158,11 +161,13 @@ class FolderPlan:
         return changed_fields(self.config)
 
 
-@dataclasses.dataclass(frozen=True)
-class _SourceOfClasses:
-    """Where the classes of a config come from.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OpenFolder:
+    """A folder of which files, splits, pairs and classes are known.
 
-    | the config | the table | the class file | the fault |
+    Where the classes of the config come from:
+
+    | the config | `table` | `class_file` | `fault` |
     | --- | --- | --- | --- |
     | was complete | None: nobody looked for it | None | None |
     | has the user's classes | as read | None: it is looked for by the names | None |
@@ -170,33 +175,22 @@ class _SourceOfClasses:
     | has names that stand for values | as read | an empty choice | why there are no classes |
 
     Attributes:
+      config: what a build is told, complete.
+      division: the splits; their evidence has the tree, with the pairs that texts state.
+      stated: these pairs.
+      problems: what stops a build.
       table: the folder's table of classes.
       class_file: the class file.
       fault: see `FolderPlan`.
-    """
-
-    table: FolderTable | None = None
-    class_file: ClassFileChoice | None = None
-    fault: VocSegError | None = None
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class OpenFolder:
-    """A folder of which files, splits, pairs and classes are known.
-
-    Attributes:
-      config: what a build is told, complete.
-      division: the splits; their evidence has the tree.
-      stated: the pairs that texts state.
-      problems: what stops a build.
-      source_of_classes: where the classes of the config come from.
     """
 
     config: VocSegConfig
     division: Splits
     stated: StatedPairs
     problems: Problems
-    source_of_classes: _SourceOfClasses = _SourceOfClasses()
+    table: FolderTable | None = None
+    class_file: ClassFileChoice | None = None
+    fault: VocSegError | None = None
 
     @property
     def tree(self) -> VocTree:
@@ -206,11 +200,11 @@ class OpenFolder:
     @property
     def has_names_of_values(self) -> bool:
         """Whether the names of the config stand for values, because no classes were found."""
-        return self.source_of_classes.fault is not None
+        return self.fault is not None
 
     def read_table(self) -> FolderTable:
         """Returns the folder's table of classes, which is read if it was not before."""
-        return self.source_of_classes.table or read_folder_table(self.tree)
+        return self.table or read_folder_table(self.tree)
 
 
 def plan_folder(
@@ -248,19 +242,61 @@ def open_folder(
 ) -> OpenFolder:
     """Finds the files of a folder, its splits, pairs and classes; see `plan_folder`."""
     problems = Problems(reads_on=reads_on)
-    paired = choose_splits(reader, config, problems)
-    opened = OpenFolder(
-        config=config, division=paired.division, stated=paired.stated, problems=problems
-    )
+    tree = reader.find_tree(config)
+    evidence = problems.try_step(reader.find_split_evidence, config) or SplitEvidence(tree)
+    stated = StatedPairs(tree)
+    labeled = None
+    # Splits come first: a text that makes one counts for its images. Then each image gets the mask
+    # that a text states for it.
+    division = problems.try_step(_divide, evidence, config, problems)
+    if division is not None:
+        stated = problems.try_step(_pair_as_stated, division, config) or stated
+        labeled = problems.try_step(_leave_out_unmasked, division, stated, config)
+    if labeled is None and tree.images:
+        # All images are in one split, whatever lists and groups say.
+        division = Splits(evidence, all_in_train([*tree.images]).sources, undecided=True)
+        skipping = dataclasses.replace(config, missing_mask="skip")
+        stated = problems.try_step(_pair_as_stated, division, config) or StatedPairs(tree)
+        labeled = problems.try_step(_leave_out_unmasked, division, stated, skipping)
+    if labeled is None:
+        evidence = dataclasses.replace(evidence, tree=stated.tree)
+        labeled = Splits(evidence, undecided=True)
+    opened = OpenFolder(config=config, division=labeled, stated=stated, problems=problems)
     if class_options is None:
         return opened
     return _with_bands_and_classes(opened, class_options)
 
 
+def _divide(evidence: SplitEvidence, config: VocSegConfig, problems: Problems) -> Splits:
+    """Returns the splits without the images that the user excludes."""
+    return leave_out_excluded(split_ids(evidence, config, problems), config.exclude)
+
+
+def _pair_as_stated(division: Splits, config: VocSegConfig) -> StatedPairs:
+    """Finds the pairs that texts state. Those that make splits count before others."""
+    options_of_layout = config.layout or {}
+    return pair_as_stated(
+        division.evidence.tree,
+        division.evidence.image_names,
+        used=division.used,
+        texts_of_splits=division.files,
+        masks_are_given="masks" in options_of_layout or "mask_name" in options_of_layout,
+    )
+
+
+def _leave_out_unmasked(division: Splits, stated: StatedPairs, config: VocSegConfig) -> Splits:
+    """Returns splits with the stated pairs, without images that lack a mask and may be left out."""
+    evidence = dataclasses.replace(division.evidence, tree=stated.tree)
+    notes = [*division.notes, *stated.notes]
+    paired = dataclasses.replace(division, evidence=evidence, notes=notes)
+    return leave_out_unmasked(paired, config)
+
+
 def _with_bands_and_classes(opened: OpenFolder, options: ClassOptions) -> OpenFolder:
     """Returns a folder whose config has the bands and classes that the folder itself gives.
 
-    The config is made and checked once, of all that is found.
+    The config is made and checked once, of all that is found. If the user gave no classes, there
+    are none, and the plan reads on, names stand for the values of masks.
     """
     config = opened.config
     fields: dict[str, Any] = {}
@@ -274,34 +310,11 @@ def _with_bands_and_classes(opened: OpenFolder, options: ClassOptions) -> OpenFo
             fields["classes"] = rows
         if fields:
             config = config.with_findings(**fields)
-        source = _SourceOfClasses(table)
-        return dataclasses.replace(opened, config=config, source_of_classes=source)
-    classes = _find_classes(opened, table, rows, options)
-    fields |= classes.fields
-    return dataclasses.replace(
-        opened,
-        config=config.with_findings(**fields),
-        source_of_classes=_SourceOfClasses(table, classes.choice, classes.fault),
-    )
-
-
-def _find_classes(
-    opened: OpenFolder, table: FolderTable, rows: Rows, options: ClassOptions
-) -> FoundClasses:
-    """Finds the classes of a folder whose user gave none.
-
-    If there are none and the plan reads on, names stand for the values of masks.
-
-    Args:
-      opened: the folder.
-      table: the folder's table of classes.
-      rows: its rows and those of the user.
-      options: what the user said of classes.
-    """
+        return dataclasses.replace(opened, config=config, table=table)
     try:
-        return find_classes(
+        classes = find_classes(
             opened.division.evidence,
-            opened.config,
+            config,
             table,
             rows,
             options.background,
@@ -310,7 +323,14 @@ def _find_classes(
     except QuestionError as question:
         if not opened.problems.reads_on:
             raise
-        return FoundClasses({"class_names": NAMES_OF_VALUES}, fault=question)
+        classes = FoundClasses({"class_names": NAMES_OF_VALUES}, fault=question)
+    return dataclasses.replace(
+        opened,
+        config=config.with_findings(**{**fields, **classes.fields}),
+        table=table,
+        class_file=classes.choice,
+        fault=classes.fault,
+    )
 
 
 def _all_bands(tree: VocTree) -> list[int]:
@@ -331,14 +351,19 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
     config = opened.config
     problems = opened.problems
     class_file = problems.try_step(_choose_class_file, opened)
-    reading = _decide_mask_rule(opened, class_file, rule)
+    meaning = None if rule is not None else _choose_meaning(opened, class_file)
+    mask_rule = ANY_VALUE
+    if rule is not None:
+        mask_rule = rule
+    elif meaning is not None:
+        mask_rule = meaning.rule
     # Before dividing: that surveys more masks if it is by classes, and notes do not count these.
-    notes = list_notes(config, opened.division, class_file, reading.meaning)
-    division = divide_pool(opened.division, config, reading.rule, problems)
+    notes = list_notes(config, opened.division, class_file, meaning)
+    division = divide_pool(opened.division, config, mask_rule, problems)
     undecided = set[str]()
     if division.undecided:
         undecided.add(SPLITS)
-    if reading.is_undecided:
+    if rule is None and meaning is None:
         undecided.add(MEANING)
     data = DataInUse(
         opened.tree,
@@ -355,55 +380,38 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
         tree=opened.tree,
         class_file=class_file.file if class_file else None,
         division=division,
-        meaning=reading.meaning,
-        mask_rule=reading.rule,
+        meaning=meaning,
+        mask_rule=mask_rule,
         notes=notes,
         unused=unused,
         problems=tuple(problems.found),
         undecided=frozenset(undecided),
         replaced_masks=opened.stated.replaced_masks,
-        fault=opened.source_of_classes.fault,
+        fault=opened.fault,
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class _MaskReading:
-    """How the masks of a folder are read.
-
-    Attributes:
-      rule: the rule.
-      meaning: the decision that gave the rule; None if the caller gave it, or none was made.
-      is_undecided: whether it is not decided what the masks mean.
-    """
-
-    rule: MaskRule
-    meaning: MaskMeaning | None = None
-    is_undecided: bool = False
-
-
-def _decide_mask_rule(
-    opened: OpenFolder, class_file: ClassFileChoice | None, given_rule: MaskRule | None
-) -> _MaskReading:
-    """Decides how masks are read, unless the caller gives the rule.
+def _choose_meaning(opened: OpenFolder, class_file: ClassFileChoice | None) -> MaskMeaning | None:
+    """Returns what the masks of the images in splits mean; None if that cannot be decided.
 
     Args:
       opened: the folder.
       class_file: the class file; None if it could not be decided.
-      given_rule: the caller's rule.
     """
-    if given_rule is not None:
-        return _MaskReading(given_rule)
     if class_file is None:
-        meaning = None
-    elif opened.has_names_of_values:
-        meaning = _choose_meaning_of_values(opened.config, opened.division)
-    else:
-        meaning = opened.problems.try_step(
-            _choose_meaning, opened.config, class_file.file, opened.division
-        )
-    if meaning is None:
-        return _MaskReading(ANY_VALUE, is_undecided=True)
-    return _MaskReading(meaning.rule, meaning)
+        return None
+    config, tree, file = opened.config, opened.tree, class_file.file
+    advice = advise_table(tree.given, tree.layout, config, named=file is None)
+    used_ids = opened.division.used
+    ids = [i for i in tree.images if i in used_ids and i in tree.masks]
+    labels = tree.labels
+    if not opened.has_names_of_values:
+        step = choose_meaning_of_labels
+        return opened.problems.try_step(step, labels, ids, config, file, advice)
+    try:
+        return choose_meaning_of_labels(labels, ids, config, file, advice)
+    except VocSegError:  # that the masks have no class names is a problem of its own
+        return None
 
 
 def _check_unused_files(opened: OpenFolder, division: Splits, unused: Account) -> None:
@@ -426,34 +434,14 @@ def _check_unused_files(opened: OpenFolder, division: Splits, unused: Account) -
 def _choose_class_file(opened: OpenFolder) -> ClassFileChoice:
     """Returns the class file, which is looked for unless its names were just taken from it."""
     config = opened.config
-    if opened.source_of_classes.class_file is not None:
-        choice = opened.source_of_classes.class_file
+    if opened.class_file is not None:
+        choice = opened.class_file
     elif config.class_names:
         choice = choose_class_file(opened.tree, config, opened.read_table(), named=True)
     else:
         choice = ClassFileChoice()
     notes = (*choice.notes, *note_void(choice.file, config), *note_spelling(config))
     return dataclasses.replace(choice, notes=notes)
-
-
-def _choose_meaning(config: VocSegConfig, file: ClassFile | None, division: Splits) -> MaskMeaning:
-    """Returns what the masks of the images in splits mean."""
-    tree = division.evidence.tree
-    advice = advise_table(tree.given, tree.layout, config, named=file is None)
-    used_ids = division.used
-    ids = [i for i in tree.images if i in used_ids and i in tree.masks]
-    return choose_meaning_of_labels(tree.labels, ids, config, file, advice)
-
-
-def _choose_meaning_of_values(config: VocSegConfig, division: Splits) -> MaskMeaning | None:
-    """Returns what masks mean by names that stand for values; None if they are not read by value.
-
-    That the masks have no class names is a problem of its own.
-    """
-    try:
-        return _choose_meaning(config, None, division)
-    except VocSegError:
-        return None
 
 
 def _list_read_texts(
