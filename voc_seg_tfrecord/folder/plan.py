@@ -12,10 +12,7 @@ import functools
 import posixpath
 from typing import Any
 
-from etils import epath
-
 from voc_seg_tfrecord.core.class_rows import add_found_rows, check_rows
-from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
@@ -118,11 +115,6 @@ class FolderPlan:
     fault: VocSegError | None = None
     replaced_masks: Collection[str] = ()
 
-    @property
-    def root(self) -> epath.Path:
-        """The folder that the user gave."""
-        return self.tree.given
-
     @functools.cached_property
     def items(self) -> Items:
         """The files of each id that has all that examples need, made when they are asked for."""
@@ -137,11 +129,6 @@ class FolderPlan:
     def sources(self) -> Mapping[str, str]:
         """Where each split comes from, in words."""
         return {source.split: source.words for source in self.division.sources}
-
-    @property
-    def classes(self) -> ClassTable:
-        """What each class of the masks becomes."""
-        return self.config.table
 
     @property
     def index_by_value(self) -> Mapping[int, int]:

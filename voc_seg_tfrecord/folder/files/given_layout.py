@@ -268,19 +268,33 @@ class GivenLayout:
         """
         images: Sequence[FileSet] = self.all_sets.images
         masks: Sequence[FileSet] = self.all_sets.masks
+        paths_of_masks: set[str] = set()
         if self.image_name:
             images = self._sets_of_pattern(self.image_name, self.endings.images)
         elif self.mask_name:
-            naming_of_masks = Naming.parse(self.mask_name)
-            images = [_without_named(files, naming_of_masks) for files in images]
+            naming = Naming.parse(self.mask_name)
+            for files in images:
+                stems = [stem for stem, name in files.names.items() if naming.id_of(name)]
+                paths_of_masks.update(map(files.path, stems))
         if self.mask_name:
             masks = self._sets_of_pattern(self.mask_name, self.endings.masks)
-        if self.photos:
-            masks = [_without_paths(files, self.photos) for files in masks]
         return PossibleSets(
-            images=[each for each in images if each.names and self.is_named("images", each.folder)],
-            masks=[each for each in masks if each.names and self.is_named("masks", each.folder)],
+            images=self._in_named_folders("images", images, paths_of_masks),
+            masks=self._in_named_folders("masks", masks, self.photos),
         )
+
+    def _in_named_folders(
+        self, half: Half, sets: Sequence[FileSet], left_out: Set[str]
+    ) -> list[FileSet]:
+        """Returns the sets in the folders that the user named, without some files or empty ones."""
+        allowed: list[FileSet] = []
+        for files in sets:
+            names = files.names
+            if left_out:
+                names = {s: name for s, name in names.items() if files.path(s) not in left_out}
+            if names and self.is_named(half, files.folder):
+                allowed.append(dataclasses.replace(files, names=names) if left_out else files)
+        return allowed
 
     def _sets_of_pattern(self, pattern: str, endings: Sequence[str]) -> list[FileSet]:
         """Returns the files of each folder that are named by a pattern, by their ids."""
@@ -327,15 +341,3 @@ def _read_item(item: str) -> list[tuple[str, str]]:
         if character == "=" and item[position + 1 :].strip():
             readings.append((item[:position], item[position + 1 :]))
     return readings
-
-
-def _without_named(files: FileSet, naming: Naming) -> FileSet:
-    """Returns a set of files without those that are named by a pattern."""
-    names = {stem: name for stem, name in files.names.items() if naming.id_of(name) is None}
-    return dataclasses.replace(files, names=names)
-
-
-def _without_paths(files: FileSet, paths: Set[str]) -> FileSet:
-    """Returns a set of files without some."""
-    names = {stem: name for stem, name in files.names.items() if files.path(stem) not in paths}
-    return dataclasses.replace(files, names=names)

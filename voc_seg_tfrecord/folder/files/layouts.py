@@ -63,17 +63,13 @@ def top_folders(pairing: Pairing, *, keeps_splits: bool = False) -> Part:
     while images and masks and images[-1] == masks[-1]:
         if keeps_splits and is_split(images[-1]):
             break
-        upper_images, upper_masks = images[:-1], masks[:-1]
-        if _is_inside(upper_images, upper_masks) or _is_inside(upper_masks, upper_images):
+        shorter, longer = sorted([images[:-1], masks[:-1]], key=len)
+        is_inside = len(shorter) < len(longer) and longer[: len(shorter)] == shorter
+        if is_inside:
             break
-        images, masks = upper_images, upper_masks
+        images, masks = images[:-1], masks[:-1]
     folders = "/".join(images), "/".join(masks)
     return Part("", *folders, pairing.image_name, pairing.mask_name)
-
-
-def _is_inside(inner: Sequence[str], outer: Sequence[str]) -> bool:
-    """Says whether a path, as names, lies below another one."""
-    return len(inner) > len(outer) and inner[: len(outer)] == outer
 
 
 def arrange_as_named(given: GivenLayout, chosen: Sequence[Pairing]) -> ArrangedSet | None:

@@ -3,7 +3,7 @@
 A split may have millions of pairs, so each pair is made when it is asked for.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import os
@@ -257,7 +257,8 @@ class VocTree:
             )
         # A list of plain ids is read before any folder has been listed.
         data = self.texts.read(path, ListError).data
-        return id_lists.parse_ids(data, path, id_lists.IdsOfImages(_IdsWithImage(self)))
+        with_image = self.items(NeededFiles(masks=False))
+        return id_lists.parse_ids(data, path, id_lists.IdsOfImages(with_image))
 
     def check_complete(self, parts: NeededFiles, list_names: Sequence[str] = ()) -> None:
         """Raises an error if more than one folder or list is missing.
@@ -305,20 +306,6 @@ class VocTree:
     def _name_below_root(self, path: epath.Path) -> str:
         is_below = path.is_relative_to(self.root)
         return os.fspath(path.relative_to(self.root) if is_below else path)
-
-
-class _IdsWithImage(Container[str]):
-    """The ids of a tree's images, which are listed when the first one is looked up.
-
-    Args:
-      tree: the tree.
-    """
-
-    def __init__(self, tree: VocTree):
-        self._tree = tree
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._tree.images
 
 
 class TreePaths:
