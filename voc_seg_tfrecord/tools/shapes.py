@@ -136,19 +136,8 @@ class Annotation:
             data["size"] = tuple(data["size"])
         if data["error"] is not None:
             data["error"] = from_json(data["error"])
-        data["shapes"] = [_shape_from_json(fields) for fields in data["shapes"]]
+        data["shapes"] = [Shape(*fields) for fields in data["shapes"]]
         return cls(**data)
-
-
-def _shape_from_json(fields: Sequence[Any]) -> Shape:
-    """Returns a shape of its fields in JSON, which has lists in place of arrays and tuples."""
-    shape = Shape(*fields)
-    return shape._replace(
-        points=array("d", shape.points),
-        starts=tuple(shape.starts),
-        runs=tuple(shape.runs),
-        box=tuple(shape.box),
-    )
 
 
 class ListedClass(NamedTuple):
@@ -254,9 +243,9 @@ def checked_points(values: object, where: str, least: int) -> "array[float]":
         points = np.array("")
     if points.size and points.dtype.kind not in "iuf":
         raise shape_error(where, f"the coordinates {str(values)[:80]}", expected)
-    wrong_points = points[~(np.abs(points) <= MAX_SIDE)]
-    if wrong_points.size:
-        raise shape_error(where, f"the coordinate {wrong_points[0]}", expected)
+    is_in_range = (points >= -MAX_SIDE) & (points <= MAX_SIDE)  # NaN is not
+    if not is_in_range.all():
+        raise shape_error(where, f"the coordinate {points[~is_in_range][0]}", expected)
     is_list_of_points = points.shape == (points.size // 2, 2) or points.shape == (points.size,)
     if not is_list_of_points or points.size % 2 or points.size < 2 * least:
         found = f"{points.size} coordinates"

@@ -207,7 +207,7 @@ def _find_class_attribute(regions_by_image: Sequence[Sequence[Region]], where: s
     for regions in regions_by_image:
         for region in regions:
             for name, value in region["region_attributes"].items():
-                if _is_filled(value):
+                if _list_values(value):
                     used.add(name)
     if len(used) < 2:
         return next(iter(used), "")
@@ -237,25 +237,19 @@ def _agree_everywhere(
     return True
 
 
-def _is_filled(value: Any) -> bool:
-    """Says whether an attribute has a value: a text, a number, or an option that is ticked."""
+def _list_values(value: Any) -> list[Any]:
+    """Returns the values of an attribute: a text, a number, or the options that are ticked."""
+    values = [value]
     if isinstance(value, dict):
-        return any(option.strip() for option in _ticked_options(value))
-    return value is not None and str(value).strip() != ""
-
-
-def _ticked_options(value: Mapping[str, Any]) -> list[str]:
-    return [option for option, is_ticked in value.items() if is_ticked]
+        values = [option for option, is_ticked in value.items() if is_ticked]
+    return [one for one in values if one is not None and str(one).strip()]
 
 
 def _class_of(value: Any) -> str:
     """Returns the class that a filled attribute names: a text, or the one option that is ticked."""
-    name = value
-    if isinstance(value, dict):
-        options = _ticked_options(value)
-        if len(options) > 1:
-            raise ValueError(f"several values of an attribute: {', '.join(options)[:80]}")
-        (name,) = options
+    name, *others = _list_values(value)
+    if others:
+        raise ValueError(f"several values of an attribute: {', '.join([name, *others])[:80]}")
     if not isinstance(name, str | int):
         raise ValueError(f"the value {str(name)[:80]} of an attribute")
     return str(name)
@@ -299,7 +293,7 @@ def _read_region(region: Region, attribute: str, position: str, where: str) -> S
     label = _CLASS_WITHOUT_ATTRIBUTE
     if attribute:
         value = region["region_attributes"].get(attribute)
-        if not _is_filled(value):
+        if not _list_values(value):
             found = f"no value of the attribute {attribute}, which names the class"
             raise shape_error(f"{where}, {position}", found, "a class of each region")
         label = _class_of(value)

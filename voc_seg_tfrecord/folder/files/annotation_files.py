@@ -260,23 +260,19 @@ def options_for_tool(
 
 def _check_folders_have_no_names(given: GivenLayout, tool: str, paths: Iterable[str]) -> None:
     """Checks that the user gave folders alone: polygons are not read in parts such as `train=a`."""
-    named_images = [folder for folder in given.image_folders if folder.part]
-    named_labels = [named for named in given.named_labels if named.part]
-    if named_images:
-        found = f"a name for a folder of their images, {named_images[0].item}"
-        remedy = command(images=",".join(folder.path or "." for folder in given.image_folders))
-    elif named_labels:
-        found = f"a name for a folder of them, {named_labels[0].item}"
-        remedy = command(masks=",".join(folder.path or "." for folder in named_labels))
-    else:
-        return
-    raise LayoutError(
-        given.listing.root / min(paths),
-        found=f"{tool}'s polygons, and {found}",
-        expected="folders without names: polygons are one set, and their files or lists divide it",
-        remedy=f"give {remedy}",
-        kind=UNUSABLE,
-    )
+    for option, folders in (("images", given.image_folders), ("masks", given.named_labels)):
+        named = [folder.item for folder in folders if folder.part]
+        if not named:
+            continue
+        paths_of_folders = ",".join(folder.path or "." for folder in folders)
+        raise LayoutError(
+            given.listing.root / min(paths),
+            found=f"{tool}'s polygons, and a name for a folder of {option}, {named[0]}",
+            expected="folders without names: polygons are one set, and their files or lists divide "
+            "it",
+            remedy=f"give {command(**{option: paths_of_folders})}",
+            kind=UNUSABLE,
+        )
 
 
 def notes_on(problems: Iterable[VocSegError]) -> list[str]:

@@ -11,7 +11,7 @@ from etils import epath
 import numpy as np
 
 from voc_seg_tfrecord.core import storage
-from voc_seg_tfrecord.core.errors import AnnotationError, ImageError, counted
+from voc_seg_tfrecord.core.errors import ImageError, counted
 from voc_seg_tfrecord.core.example import NeededFiles, RawExample
 from voc_seg_tfrecord.core.file import File, check_pixels
 from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels, encode_mask
@@ -52,36 +52,27 @@ class DrawnPair(Pair):
       exif: what an EXIF orientation means, where the file does not say the image's size.
       drawn_png: the mask as a PNG in base64, if it was drawn already. It is the mask if there are
         no shapes.
-      is_embedded: whether only the file of the shapes, labelme's, holds the image.
+      embedded_in: labelme's file of the shapes, if only this holds the image.
     """
 
     shapes: Annotation | None = None
     values: Mapping[str, int] = dataclasses.field(default_factory=dict)
     exif: str = "auto"
     drawn_png: str = ""
-    is_embedded: bool = False
+    embedded_in: epath.PathLike | None = None
 
     def read(self) -> RawExample:
         """Reads the image, and draws its masks."""
-        image = self._read_image()
+        example = Pair.read(dataclasses.replace(self, mask=None, instances=None))
         where = f"{self.mask}, image {self.filename}"
-        objects = None
         if self.shapes is None:
-            mask = base64.b64decode(self.drawn_png)
-        else:
-            drawn = self._draw(self.shapes, image)
-            mask = encode_mask(drawn.mask)
-            if drawn.objects is not None:
-                objects = File(encode_mask(drawn.objects), where)
-        return RawExample(
-            image=image,
-            filename=self.filename,
-            mask=File(mask, where),
-            instances=objects,
-            annotation=self.annotation and File.read(self.annotation, AnnotationError),
-            surveyed=self.surveyed,
-            ignored=self._read_ignored(),
-        )
+            return dataclasses.replace(example, mask=File(base64.b64decode(self.drawn_png), where))
+        drawn = self._draw(self.shapes, example.image)
+        objects = None
+        if drawn.objects is not None:
+            objects = File(encode_mask(drawn.objects), where)
+        mask = File(encode_mask(drawn.mask), where)
+        return dataclasses.replace(example, mask=mask, instances=objects)
 
     def make_mask(self) -> tuple[np.ndarray, Mapping[str, int]]:
         """Returns the mask of a pair with shapes, uint8 `[H, W]`, and `DrawnMask.counts`."""
@@ -133,8 +124,7 @@ class DrawnPair(Pair):
 
     def size(self) -> int:
         """Returns how many bytes the image and its shapes have together."""
-        holder = self.mask if self.is_embedded and self.mask else self.image
-        return storage.size(holder) + len(self.drawn_png)
+        return storage.size(self.embedded_in or self.image) + len(self.drawn_png)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the pair as plain data, for `from_json` on a worker."""
@@ -148,8 +138,8 @@ class DrawnPair(Pair):
 
     def _read_image(self) -> File:
         """Reads the image, which may be in the file of its shapes alone."""
-        if self.is_embedded and self.mask:
-            return labelme.read_image(File.read(self.mask, ImageError))
+        if self.embedded_in:
+            return labelme.read_image(File.read(self.embedded_in, ImageError))
         return File.read(self.image, ImageError)
 
 
@@ -210,7 +200,7 @@ class DrawnLabels(MadeLabels[Mapping[str, int]]):
             values=self.values,
             exif=self.exif,
             drawn_png=drawing.png if drawing else "",
-            is_embedded=image_id in self.embedded,
+            embedded_in=pair.mask if image_id in self.embedded else None,
         )
 
     def can_be_made(self, image_id: str) -> bool:

@@ -86,14 +86,9 @@ class SoftLabels(Labels):
             ids, self._path_of, self._read, self._content_by_id, all_colors=all_colors
         )
         if ids and found.damaged == found.examined:
-            self._raise_first_fault(ids)
+            self.file(next(iter(ids)))  # raises what is wrong with the first
         self._check_threshold(ids)
         return found
-
-    def _raise_first_fault(self, ids: Collection[str]) -> None:
-        """Reads the first of masks of which none could be read, which raises what is wrong."""
-        first_id = next(iter(ids))
-        self.file(first_id)
 
     def file(self, image_id: str) -> File:
         """Returns the mask of an id that has one, with the values 0 and 255."""
@@ -131,23 +126,20 @@ class SoftLabels(Labels):
         paths = {str(self._path_of(image_id)) for image_id in ids}
         counts_of_masks = [self._counts_by_path[path] for path in paths & {*self._counts_by_path}]
         counts = sum(counts_of_masks, SoftCounts())
-        fault = _find_fault(counts)
-        if counts.total and fault:
-            raise ConfigError(
-                "option threshold",
-                found=f"{self.threshold}, and {fault}",
-                expected="soft masks, and a threshold between the grays of background and class",
-                remedy="leave threshold out if each value is a class; otherwise choose another "
-                "threshold",
-            )
-
-
-def _find_fault(counts: SoftCounts) -> str:
-    """Returns why a threshold does nothing to masks with these counts; empty if it does."""
-    if not counts.needs_threshold:
-        return "each pixel is 0 or 255 already"
-    if counts.white == 0:
-        return "no pixel of any mask reaches it"
-    if counts.white == counts.total:
-        return "all pixels of all masks reach it"
-    return ""
+        if not counts.total:
+            return
+        if not counts.needs_threshold:
+            fault = "each pixel is 0 or 255 already"
+        elif counts.white == 0:
+            fault = "no pixel of any mask reaches it"
+        elif counts.white == counts.total:
+            fault = "all pixels of all masks reach it"
+        else:
+            return
+        raise ConfigError(
+            "option threshold",
+            found=f"{self.threshold}, and {fault}",
+            expected="soft masks, and a threshold between the grays of background and class",
+            remedy="leave threshold out if each value is a class; otherwise choose another "
+            "threshold",
+        )
