@@ -13,9 +13,9 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 - `class_masks`: the masks of single classes, if the user named these.
 - `image_channels`, `object_masks`, `ignore_masks`, `mask_contents`, `no_masks`: what else a folder
   may hold, and what to do then.
-- `polygon_sets`: the shapes of labeling tools. `sheets` reads the files, `polygon_tool` chooses the
-  tool, `shape_matches` finds the image of each annotation (by `sheet_images` and `image_index`),
-  and `shape_splits` the splits. `masks_and_polygons` compares them with masks.
+- `polygon_sets`: the shapes of labeling tools. `annotation_files` reads the files, and chooses the
+  tool; `annotated_images` finds the image of each annotation. `masks_and_polygons` compares them
+  with masks.
 
 Names are read by `folder_names` (words that tell what files are), `align` (which names hold which
 ids, and what they have around them), `kinds_of_names` (the words that tell kinds of files apart)

@@ -83,7 +83,7 @@ def _start_of_word(folder: str, word: str) -> int:
 def split_of(path: str) -> str:
     """Returns the split as which a folder, or one above it, is called; empty if there is none.
 
-    The name of a file does not count, other than in `shape_splits` and `file_splits`.
+    The name of a file does not count, other than in `polygon_sets` and `file_splits`.
     """
     return find_split_word(path).split
 
