@@ -204,7 +204,6 @@ def _read_shape(element: ET.Element, position: str, class_names: Set[str], where
         "parts",
         shape_position,
         points,
-        [0],
         group=group,
         level=level,
         is_box=element.tag == "box",

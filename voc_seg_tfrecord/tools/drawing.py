@@ -158,7 +158,7 @@ def _number_objects(shapes: Sequence[Shape], values: Mapping[str, int], where: s
     return numbers
 
 
-_KINDS_OF_POLYGONS = ("polygon", "fractions", "parts", "holed")
+_KINDS_OF_POLYGONS = ("polygon", "fractions", "parts")
 
 
 def _count_outside(shape: Shape, size: tuple[int, int]) -> int:

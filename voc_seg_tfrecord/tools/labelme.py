@@ -41,7 +41,7 @@ _SHAPE_TYPES = {
     "oriented_rectangle": _ShapeType("polygon", 4, 4),
     "rectangle": _ShapeType("rectangle", 2, 2),
     "circle": _ShapeType("circle", 2, 2),
-    "line": _ShapeType("line", 2, 2),
+    "line": _ShapeType("strip", 2, 2),
     "linestrip": _ShapeType("strip", 2, 0),
     "point": _ShapeType("point", 1, 1),
     "mask": _ShapeType("mask", 2, 2),

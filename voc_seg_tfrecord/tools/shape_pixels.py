@@ -2,14 +2,12 @@
 
 | kind of shape | drawn by | points | other fields |
 |---|---|---|---|
-| `polygon` | Pillow | the corners | |
+| `polygon` | Pillow | corners of a polygon, and of its holes | `starts` |
 | `rectangle` | Pillow | two opposite corners | |
 | `circle` | Pillow | the center, and a point on the edge | |
-| `line` | Pillow, 10 pixels wide | the ends | |
 | `strip` | Pillow, 10 pixels wide, with round joints | each joint | |
 | `point` | Pillow, as a disc of radius 5 | the center | |
 | `fractions` | Pillow, as a polygon | corners, as fractions of the image's sides | |
-| `holed` | Pillow | corners of a polygon, and of its holes | `starts` |
 | `parts` | pycocotools | corners of one or more polygons | `starts` |
 | `columns` | NumPy | | `runs` through the columns of the image |
 | `rows` | NumPy | | `box`, and `runs` through its rows |
@@ -127,25 +125,23 @@ def _draw_by_pillow(shape: Shape, surface: DrawingSurface) -> ShapePixels:
         box = (x - radius, y - radius, x + radius, y + radius)
         surface.pen.ellipse(box, fill=1, outline=1)
         reach += radius
-    elif shape.kind in ("line", "strip"):
-        joint = "curve" if shape.kind == "strip" else None
-        surface.pen.line(points, fill=1, width=_LINE_WIDTH_PX, joint=joint)
+    elif shape.kind == "strip":
+        surface.pen.line(points, fill=1, width=_LINE_WIDTH_PX, joint="curve")
         reach = _LINE_WIDTH_PX
     elif shape.kind == "rectangle":
         x_sides, y_sides = points[::2], points[1::2]
         box = (min(x_sides), min(y_sides), max(x_sides), max(y_sides))
         surface.pen.rectangle(box, fill=1, outline=1)
-    elif shape.kind == "holed":
+    elif shape.kind == "fractions":
+        pixels: np.ndarray = (np.reshape(points, (-1, 2)) * surface.size[::-1]).ravel()
+        # Decimals of a whole number of pixels may come out a hair nearer to 0.
+        points = (pixels + np.copysign(1e-6, pixels)).tolist()
+        surface.pen.polygon(points, fill=1, outline=1)
+    else:
         points, *holes = _split_polygons(shape)
         surface.pen.polygon(points, fill=1, outline=1)
         for hole in holes:
             surface.pen.polygon(hole, fill=0, outline=0)
-    else:
-        if shape.kind == "fractions":
-            pixels: np.ndarray = (np.reshape(points, (-1, 2)) * surface.size[::-1]).ravel()
-            # Decimals of a whole number of pixels may come out a hair nearer to 0.
-            points = (pixels + np.copysign(1e-6, pixels)).tolist()
-        surface.pen.polygon(points, fill=1, outline=1)
     return surface.take_off(points, reach)
 
 

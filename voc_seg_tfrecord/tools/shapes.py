@@ -41,11 +41,9 @@ ShapeKind = Literal[
     "polygon",
     "rectangle",
     "circle",
-    "line",
     "strip",
     "point",
     "fractions",
-    "holed",
     "parts",
     "columns",
     "rows",
@@ -70,7 +68,7 @@ class Shape(NamedTuple):
       kind: how it is drawn.
       position: how errors name it, such as `shape 3 (crack)`.
       points: x and y of each point in turn, in pixels, or as fractions of the image's sides.
-      starts: of `holed` and `parts`, where in `points` each polygon begins.
+      starts: of `polygon` and `parts`, where in `points` each polygon begins.
       runs: of `columns` and `rows`, how many pixels outside and inside follow each other in turn.
         They go through the columns of the image, or through the rows of `box`.
       box: of `rows`, left, top, width and height in pixels.
@@ -85,7 +83,7 @@ class Shape(NamedTuple):
     kind: ShapeKind
     position: str
     points: Sequence[float] = ()
-    starts: Sequence[int] = ()
+    starts: Sequence[int] = (0,)
     runs: Sequence[int] = ()
     box: Sequence[int] = ()
     png: str = ""

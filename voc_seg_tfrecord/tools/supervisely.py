@@ -112,7 +112,7 @@ def _read_object(
         for polygon in (item["points"]["exterior"], *item["points"]["interior"]):
             starts.append(len(points))
             points += _round_to_whole(polygon, shape_where, 3)
-        return Shape(label, "holed", shape_position, points, starts, group=group)
+        return Shape(label, "polygon", shape_position, points, starts, group=group)
     if kind == "rectangle":
         points = _round_to_whole(item["points"]["exterior"], shape_where, 2)
         return Shape(label, "rectangle", shape_position, points, group=group, is_box=True)

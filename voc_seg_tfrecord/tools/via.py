@@ -306,7 +306,7 @@ def _read_region(region: Region, attribute: str, position: str, where: str) -> S
         raise shape_error(shape_where, found, f"one of {', '.join(_POINTS_OF)}")
     points = checked_points(read_points(shape), shape_where, 3)
     is_box = shape["name"] == "rect"
-    return Shape(label, "parts", shape_position, points, [0], is_box=is_box)
+    return Shape(label, "parts", shape_position, points, is_box=is_box)
 
 
 def _points_of_polygon(shape: Mapping[str, Any]) -> list[Any]:
