@@ -367,7 +367,7 @@ def test_a_name_for_a_folder_of_polygons_is_refused(tmp_path):
     for image_id in "abc":
         drawing.put_image(tmp_path, f"images/{image_id}.jpg")
         put_labelme(tmp_path, f"labels/{image_id}.json", f"{image_id}.jpg")
-    text = refused(tmp_path, "a name for a folder of them, test=labels", masks="test=labels")
+    text = refused(tmp_path, "a name for a folder of masks, test=labels", masks="test=labels")
     assert "give --masks labels" in text
     assert images_of(plan_to_build(tmp_path, name="x", masks="labels")) == {"train": [*"abc"]}
 
