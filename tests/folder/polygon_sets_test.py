@@ -358,7 +358,7 @@ REFUSED = [
     ("yolo", removed("data.yaml"), LayoutError, "without a file that names their classes"),
     ("yolo", with_a_wrong_number_of_classes, LayoutError, r"data\.yaml"),
     ("yolo", two_lists_of_names, LayoutError, r"2 files that name their classes classes\.txt and"),
-    ("yolo", without_a_name, LayoutError, r"data\.yaml: no 1"),
+    ("yolo", without_a_name, LayoutError, r"data\.yaml: no '1'"),
     ("coco", boxes_alone, VocSegError, "boxes alone"),
     ("cvat", no_images, LayoutError, r"annotations\.xml, but no image train/street_1\.jpg"),
     ("yolo", with_a_box, SplitError, r"street_2\.txt, line 4: a box"),

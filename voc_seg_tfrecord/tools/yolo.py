@@ -16,13 +16,11 @@ import posixpath
 import re
 from typing import Any
 
-import yaml
-
 from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.spelling import fold_spelling
 from voc_seg_tfrecord.core.threads import ordered_map
-from voc_seg_tfrecord.formats.yaml_checks import check_yaml
+from voc_seg_tfrecord.formats.texts import load_document
 from voc_seg_tfrecord.tools.class_texts import parse_list, split_lines
 from voc_seg_tfrecord.tools.shapes import (
     ADVICE_ON_BOXES,
@@ -307,7 +305,7 @@ def read_names(file: File) -> tuple[str, ...]:
         with as_written(file.where, "the name of a class on each line"):
             return _names_of_text(file.data.decode("utf-8-sig"))
     with as_written(file.where, "`names` of the classes 0, 1, 2 and so on"):
-        data = _load_yaml(file.data)
+        data = load_document(file.data.decode("utf-8-sig"), ".yaml")
         return _names_of_yaml(data) if isinstance(data, dict) else ()
 
 
@@ -323,58 +321,22 @@ def _names_of_text(text: str) -> tuple[str, ...]:
     return tuple(entry.name for entry in entries)
 
 
-class _LoaderOfDistinctKeys(yaml.SafeLoader):
-    """Refuses a key that an object has twice, of which YAML's own loader drops the first value."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        del deep
-        pairs = self.construct_pairs(node, deep=True)
-        counts = collections.Counter(str(key) for key, _ in pairs)
-        for key, count in counts.items():
-            if count > 1:
-                raise ValueError(f"the key {key[:40]} twice")
-        return dict(pairs)
-
-
-def _load_yaml(data: bytes) -> Any:
-    """Returns the content of YAML.
-
-    Raises:
-      ValueError: if it cannot be read, or might take without end.
-    """
-    try:
-        check_yaml(data)
-        return yaml.load(data, _LoaderOfDistinctKeys)
-    except yaml.YAMLError as error:
-        raise ValueError(f"not readable as YAML: {str(error)[:100]}") from None
-
-
 def _names_of_yaml(data: Mapping[str, Any]) -> tuple[str, ...]:
     names = data.get("names")
-    if names is None:
+    if not names:
         return ()
     if not isinstance(names, list | dict):
-        raise ValueError(f"the names {str(names)[:40]!r}, which are no list")
+        raise ValueError(f"the names {names[:40]!r}, which are no list")
     if "kpt_shape" in data:
         raise ValueError("kpt_shape, which says that the labels are keypoints")
     if isinstance(names, dict):
-        names = _names_in_order(names)
+        names = [names[str(number)] for number in range(len(names))]
     for name in names:
-        if type(name) not in (str, int, float):
-            raise ValueError(f"the name {name}, which is no word without quotes")
-    if names and data.get("nc", len(names)) != len(names):
+        if not isinstance(name, str):
+            raise ValueError(f"the name {name}, which is no word")
+    if data.get("nc", str(len(names))) != str(len(names)):
         raise ValueError(f"{len(names)} names, and {str(data['nc'])[:40]} as nc")
-    return tuple(str(name) for name in names)
-
-
-def _names_in_order(names: Mapping[Any, Any]) -> list[Any]:
-    """Returns names by the numbers 0, 1, 2 and so on, in the order of these."""
-    by_number: dict[int, Any] = {}
-    for number, name in names.items():
-        if int(number) != float(number):
-            raise ValueError(f"the class number {str(number)[:40]}")
-        by_number[int(number)] = name
-    return [by_number[number] for number in range(len(names))]
+    return tuple(names)
 
 
 YOLO = ShapeTool(
