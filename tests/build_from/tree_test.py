@@ -192,8 +192,11 @@ def test_a_list_whose_name_tfds_does_not_take_is_named(export):
     ("files", "words"),
     [
         (("Annotations/a.xml", "JPEGImages/a.jpg"), "boxes alone"),
-        (("SegmentationClass/a.png",), "no images, but 1 mask, such as SegmentationClass/a.png"),
-        (("photos/a.jpg",), "no masks among photos"),
+        (
+            ("SegmentationClass/a.png",),
+            "among 1 .png called masks, such as SegmentationClass/a.png",
+        ),
+        (("photos/a.jpg",), "no masks among 1 .jpg, such as photos/a.jpg"),
         (("task-1-annotation-2-by-1-tag-crack-0.png",), "1 files, the first is task-1"),
     ],
 )

@@ -407,7 +407,7 @@ def test_masks_of_another_folder_that_the_list_of_a_split_names_are_taken(tmp_pa
 def test_jpegs_in_the_folder_of_masks_are_no_masks_whatever_is_said(tmp_path, said):
     text = refused(write(tmp_path, *JPEGS), "JPEG", **said)
     assert "a_mask.jpg" in text
-    assert said or "no masks, but a_mask.jpg lies under masks" in text
+    assert said or ".jpg called masks, such as masks/a_mask.jpg" in text
     assert "just background" not in text
 
 
@@ -555,7 +555,7 @@ def test_pictures_are_preferred_to_arrays_whatever_letters_their_ending_has(tmp_
 
 def test_what_is_no_tree_is_told_the_layouts_one_per_line(tmp_path):
     (tmp_path / "photos").mkdir()
-    text = refused(tmp_path, "no masks among photos")
+    text = refused(tmp_path, "no masks in an empty folder")
     layouts = [line for line in text.splitlines() if line.startswith("    ")]
     assert len(layouts) == 6
     assert max(map(len, layouts)) < 90

@@ -86,7 +86,7 @@ EXPORTS = {
 }
 
 REFUSED = {
-    "cvat_segmask_1.1/masks_only": "no images, but 4 masks",
+    "cvat_segmask_1.1/masks_only": "no image with a mask among 4 .png called masks",
     "wild_jpeg_ext_xudafeng": "boxes alone",
     "wild_subfolders_bridge": r"masks SegmentationClass/defect: .*t_293: no such file",
 }
@@ -285,7 +285,7 @@ def test_arrays_as_images_are_named_with_the_options_that_read_them(tmp_path):
         path = tmp_path / "images" / f"{case}.png"
         np.save(path.with_suffix(".npy"), np.asarray(Image.open(path)))
         path.unlink()
-    text = refused(tmp_path, "3 masks, and NumPy arrays as images: 3 arrays")
+    text = refused(tmp_path, "3 .npy, such as images/")
     assert "--bands all --dtype uint8" in text
     told = {"class_names": NAMES, "bands": "all"}
     assert built(tmp_path, tmp_path / "out", **told) == (NAMES, {"train": {*CASES}})

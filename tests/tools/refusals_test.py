@@ -42,7 +42,7 @@ REFUSED = {
     ),
     "masks without images": (
         [("SegmentationClass/a.png", None)],
-        "no images, but 1 mask(?s:.*)in CVAT, tick 'Save images'",
+        "no image with a mask among 1 .png called masks(?s:.*)in CVAT, tick 'Save images'",
     ),
     "masks of other names": (
         [*((f"images/{n}.jpg", None) for n in "ab"), *((f"masks/{n}.png", None) for n in "xy")],
@@ -50,7 +50,7 @@ REFUSED = {
     ),
     "JPEGs as masks": (
         [("images/a.jpg", None), ("masks/other.jpg", None)],
-        "no masks, but other.jpg lies under masks",
+        "1 .jpg called masks, such as masks/other.jpg",
     ),
 }
 

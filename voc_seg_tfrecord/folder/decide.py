@@ -113,10 +113,14 @@ def decide(
     if len(remaining) != 1:
         return Decision(None, tuple(remaining), lost)
     taken = remaining[0]
-    question = _first_question(taken, rules, evidence)
-    if question is not None:
-        return Decision(taken, (), lost, question)
-    return Decision(taken, (), lost, notes=_list_notes(taken, rules, evidence))
+    notes: list[str] = []
+    for rule in rules:
+        question = rule.asks(taken, evidence) if rule.asks is not None else None
+        if question is not None:
+            return Decision(taken, (), lost, question)
+    for rule in rules:
+        notes += rule.notes(taken, evidence) if rule.notes is not None else ()
+    return Decision(taken, (), lost, notes=tuple(notes))
 
 
 def _losers(
@@ -134,27 +138,3 @@ def _losers(
                 losers[candidate] = Reason(rule.name, other, rule.note)
                 break
     return losers
-
-
-def _first_question(
-    taken: Candidate, rules: Sequence[Rule[Candidate, Evidence]], evidence: Evidence
-) -> VocSegError | None:
-    """Returns the error of the first rule that asks about a candidate."""
-    for rule in rules:
-        if rule.asks is None:
-            continue
-        question = rule.asks(taken, evidence)
-        if question is not None:
-            return question
-    return None
-
-
-def _list_notes(
-    taken: Candidate, rules: Sequence[Rule[Candidate, Evidence]], evidence: Evidence
-) -> tuple[str, ...]:
-    """Returns what rules note of a candidate."""
-    notes: list[str] = []
-    for rule in rules:
-        if rule.notes is not None:
-            notes += rule.notes(taken, evidence)
-    return tuple(notes)

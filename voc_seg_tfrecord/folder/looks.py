@@ -10,8 +10,6 @@ import hashlib
 import os
 from typing import NamedTuple, TypeVar
 
-import numpy as np
-
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.core.file import File
@@ -34,12 +32,6 @@ _MIN_COLORS_OF_PHOTO = 1000
 
 _MIN_PIXELS_PER_COLOR = 4
 """In a mask, on average; a tiny photo has no more than 64 colors either."""
-
-_MAX_DIFFERENCE = 4
-"""Of a pixel of a photo and of its copy in a JPEG of good quality, in levels."""
-
-_MIN_CORRELATION = 0.85
-"""Of the edges of a photo and of a drawing over it. Visible and infrared light have less."""
 
 
 class Looks:
@@ -74,23 +66,6 @@ class Looks:
         if self.length(path) != self.length(other):
             return False
         return self._digest(path) != b"" and self._digest(path) == self._digest(other)
-
-    def shows(self, drawing: str, image: str) -> bool:
-        """Says whether a drawing shows an image, with labels painted over parts of it or all of it.
-
-        Then half of its pixels are those of the image, or most edges are those of the image,
-        fainter. If one file cannot be read, it says no.
-        """
-        try:
-            drawn, original = (_read_gray(f"{self._root}/{path}") for path in (drawing, image))
-        except VocSegError:
-            return False
-        if drawn.shape != original.shape:
-            return False
-        if (np.abs(drawn - original) <= _MAX_DIFFERENCE).mean() >= 0.5:
-            return True
-        correlation = np.corrcoef(_faint_edges(drawn), _faint_edges(original))[0, 1]
-        return bool(correlation >= _MIN_CORRELATION)
 
 
 def length(path: PathLike) -> int:
@@ -167,15 +142,3 @@ def is_photo(path: PathLike) -> bool:
     if colors is None or colors.kind != "rgb":
         return False
     return colors.number > max(_MIN_COLORS_OF_PHOTO, colors.most)
-
-
-def _read_gray(path: str) -> np.ndarray:
-    """Returns the brightness of an image, float64 `[H, W]`."""
-    return pillow.decode(File.read(path, ImageError), ImageError).rgb().mean(axis=2)
-
-
-def _faint_edges(gray: np.ndarray) -> np.ndarray:
-    """Returns the differences of neighbors, without the strong ones at borders of colors."""
-    differences = np.diff(gray, axis=1).ravel()
-    limit = np.percentile(np.abs(differences), 80)
-    return np.clip(differences, -limit, limit)

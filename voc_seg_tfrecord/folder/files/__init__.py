@@ -6,8 +6,8 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 - `file_sets`: the files of each folder, sorted by their names, without a look at them.
 - `pairings`: which of these sets may pair.
 - `candidates`: those whose folders have the same relative position are one candidate.
-- `choice`: which candidates are taken, by the table of `rules` (with what `evidence` tells of names
-  and `looks` of pixels) and without `copies`; and which rules ask about what is taken.
+- `choice`: which candidates are taken, by the tables of `rules` (with what names tell of roles
+  and `looks` of pixels), without `copies`, and what is asked about what is taken.
 - `layouts`: the layout of the tree, kept to the folders that the user named; or `named_parts` if
   the user named its parts. `file_questions` asks where several candidates are left.
 - `class_masks`: the masks of single classes, if the user named these.

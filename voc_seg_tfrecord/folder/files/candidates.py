@@ -7,21 +7,81 @@ A stem is the name of a file without its ending.
 """
 
 import collections
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 import dataclasses
 import functools
+import operator
 import posixpath
 import re
 
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.role_words import EXTRA_WORDS
 from voc_seg_tfrecord.core.split_names import words
-from voc_seg_tfrecord.folder.files.align import core_of
-from voc_seg_tfrecord.folder.files.evidence import FileEvidence
+from voc_seg_tfrecord.folder.files.align import Affix, core_of
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
-from voc_seg_tfrecord.folder.files.folder_names import without_split_word
+from voc_seg_tfrecord.folder.files.folder_names import (
+    list_roles,
+    role_of_name,
+    without_split_word,
+)
+from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.pairings import SAMPLE, Pairing, few
 from voc_seg_tfrecord.folder.files.paths import common_folder, folder_names
+
+
+class FileEvidence:
+    """What the rules look at beside the candidates.
+
+    Args:
+      given: the folder, and the user's options.
+      pairings: all pairings of the folder.
+
+    Attributes:
+      given: see above.
+      looks: what files show. No file is opened twice for one question.
+      common: the folder in which all files of all pairings lie.
+    """
+
+    def __init__(self, given: GivenLayout, pairings: Iterable[Pairing]):
+        self.given = given
+        self.looks = given.looks
+        self.common = common_folder([folder for p in pairings for folder in p.folders])
+        self._roles: dict[tuple[str, str, bool], str] = {}
+
+    def role(self, files: FileSet, affix: Affix, *, is_flat: bool = False) -> str:
+        """Returns the role in names of files and folders: `images`, `masks`, `drawn` or empty.
+
+        Args:
+          files: the files.
+          affix: what their names have around the ids, and those of their other halves do not have.
+          is_flat: whether images and masks lie in one folder. The name of such a folder gives no
+            role, except `drawn`.
+        """
+        key = (files.folder, " ".join([*files.affix, *affix]), is_flat)
+        if key not in self._roles:
+            self._roles[key] = self._find_role(*key)
+        return self._roles[key]
+
+    def _find_role(self, folder: str, affixes: str, is_flat: bool) -> str:
+        own_role = role_of_name(affixes)
+        roles_of_folders = list_roles(posixpath.relpath(folder or ".", self.common or "."))
+        if "drawn" in (own_role, *roles_of_folders):
+            return "drawn"
+        if not is_flat and roles_of_folders:
+            return roles_of_folders[0]
+        return own_role
+
+    def image_role(self, pairing: Pairing) -> str:
+        """Returns the role that names give the images of a pairing."""
+        return self.role(pairing.images, pairing.image_affix, is_flat=pairing.is_flat)
+
+    def mask_role(self, pairing: Pairing) -> str:
+        """Returns the role that names give the masks of a pairing."""
+        return self.role(pairing.masks, pairing.mask_affix, is_flat=pairing.is_flat)
+
+    def lies_among_masks(self, pairing: Pairing) -> bool:
+        """Says whether the images of a pairing lie in a folder that is called masks."""
+        return self.role(pairing.images, pairing.image_affix) == "masks"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,6 +195,27 @@ class PairingCandidate:
         return description
 
 
+@dataclasses.dataclass(frozen=True)
+class FileChoice:
+    """The outcome of choosing among the pairings of a folder.
+
+    Attributes:
+      pairings: all pairings of the folder.
+      chosen: the pairings that make the set.
+      rivals: groups of pairings between which the user has to choose.
+      beside: pairings of labeled images beside the chosen ones, which may belong to the set.
+      copied_folders: folders of images and masks that are copies or drawings of chosen ones.
+      notes: which other masks the images have, and why they are not used.
+    """
+
+    pairings: Sequence[Pairing] = dataclasses.field(hash=False)
+    chosen: tuple[Pairing, ...] = ()
+    rivals: tuple[tuple[Pairing, ...], ...] = ()
+    beside: tuple[Pairing, ...] = ()
+    copied_folders: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+
 def list_candidates(pairings: Sequence[Pairing], evidence: FileEvidence) -> list[PairingCandidate]:
     """Returns the candidates whose names do not forbid them, those of the most pairings first."""
     pairings_by_key: dict[tuple[Hashable, ...], list[Pairing]] = {}
@@ -187,12 +268,9 @@ def position_of(pairing: Pairing) -> Hashable:
     The words of splits are left out of folders; whether a folder has one is not. Folders of two
     splits, such as `train` and `val_masks`, have a position of their own.
     """
-    return _position_of_folders(pairing), pairing.image_name, pairing.mask_name
-
-
-def _position_of_folders(pairing: Pairing) -> Hashable:
+    names = (pairing.image_name, pairing.mask_name)
     if pairing.image_and_mask_splits_differ:
-        return pairing.folders
+        return pairing.folders, names
     image_split, mask_split = pairing.splits
     image_folder, mask_folder = map(without_split_word, pairing.folders)
     depth = len(folder_names(common_folder([image_folder, mask_folder])))
@@ -206,7 +284,7 @@ def _position_of_folders(pairing: Pairing) -> Hashable:
         common_end += 1
     folders = (depth, common_end, tuple(only_images_have), tuple(only_masks_have))
     has_split = (image_split == mask_split, bool(image_split) and not mask_split)
-    return folders, has_split
+    return folders, has_split, names
 
 
 def _separate_overlapping(pairings: list[Pairing]) -> list[list[Pairing]]:
@@ -235,8 +313,8 @@ def list_pairings(candidates: Iterable[PairingCandidate]) -> list[Pairing]:
     return [pairing for candidate in candidates for pairing in candidate.pairings]
 
 
-_DATE = re.compile(r"\d{6,}")
-_NUMBER_OF_FOLDER = re.compile(r"(?<=[^\W\d_])\d$")
+_DATE = r"\d{6,}"
+_DATE_OR_NUMBER_OF_FOLDER = re.compile(rf"{_DATE}|(?<=[^\W\d_])\d$")
 
 
 def are_parts_of_one_set(pairings: Sequence[Pairing], are_same: Callable[[str, str], bool]) -> bool:
@@ -247,53 +325,27 @@ def are_parts_of_one_set(pairings: Sequence[Pairing], are_same: Callable[[str, s
     | `20180807/cam/20180807_cam_{id}`, `20180925/cam/20180925_cam_{id}` | the date in the names |
     | `images/{id}`, `images2/{id}` | at the end of the folders of images and masks |
 
-    In the first case it is in the path, too, and has six digits, so that it is no size; and no
-    image is there again. In the second case no id is: `images2` may show `images` in another size.
+    Sizes and scales have no date, and more digits or a sign before them: `images_512`,
+    `images_x2`. In the first case no image is there again. In the second case no id is: `images2`
+    may show `images` in another size.
 
     Args:
       pairings: the pairings.
       are_same: says whether the files at two paths have the same bytes.
     """
-    patterns = [(pairing.image_name, pairing.mask_name) for pairing in pairings]
-    positions_of_any_date: set[Hashable] = set()
-    for pairing, names in zip(pairings, patterns, strict=True):
-        names_of_any_date = [_DATE.sub("", name) for name in names]
-        positions_of_any_date.add((_position_of_folders(pairing), *names_of_any_date))
-    if len(positions_of_any_date) > 1:
-        return _are_numbered(pairings) and not any(_images_of_one_id(pairings))
-    for pairing, names in zip(pairings, patterns, strict=True):
-        dates = {*_DATE.findall(" ".join(names))}
-        digits_of_folder = re.sub(r"\D", "", common_folder(pairing.folders))
-        if len(dates) != 1 or dates.pop() not in digits_of_folder:
-            return False
-    return not any(are_same(*paths) for paths in _images_of_one_id(pairings))
-
-
-def _images_of_one_id(pairings: Sequence[Pairing]) -> Iterator[tuple[str, str]]:
-    """Yields the first image of each id and another one that another pairing has."""
+    names = [(*p.folders, p.image_name, p.mask_name) for p in pairings]
+    without_number = [
+        tuple(_DATE_OR_NUMBER_OF_FOLDER.sub("", text) for text in texts) for texts in names
+    ]
+    have_dates = all(re.search(_DATE, pairing.image_name) for pairing in pairings)
+    is_one_without_number = any(map(operator.eq, names, without_number))
+    if len({*without_number}) > 1 or not (have_dates or is_one_without_number):
+        return False
     path_by_id: dict[str, str] = {}
     for pairing in pairings:
         for stem in pairing.pairs:
             path = pairing.images.path(stem)
             first_path = path_by_id.setdefault(core_of(stem, pairing.image_affix), path)
-            if first_path != path:
-                yield first_path, path
-
-
-def _are_numbered(pairings: Iterable[Pairing]) -> bool:
-    """Says whether the folders are those of one pairing, with one more digit: `images2`, `masks2`.
-
-    Sizes and scales have more digits, or a sign before them: `images_512`, `images_x2`.
-    """
-    arrangements: set[Hashable] = set()
-    numbers_of_pairings: list[set[str]] = []
-    for pairing in pairings:
-        without_number = [_NUMBER_OF_FOLDER.sub("", folder) for folder in pairing.folders]
-        numbers = {
-            folder.removeprefix(shorter)
-            for folder, shorter in zip(pairing.folders, without_number, strict=True)
-        }
-        numbers_of_pairings.append(numbers)
-        arrangements.add((*without_number, pairing.image_name, pairing.mask_name))
-    have_one_number = all(len(numbers) == 1 for numbers in numbers_of_pairings)
-    return have_one_number and {""} in numbers_of_pairings and len(arrangements) == 1
+            if first_path != path and (not have_dates or are_same(first_path, path)):
+                return False
+    return True

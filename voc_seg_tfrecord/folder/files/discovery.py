@@ -22,10 +22,9 @@ from voc_seg_tfrecord.core.layout import (
 )
 from voc_seg_tfrecord.folder.files.align import NO_AFFIX, Affix
 from voc_seg_tfrecord.folder.files.annotation_files import notes_on
-from voc_seg_tfrecord.folder.files.candidates import are_parts_of_one_set
+from voc_seg_tfrecord.folder.files.candidates import FileEvidence, are_parts_of_one_set
 from voc_seg_tfrecord.folder.files.choice import choose_files
 from voc_seg_tfrecord.folder.files.class_masks import find_merged_tree
-from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_questions import ask_which_sets
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name

@@ -1,6 +1,6 @@
 """Asks the user which files of a folder are meant, where the rules cannot choose."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 import dataclasses
 import posixpath
 import re
@@ -133,18 +133,6 @@ def _find_two_masks(readings: Sequence[Sequence[Pairing]]) -> str:
     return ""
 
 
-def is_answered(question: QuestionError, options: Mapping[str, str]) -> bool:
-    """Says whether the user gave the options of the only alternative, which takes all files.
-
-    A question has one alternative if the same options choose each reading: images are there twice,
-    with different masks, or in two files of one name. Then asking again would not help.
-    """
-    if len(question.alternatives) != 1:
-        return False
-    (alternative,) = question.alternatives
-    return all(options.get(name) == value for name, value in alternative.options.items())
-
-
 def options_of(given: GivenLayout, pairings: Sequence[Pairing]) -> dict[str, str]:
     """Returns the options that choose some images and masks."""
     if len(pairings) > MAX_LISTED_FOLDERS:
@@ -185,12 +173,11 @@ def _options_by_name(given: GivenLayout, pairings: Sequence[Pairing]) -> dict[st
     if folder_pairs or pair.is_flat:
         return {}
     options = {"images": pair.images, "masks": pair.masks}
-    allowed = dataclasses.replace(given, options=options).allowed_sets()
-    image_folders, mask_folders = map(set, zip(*(p.folders for p in pairings), strict=True))
-    if {files.folder for files in allowed.images} != image_folders:
-        return {}
-    if {files.folder for files in allowed.masks} != mask_folders:
-        return {}
+    folders = map(set, zip(*(pairing.folders for pairing in pairings), strict=True))
+    for name, folders_of_half in zip(options.values(), folders, strict=True):
+        of_name = {one for one in given.listing.files_by_folder if f"/{one}".endswith(f"/{name}")}
+        if of_name != folders_of_half:
+            return {}
     patterns = {"image_name": pair.image_name, "mask_name": pair.mask_name}
     return options | {name: pattern for name, pattern in patterns.items() if pattern}
 

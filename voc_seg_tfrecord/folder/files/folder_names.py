@@ -1,8 +1,8 @@
 """Reads the names of folders and files: their split and their role (images, masks, drawings)."""
 
-import dataclasses
 import functools
 import re
+from typing import NamedTuple
 
 from voc_seg_tfrecord.core.layout import SPLIT
 from voc_seg_tfrecord.core.role_words import (
@@ -13,7 +13,6 @@ from voc_seg_tfrecord.core.role_words import (
     MASK_WORDS,
 )
 from voc_seg_tfrecord.core.split_names import PLAIN_WORDS, SPLIT_BY_WORD, words
-from voc_seg_tfrecord.folder.files.align import is_within_token
 from voc_seg_tfrecord.tools import nnunet
 
 _ENDINGS = frozenset({"jpg", "jpeg", "png"})
@@ -21,24 +20,18 @@ _WITH_ANNOTATIONS = re.compile("(?i)[ _-]with[ _-]annotations?$")
 """The end of a name of images that have annotations elsewhere, as in RUGD's folder of frames."""
 
 
-@dataclasses.dataclass(frozen=True)
-class SplitWord:
+class SplitWord(NamedTuple):
     """The word in a path that tells the split of its files.
 
     Attributes:
       word: the word, as the folder writes it; empty if there is none.
       split: the split; empty if there is no word.
-      depth: how many folders of the path lie above the one with the word.
-      start: where the word begins in the name of that folder.
+      rest: the path without the word: `images` of `images_val` and of `val/images`.
     """
 
     word: str
     split: str
-    depth: int = 0
-    start: int = 0
-
-
-_NO_SPLIT = SplitWord("", "")
+    rest: str
 
 
 def find_split_word(path: str) -> SplitWord:
@@ -49,19 +42,23 @@ def find_split_word(path: str) -> SplitWord:
     folders = path.split("/")
     for depth in reversed(range(len(folders))):
         folder = folders[depth]
-        word_of_nnunet = nnunet.split_word_of(folder)
-        if word_of_nnunet:
-            split = nnunet.SPLIT_BY_WORD[word_of_nnunet.lower()]
-            return SplitWord(word_of_nnunet, split, depth, folder.rindex(word_of_nnunet))
+        word = nnunet.split_word_of(folder)
         words_for_splits = [word for word in words(folder) if word in SPLIT_BY_WORD]
-        if len({SPLIT_BY_WORD[word] for word in words_for_splits}) > 1:
-            return _NO_SPLIT
-        if words_for_splits:
-            last_word = words_for_splits[-1]
-            start = _start_of_word(folder, last_word)
-            written = folder[start : start + len(last_word)]
-            return SplitWord(written, SPLIT_BY_WORD[last_word], depth, start)
-    return _NO_SPLIT
+        splits = {SPLIT_BY_WORD[word] for word in words_for_splits}
+        if word:
+            start = folder.rindex(word)
+            splits = {nnunet.SPLIT_BY_WORD[word.lower()]}
+        elif len(splits) == 1:
+            start = _start_of_word(folder, words_for_splits[-1])
+            word = folder[start : start + len(words_for_splits[-1])]
+        elif splits:
+            break
+        else:
+            continue
+        rest = folder[:start] + folder[start + len(word) :]
+        parts = [*folders[:depth], rest.strip(" _.-"), *folders[depth + 1 :]]
+        return SplitWord(word, splits.pop(), "/".join(filter(None, parts)))
+    return SplitWord("", "", path)
 
 
 def _start_of_word(folder: str, word: str) -> int:
@@ -69,13 +66,12 @@ def _start_of_word(folder: str, word: str) -> int:
 
     Example: 0 for `val` in `val_interval`, as `interval` is another word.
     """
-    all_words = words(folder)
     # In lower case a name may be longer: `İ` becomes two characters.
     matches = re.finditer(re.escape(word), folder, re.IGNORECASE)
     starts = [match.start() for match in matches]
     for start in reversed(starts):
-        before, after = folder[:start], folder[start + len(word) :]
-        if [*words(before), word, *words(after)] == all_words:
+        words_around = [*words(folder[:start]), word, *words(folder[start + len(word) :])]
+        if words_around == words(folder):
             return start
     return starts[-1]
 
@@ -90,14 +86,7 @@ def split_of(path: str) -> str:
 
 def without_split_word(path: str) -> str:
     """Returns a path without the word for a split: `images` of `images_val` and of `val/images`."""
-    found = find_split_word(path)
-    if not found.word:
-        return path
-    folders = path.split("/")
-    folder = folders[found.depth]
-    without_word = folder[: found.start] + folder[found.start + len(found.word) :]
-    folders[found.depth] = without_word.strip(" _.-")
-    return "/".join(filter(None, folders))
+    return find_split_word(path).rest
 
 
 def replace_name(path: str, name: str, text: str) -> str:
@@ -113,18 +102,19 @@ def replace_name(path: str, name: str, text: str) -> str:
 
 
 def _replace_in_folder(folder: str, name: str, text: str) -> str:
-    starts = [match.start() for match in re.finditer(re.escape(name), folder)]
-    starts_of_tokens = [start for start in starts if _is_token(folder, start, start + len(name))]
-    for start in reversed(starts_of_tokens or starts[-1:]):
-        folder = folder[:start] + text + folder[start + len(name) :]
-    return folder
+    pattern = f"{_not_within('<!', name[0])}{re.escape(name)}{_not_within('!', name[-1])}"
+    replaced = re.sub(pattern, lambda _: text, folder)
+    if replaced != folder or name not in folder:
+        return replaced
+    before, _, after = folder.rpartition(name)
+    return f"{before}{text}{after}"
 
 
-def _is_token(name: str, start: int, end: int) -> bool:
-    """Says whether a part of a name begins and ends within no word and no number."""
-    begins_within = is_within_token(name[max(0, start - 1) : start], name[start : start + 1])
-    ends_within = is_within_token(name[end - 1 : end], name[end : end + 1])
-    return not begins_within and not ends_within
+def _not_within(look: str, edge: str) -> str:
+    """Returns a pattern: the edge of a name is not within a longer word or number."""
+    if edge.isdigit():
+        return rf"(?{look}\d)"
+    return rf"(?{look}[^\W\d_])" if edge.isalpha() else ""
 
 
 def compile_with_split(path: str) -> re.Pattern[str]:

@@ -6,7 +6,7 @@ import dataclasses
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.layout import Layout, Part
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.folder.files.evidence import FileEvidence
+from voc_seg_tfrecord.folder.files.candidates import FileEvidence
 from voc_seg_tfrecord.folder.files.folder_names import find_split_word
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, NamedFolder
 from voc_seg_tfrecord.folder.files.layouts import part_of
@@ -73,7 +73,10 @@ def lay_out_parts(given: GivenLayout, pairings: Sequence[Pairing]) -> Layout:
 
     def rank(pairing: Pairing) -> tuple[int, int]:
         """How well its files are named as images and masks, and then how many there are."""
-        return evidence.name_rank(pairing), len(pairing.pairs)
+        image_role, mask_role = evidence.image_role(pairing), evidence.mask_role(pairing)
+        right = (image_role == "images") + (mask_role == "masks")
+        wrong = (image_role in ("masks", "drawn")) + (mask_role in ("images", "drawn"))
+        return right - wrong, len(pairing.pairs)
 
     parts: list[Part] = []
     for part in _list_named_parts(given):

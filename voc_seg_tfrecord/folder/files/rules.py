@@ -1,18 +1,30 @@
-"""The rules by which one candidate for the images and masks of a folder loses to another one.
+"""The rules of the files step: which candidate loses to another one, and what is asked about.
 
-Those come first that compare what may be the images of the same masks. The next ones compare what
-may be the masks of the same images, and the last ones any two candidates that are left. What an
-earlier rule beats makes no other candidate lose by a later one.
+`FILE_RULES` begins with those that compare what may be the images of the same masks. The next ones
+compare what may be the masks of the same images, and the last ones any two candidates that are
+left. What an earlier rule beats makes no other candidate lose by a later one. `CHOICE_RULES` say
+when the user is asked about what is left.
 """
 
 from collections.abc import Sequence
 import posixpath
 
+from voc_seg_tfrecord.core.errors import join_names
 from voc_seg_tfrecord.core.layout import IMAGES, MASK_FOLDERS
+from voc_seg_tfrecord.core.role_words import BYPRODUCT_WORDS, IMAGE_WORDS, MASK_WORDS
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.decide import Rule
-from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
-from voc_seg_tfrecord.folder.files.evidence import FileEvidence
+from voc_seg_tfrecord.folder.files.align import align, common_affix, core_of
+from voc_seg_tfrecord.folder.files.candidates import FileChoice, FileEvidence, PairingCandidate
+from voc_seg_tfrecord.folder.files.file_questions import ask, ask_which_files, options_of
+from voc_seg_tfrecord.folder.files.file_sets import FileSet
+from voc_seg_tfrecord.folder.files.folder_names import role_of_path, split_of, without_split_word
+from voc_seg_tfrecord.folder.files.object_masks import (
+    check_masks_of_many_images,
+    find_several_masks,
+)
+from voc_seg_tfrecord.folder.files.pairings import Pairing, are_apart, few
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.endings import ending_of
 
 # The images of the same masks.
@@ -266,3 +278,191 @@ FILE_RULES: Sequence[Rule[PairingCandidate, FileEvidence]] = (
     Rule("images as masks", have_images_as_masks),
 )
 """What a candidate loses by. The most certain rule of each kind comes first."""
+
+
+# The rules that ask about what is chosen.
+
+
+def have_masks_of_objects(choice: FileChoice, evidence: FileEvidence) -> None:
+    """Each mask shows a whole image, and not one object of it.
+
+    Example: `masks/cat1/a.png` and `masks/cat1/b.png` beside `images/cat1.jpg`.
+
+    Raises:
+      LayoutError: if several masks belong to one image.
+    """
+    given = evidence.given
+    rivals = [pairing for group in choice.rivals for pairing in group]
+    for pairing in (*choice.chosen, *rivals):
+        check_masks_of_many_images(given.listing, *pairing.folders, pairing.images.names)
+    are_several = len(choice.chosen) > 1 or bool(rivals) or bool(choice.beside)
+    if are_several and not given.image_folders and not given.mask_folders:
+        error = find_several_masks(given.listing.root, given.listing.below())
+        if error is not None:
+            raise error
+
+
+def have_other_words_than_train(choice: FileChoice, evidence: FileEvidence) -> QuestionError | None:
+    """Masks of validation or test that are named otherwise than those of train may be predictions.
+
+    Example: `test/unet` with `test/images`, beside `train/masks` with `train/images`.
+    """
+    given = evidence.given
+    if given.mask_folders or given.mask_name or choice.beside or not are_apart(choice.chosen):
+        return None
+    held_out: list[Pairing] = []
+    usual_words: set[str] = set()
+    for pairing in choice.chosen:
+        if _HELD_OUT_SPLITS.isdisjoint(pairing.splits):
+            usual_words |= _words_of_masks_alone(pairing)
+        else:
+            held_out.append(pairing)
+    odd = [pairing for pairing in held_out if _words_of_masks_alone(pairing) - usual_words]
+    others = [pairing for pairing in choice.chosen if pairing not in odd]
+    are_rivals_odd = all(pairing in odd for group in choice.rivals for pairing in group)
+    if not odd or len(held_out) == len(choice.chosen) or not are_rivals_odd:
+        return None
+    folders = join_names([*dict.fromkeys(pairing.masks.folder for pairing in odd)], "and")
+    return ask(
+        given,
+        [
+            Alternative(f"without {folders}, if it holds predictions", options_of(given, others)),
+            Alternative(f"with {folders}, if it holds labels", options_of(given, choice.chosen)),
+        ],
+        expected="masks of validation and test that are named as those of train",
+    )
+
+
+_HELD_OUT_SPLITS = frozenset({"validation", "test"})
+
+
+def _words_of_masks_alone(pairing: Pairing) -> set[str]:
+    """Returns the words in folders and names of masks that the images' folders do not have.
+
+    Words for splits and for masks do not count, nor do numbers: none are left of `test/masks_2`,
+    and `unet` of `test/labels_unet`.
+    """
+    image_folder, mask_folder = map(_without_split_words, pairing.folders)
+    names = _without_split_words(" ".join(pairing.mask_affix))
+    words_of_masks = {word for word in words(f"{mask_folder} {names}") if not word.isdigit()}
+    return words_of_masks - MASK_WORDS - {*words(image_folder)}
+
+
+def _without_split_words(path: str) -> str:
+    """Returns a path without all words for splits: `masks` of `test/masks_test`."""
+    shorter_path = without_split_word(path)
+    return path if shorter_path == path else _without_split_words(shorter_path)
+
+
+def have_rivals(choice: FileChoice, evidence: FileEvidence) -> QuestionError | None:
+    """Several images for the same masks, or several masks for the same images, are asked about.
+
+    Example: `masks_anna` and `masks_ben` with `images`.
+    """
+    if not choice.rivals:
+        return None
+    return ask_which_files(evidence.given, choice.chosen, choice.rivals)
+
+
+def leave_photos(choice: FileChoice, evidence: FileEvidence) -> QuestionError | None:
+    """Pictures in a folder that is called masks are asked about if a folder of photos is not used.
+
+    They may show the labels painted over the photos: `masks/1.jpg` and `masks/1.png` beside
+    `raw/photo.jpg`. So may those in a folder of any name, if files that are called images have
+    their ids: `control/1_L.jpg` and `labels/1_L.bmp` beside `IMG_1.jpg`.
+    """
+    given = evidence.given
+    if given.image_folders or given.image_name:
+        return None
+    are_among_masks = any(map(evidence.lies_among_masks, choice.chosen))
+    # The one folder of images and masks is the common one, whose name gives no role.
+    lie_in_masks = any(role_of_path(one.images.folder) == "masks" for one in choice.chosen)
+    are_called_images = any(evidence.image_role(one) == "images" for one in choice.chosen)
+    if are_called_images and not are_among_masks:
+        return None
+    used_folders = {pairing.images.folder for pairing in choice.chosen}
+    pair_count = sum(len(pairing.pairs) for pairing in choice.chosen)
+    for files in given.all_sets.images:
+        if files.folder in used_folders:
+            continue
+        role = evidence.role(files, files.affix_of_most_names)
+        if are_among_masks:
+            may_be_photos = role == "images" or (role == "" and len(files.names) >= pair_count)
+        else:
+            is_called_images = role == "images" and not split_of(files.folder)  # unlabeled test
+            may_be_photos = is_called_images and (lie_in_masks or _have_ids_of(files, choice))
+        if may_be_photos:
+            options = options_of(given, choice.chosen)
+            photos = {"images": files.folder or ".", "masks": options.get("masks", ".")}
+            alternatives = [
+                Alternative("the photos of the other folder", photos),
+                Alternative(
+                    "the pictures as they are, if no labels are painted over them", options
+                ),
+            ]
+            return ask(given, alternatives, expected="images in another folder than masks")
+    return None
+
+
+def _have_ids_of(files: FileSet, choice: FileChoice) -> bool:
+    """Says whether a few ids of images stand in names of other files, with the same around them."""
+    for pairing in choice.chosen:
+        stems = [*pairing.pairs]
+        if not files.names.keys().isdisjoint(stems):
+            continue
+        around_ids = common_affix(stems)
+        ids = {core_of(stem, around_ids) for stem in few(stems)}
+        if any(len(alignment) == len(ids) for alignment in align(files.names, ids).values()):
+            return True
+    return False
+
+
+def have_other_photos(choice: FileChoice, evidence: FileEvidence) -> QuestionError | None:
+    """Photos in a folder called `vis` or `color` are asked about if the chosen ones are others.
+
+    Example: `vis` has the visible light, `ir` the infrared, and `masks` belong to both. `vis` has
+    no such images if `photos` is chosen: its name tells what it holds.
+    """
+    given = evidence.given
+    if given.image_folders or given.image_name:
+        return None
+    chosen_by_masks = {pairing.masks: pairing for pairing in choice.chosen}
+    others: list[Pairing] = []
+    for pairing in choice.pairings:
+        chosen = chosen_by_masks.get(pairing.masks)
+        if chosen is None or pairing.is_flat or len(pairing.pairs) < len(chosen.pairs):
+            continue
+        path = posixpath.relpath(pairing.images.folder or ".", evidence.common or ".")
+        words_of_images = {*words(path)}
+        if not words_of_images & BYPRODUCT_WORDS or words_of_images & BYPRODUCT_WORDS - _COLORS:
+            continue
+        if evidence.image_role(chosen) == "images" and not words_of_images & IMAGE_WORDS:
+            continue
+        if pairing.image_affix == chosen.image_affix and _are_other_photos(pairing, evidence):
+            others.append(pairing)
+    if not others:
+        return None
+    groups = [others] if are_apart(others) else [[pairing] for pairing in others]
+    return ask_which_files(given, choice.chosen, [choice.chosen, *groups])
+
+
+_COLORS = frozenset({"vis", "color", "colors", "colour", "colours"})
+"""Words for drawings that may mean photos in visible light, too."""
+
+
+def _are_other_photos(pairing: Pairing, evidence: FileEvidence) -> bool:
+    """Says whether a few images have the size of their masks, and none looks like a mask."""
+    for image, mask in few([*zip(*pairing.paths(), strict=True)]):
+        if not evidence.looks.sizes_agree(image, mask) or evidence.looks.looks_like_mask(image):
+            return False
+    return True
+
+
+CHOICE_RULES: Sequence[Rule[FileChoice, FileEvidence]] = (
+    Rule("masks of objects", asks=have_masks_of_objects),
+    Rule("names of held-out masks", asks=have_other_words_than_train),
+    Rule("several masks or images", asks=have_rivals),
+    Rule("photos that are not used", asks=leave_photos),
+    Rule("other photos of the same masks", asks=have_other_photos),
+)
+"""When the user is asked about what the other rules leave, in this order."""
