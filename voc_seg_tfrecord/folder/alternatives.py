@@ -8,7 +8,6 @@ that is pasted does not lead to the next question.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
 import enum
-import os
 from typing import Any
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, SplitError, VocSegError, counted
@@ -230,20 +229,19 @@ def _describe_build(plan: FolderPlan, options: Mapping[str, Any]) -> _Build:
     """Returns what a build with some options has, which goes through."""
     tree = plan.tree
     ignored = tree.ignored.names if tree.ignored else Names()
-    examples: list[Sequence[str]] = []
-    used_images: list[str] = []
+    examples: dict[str, Sequence[str]] = {}
     for split, ids in plan.splits.items():
         for image_id in ids:
             mask, ignore_mask = tree.masks.get(image_id, ""), ignored.get(image_id, "")
-            used_images.append(os.fspath(tree.image_file(image_id)))
-            examples.append((split, used_images[-1], mask, ignore_mask))
+            examples[tree.paths.image(image_id)] = (split, mask, ignore_mask)
     spec = plan.config.example_spec(dataclasses.replace(plan.mask_rule, remedy=""))
     meaning = (*plan.config.built_class_names, str(spec))
+    content = (tree.root_below_given, tree.layout.masks, meaning, frozenset(examples.items()))
     return _Build(
         _count_in_words(plan, options),
-        used_images=frozenset(used_images),
-        images=frozenset(os.fspath(tree.image_file(image_id)) for image_id in tree.images),
-        content=hash((tree.root_below_given, tree.layout.masks, meaning, frozenset(examples))),
+        used_images=frozenset(examples),
+        images=frozenset(map(tree.paths.image, tree.images)),
+        content=hash(content),
     )
 
 

@@ -203,7 +203,6 @@ class FileChoice:
       pairings: all pairings of the folder.
       chosen: the pairings that make the set.
       rivals: groups of pairings between which the user has to choose.
-      beside: pairings of labeled images beside the chosen ones, which may belong to the set.
       copied_folders: folders of images and masks that are copies or drawings of chosen ones.
       notes: which other masks the images have, and why they are not used.
     """
@@ -211,7 +210,6 @@ class FileChoice:
     pairings: Sequence[Pairing] = dataclasses.field(hash=False)
     chosen: tuple[Pairing, ...] = ()
     rivals: tuple[tuple[Pairing, ...], ...] = ()
-    beside: tuple[Pairing, ...] = ()
     copied_folders: Sequence[str] = ()
     notes: Sequence[str] = ()
 

@@ -1,7 +1,7 @@
 """Chooses the images and masks of a folder, or asks the user between which to choose.
 
-`choose_files` has the steps: the rules, then copies, then labeled images that repeat others, and
-then the rules that ask about what is chosen.
+`choose_files` has the steps: the rules, then copies, and then the rules that ask about what is
+chosen.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -68,14 +68,11 @@ def _choose_by_rules(pairings: Sequence[Pairing], evidence: FileEvidence) -> Fil
     best = _without_copied_masks(decision.left, copies)
     originals = {*copies.originals}
     chosen = [pairing for pairing in list_pairings(best) if pairing in originals]
-    repeating = _find_repeating(chosen, evidence)
-    chosen = [pairing for pairing in chosen if pairing not in repeating]
     folders = [*copies.list_folders(), *_list_drawn_flat_folders(pairings, evidence)]
     return FileChoice(
         pairings,
         chosen=tuple(chosen),
         rivals=_group_rivals(best, copies, evidence),
-        beside=tuple(repeating),
         copied_folders=tuple(dict.fromkeys(folders)),
         notes=_note_unused_masks(decision.lost, chosen),
     )
@@ -103,30 +100,6 @@ def _without_copied_masks(
         if pairings:
             remaining.append(dataclasses.replace(candidate, pairings=pairings))
     return remaining
-
-
-def _find_repeating(pairings: Sequence[Pairing], evidence: FileEvidence) -> list[Pairing]:
-    """Returns the first pairing that may show the images of others once more, smaller or mirrored.
-
-    Each of its ids is in exactly one other pairing, these are at least two, and they share no id.
-    Example: `small` with 1 to 4 beside scenes with 1 and 2, and with 3 and 4. Scenes of which each
-    counts its frames anew share ids with one another, too. If the user named the folders of images
-    and of masks, all pairings in them are meant.
-    """
-    if {"images", "masks"} <= evidence.given.options.keys():
-        return []
-    pairings_by_id: dict[str, list[Pairing]] = {}
-    for pairing in pairings:
-        for stem in pairing.pairs:
-            pairings_by_id.setdefault(stem, []).append(pairing)
-    for pairing in pairings:
-        if any(len(pairings_by_id[stem]) != 2 for stem in pairing.pairs):
-            continue
-        with_its_ids = {other for stem in pairing.pairs for other in pairings_by_id[stem]}
-        ids_of_others = [stem for p in with_its_ids - {pairing} for stem in p.pairs]
-        if len(with_its_ids) > 2 and len({*ids_of_others}) == len(ids_of_others):
-            return [pairing]
-    return []
 
 
 def _list_drawn_flat_folders(pairings: Iterable[Pairing], evidence: FileEvidence) -> list[str]:
@@ -168,9 +141,9 @@ def _group_rivals(
 ) -> tuple[tuple[Pairing, ...], ...]:
     """Returns the groups of pairings between which the user has to choose.
 
-    These are the candidates that share images or masks with another one, or are doubtful, those of
-    most pairs first. After them come copies of images that have other masks, with their originals:
-    those that differ only in a split are a group.
+    These are the candidates that share images or masks with another one, or are doubtful: those of
+    most pairs first, and then those of the shortest names. After them come copies of images that
+    have other masks, with their originals. Those that differ only in a split are a group.
 
     Args:
       candidates: the best candidates, without masks of copies.
@@ -178,7 +151,7 @@ def _group_rivals(
       evidence: what names and pixels tell.
     """
     asked = [c for c in candidates if _has_rival(c, candidates) or _is_doubtful(c, evidence)]
-    asked.sort(key=_rank_in_question)
+    asked.sort(key=lambda c: (-c.pair_count, *(len(f) for f in reversed(c.pairings[0].folders))))
     relabeled = copies.originals_of_relabeled
     groups = [[p for p in candidate.pairings if p not in relabeled] for candidate in asked]
     listed = {pairing for group in groups for pairing in group}
@@ -188,12 +161,6 @@ def _group_rivals(
                 groups.append([pairing])
                 listed.add(pairing)
     return _join_alike([group for group in groups if group], _folders_of_any_split)
-
-
-def _rank_in_question(candidate: PairingCandidate) -> tuple[int, int, int]:
-    """Returns a rank by which most pairs come first in a question, then the shortest names."""
-    image_folder, mask_folder = candidate.pairings[0].folders
-    return -candidate.pair_count, len(mask_folder), len(image_folder)
 
 
 def _join_alike(

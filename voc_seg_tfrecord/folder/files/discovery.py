@@ -215,7 +215,7 @@ def _find_mask_tree(given: GivenLayout) -> VocTree | LayoutError:
     if photos_error is not None:
         return photos_error
     arranged = arrange_as_named(given, choice.chosen)
-    if arranged is not None and not choice.beside:
+    if arranged is not None:
         left_out: set[str] = set()
         for folder in choice.copied_folders:
             folder_in_set = relative(folder, arranged.root)
@@ -223,8 +223,8 @@ def _find_mask_tree(given: GivenLayout) -> VocTree | LayoutError:
                 left_out.add(posixpath.normpath(posixpath.join(folder_in_set, name)))
         kinds = _list_other_kinds(pairings, choice.chosen)
         return _make_tree(given, arranged, notes=choice.notes, left_out=left_out, other_kinds=kinds)
-    question = ask_which_sets(given, choice.chosen, choice.beside)
-    if choice.beside or not _are_parts_of_one_set(given, choice.chosen):
+    question = ask_which_sets(given, [[pairing] for pairing in choice.chosen])
+    if not _are_parts_of_one_set(given, choice.chosen):
         raise question
     folders = [pairing.images.folder or "." for pairing in choice.chosen]
     note = f"{join_names(folders, 'and')} with their masks are read as one set."

@@ -71,26 +71,16 @@ def ask_which_files(
     return _ask_between(given, rivals)
 
 
-def ask_which_sets(
-    given: GivenLayout, chosen: Sequence[Pairing], beside: Sequence[Pairing]
-) -> QuestionError:
-    """Returns the question which of several sets are meant, or whether all of them.
-
-    | the pairings | the alternatives |
-    | --- | --- |
-    | chosen `a`, `b`; beside them `c`, `d` | `a` with `b`; `c`; `d`; all together |
-    | chosen `a`, `b`, which are no parts of one set | `a`; `b`; both together |
+def ask_which_sets(given: GivenLayout, sets: Sequence[Sequence[Pairing]]) -> QuestionError:
+    """Returns the question which of several sets is meant, the largest first, or all together.
 
     Two pairings that share an image or a mask cannot be read together.
     """
-    groups = [[pairing] for pairing in (beside or chosen)]
-    groups.sort(key=lambda group: -len(group[0].pairs))
-    if beside:
-        groups.insert(0, [*chosen])
-    all_together = [*chosen, *beside]
+    all_together = [pairing for pairings in sets for pairing in pairings]
+    largest_first = sorted(sets, key=lambda pairings: -sum(len(p.pairs) for p in pairings))
     if are_apart(all_together):
-        groups.append(all_together)
-    return _ask_between(given, groups)
+        largest_first.append(all_together)
+    return _ask_between(given, largest_first)
 
 
 def _ask_between(given: GivenLayout, readings: Sequence[Sequence[Pairing]]) -> QuestionError:

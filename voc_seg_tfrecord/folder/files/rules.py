@@ -16,7 +16,12 @@ from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.files.align import align, common_affix, core_of
 from voc_seg_tfrecord.folder.files.candidates import FileChoice, FileEvidence, PairingCandidate
-from voc_seg_tfrecord.folder.files.file_questions import ask, ask_which_files, options_of
+from voc_seg_tfrecord.folder.files.file_questions import (
+    ask,
+    ask_which_files,
+    ask_which_sets,
+    options_of,
+)
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path, split_of, without_split_word
 from voc_seg_tfrecord.folder.files.object_masks import (
@@ -295,7 +300,7 @@ def have_masks_of_objects(choice: FileChoice, evidence: FileEvidence) -> None:
     rivals = [pairing for group in choice.rivals for pairing in group]
     for pairing in (*choice.chosen, *rivals):
         check_masks_of_many_images(given.listing, *pairing.folders, pairing.images.names)
-    are_several = len(choice.chosen) > 1 or bool(rivals) or bool(choice.beside)
+    are_several = len(choice.chosen) > 1 or bool(rivals)
     if are_several and not given.image_folders and not given.mask_folders:
         error = find_several_masks(given.listing.root, given.listing.below())
         if error is not None:
@@ -308,7 +313,7 @@ def have_other_words_than_train(choice: FileChoice, evidence: FileEvidence) -> Q
     Example: `test/unet` with `test/images`, beside `train/masks` with `train/images`.
     """
     given = evidence.given
-    if given.mask_folders or given.mask_name or choice.beside or not are_apart(choice.chosen):
+    if given.mask_folders or given.mask_name or not are_apart(choice.chosen):
         return None
     held_out: list[Pairing] = []
     usual_words: set[str] = set()
@@ -458,11 +463,38 @@ def _are_other_photos(pairing: Pairing, evidence: FileEvidence) -> bool:
     return True
 
 
+def repeat_ids(choice: FileChoice, evidence: FileEvidence) -> QuestionError | None:
+    """Images with the ids of several other folders may be the same once more, smaller or mirrored.
+
+    Each id is in exactly one other folder, these are at least two, and they share no id. Scenes of
+    which each counts its frames anew share ids with one another, too. If the user named the folders
+    of images and of masks, all in them are meant.
+
+    Example: `small` with 1 to 4 beside scenes with 1 and 2, and with 3 and 4.
+    """
+    if evidence.given.image_folders and evidence.given.mask_folders:
+        return None
+    pairings_by_id: dict[str, list[Pairing]] = {}
+    for pairing in choice.chosen:
+        for stem in pairing.pairs:
+            pairings_by_id.setdefault(stem, []).append(pairing)
+    for pairing in choice.chosen:
+        if any(len(pairings_by_id[stem]) != 2 for stem in pairing.pairs):
+            continue
+        with_its_ids = {other for stem in pairing.pairs for other in pairings_by_id[stem]}
+        ids_of_others = [stem for p in with_its_ids - {pairing} for stem in p.pairs]
+        if len(with_its_ids) > 2 and len({*ids_of_others}) == len(ids_of_others):
+            others = [other for other in choice.chosen if other != pairing]
+            return ask_which_sets(evidence.given, [others, [pairing]])
+    return None
+
+
 CHOICE_RULES: Sequence[Rule[FileChoice, FileEvidence]] = (
     Rule("masks of objects", asks=have_masks_of_objects),
     Rule("names of held-out masks", asks=have_other_words_than_train),
     Rule("several masks or images", asks=have_rivals),
     Rule("photos that are not used", asks=leave_photos),
     Rule("other photos of the same masks", asks=have_other_photos),
+    Rule("ids of several folders", asks=repeat_ids),
 )
 """When the user is asked about what the other rules leave, in this order."""
