@@ -144,23 +144,9 @@ class PairingCandidate:
         More shared words are evidence that the two folders belong together: `kitchen_images` shares
         1 with `kitchen_masks`, and none with `garden_masks`.
         """
-        image_words, mask_words = self._words_of_folders
+        folders = map(without_split_word, self._representative.folders)
+        image_words, mask_words = (collections.Counter(words(folder)) for folder in folders)
         return (image_words & mask_words).total()
-
-    @functools.cached_property
-    def different_word_count(self) -> int:
-        """How many words only one of the two folders has, without words of splits.
-
-        Example: 2 for `kitchen_images` with `kitchen_masks`.
-        """
-        image_words, mask_words = self._words_of_folders
-        return image_words.total() + mask_words.total() - 2 * self.shared_word_count
-
-    @property
-    def _words_of_folders(self) -> list[collections.Counter[str]]:
-        """The words of the folders of images and masks, without the word of a split."""
-        folders = self._representative.folders
-        return [collections.Counter(words(without_split_word(folder))) for folder in folders]
 
     def shares_images_with(self, other: "PairingCandidate") -> bool:
         """Says whether both have files of images in common."""

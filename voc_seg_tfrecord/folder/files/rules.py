@@ -120,13 +120,10 @@ def are_copied_images(
 
 
 def _image_rank(candidate: PairingCandidate) -> tuple[bool, int, str, list[str]]:
-    first = candidate.pairings[0].images
-    return (
-        not all(pairing.is_of_split for pairing in candidate.pairings),
-        candidate.different_word_count,
-        first.folder,
-        sorted(first.names),
-    )
+    images = candidate.pairings[0].images
+    are_of_splits = all(pairing.is_of_split for pairing in candidate.pairings)
+    words_alone = len(words(images.folder)) - 2 * candidate.shared_word_count
+    return not are_of_splits, words_alone, images.folder, sorted(images.names)
 
 
 # The masks of the same images.
