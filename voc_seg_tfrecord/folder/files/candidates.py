@@ -89,8 +89,8 @@ class PairingCandidate:
     """Folders of images and masks that may be the set, or a part of it.
 
     The pairings have the same relative position, their files are named alike, and names tell the
-    same roles. So properties of the words in names read the first pairing alone, `_representative`.
-    Properties of files read all pairings.
+    same roles. So properties of the words in names read the first pairing alone, and properties of
+    files read all.
 
     Attributes:
       pairings: the folders of images with those of their masks. No image is in two of them, and no
@@ -132,11 +132,6 @@ class PairingCandidate:
         """The path of each mask's image."""
         return {mask: image for image, mask in self.mask_of_image.items()}
 
-    @property
-    def _representative(self) -> Pairing:
-        """The pairing whose names stand for those of all."""
-        return self.pairings[0]
-
     @functools.cached_property
     def shared_word_count(self) -> int:
         """How many words the folder of images shares with that of masks, without words of splits.
@@ -144,7 +139,7 @@ class PairingCandidate:
         More shared words are evidence that the two folders belong together: `kitchen_images` shares
         1 with `kitchen_masks`, and none with `garden_masks`.
         """
-        folders = map(without_split_word, self._representative.folders)
+        folders = map(without_split_word, self.pairings[0].folders)
         image_words, mask_words = (collections.Counter(words(folder)) for folder in folders)
         return (image_words & mask_words).total()
 
@@ -174,7 +169,7 @@ class PairingCandidate:
     def describe_masks(self) -> str:
         """Returns the masks for a message, such as `train/{id}_mask.png and 1 more folder`."""
         folders = [*dict.fromkeys(pairing.masks.folder for pairing in self.pairings)]
-        pattern = posixpath.join(folders[0] or ".", self._representative.mask_name)
+        pattern = posixpath.join(folders[0] or ".", self.pairings[0].mask_name)
         description = posixpath.normpath(pattern)
         if len(folders) > 1:
             description += f" and {counted(len(folders) - 1, 'more folder')}"

@@ -4,7 +4,7 @@
 chosen.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 import dataclasses
 import posixpath
 
@@ -160,27 +160,24 @@ def _group_rivals(
             if pairing not in listed and pairing.masks not in copies.copied_masks:
                 groups.append([pairing])
                 listed.add(pairing)
-    return _join_alike([group for group in groups if group], _folders_of_any_split)
+    return _join_splits([group for group in groups if group])
 
 
-def _join_alike(
-    groups: Sequence[Sequence[Pairing]], key_of: Callable[[Pairing], Hashable]
-) -> tuple[tuple[Pairing, ...], ...]:
-    """Joins groups whose pairings have the same keys, if they have no file in common."""
-    groups_by_keys: dict[Hashable, list[Sequence[Pairing]]] = {}
+def _join_splits(groups: Iterable[Sequence[Pairing]]) -> tuple[tuple[Pairing, ...], ...]:
+    """Joins groups whose folders and patterns differ in a split, if they have no file in common."""
+    groups_by_names: dict[Hashable, list[Sequence[Pairing]]] = {}
     for group in groups:
-        groups_by_keys.setdefault(frozenset(map(key_of, group)), []).append(group)
+        names: set[Hashable] = set()
+        for pairing in group:
+            top = top_folders(pairing)
+            texts = (top.images, top.masks, top.image_name, top.mask_name)
+            names.add(tuple(map(without_split_word, texts)))
+        groups_by_names.setdefault(frozenset(names), []).append(group)
     joined: list[tuple[Pairing, ...]] = []
-    for alike in groups_by_keys.values():
+    for alike in groups_by_names.values():
         together = tuple(pairing for group in alike for pairing in group)
         joined += [together] if are_apart(together) else map(tuple, alike)
     return tuple(joined)
-
-
-def _folders_of_any_split(pairing: Pairing) -> Hashable:
-    """Returns the folders and patterns of a pairing without the words of splits."""
-    top = top_folders(pairing)
-    return tuple(map(without_split_word, (top.images, top.masks, top.image_name, top.mask_name)))
 
 
 def _has_rival(candidate: PairingCandidate, candidates: Iterable[PairingCandidate]) -> bool:
