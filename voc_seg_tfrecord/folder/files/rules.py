@@ -286,7 +286,7 @@ FILE_RULES: Sequence[Rule[PairingCandidate, FileEvidence]] = (
 
 
 def have_masks_of_objects(choice: FileChoice, evidence: FileEvidence) -> None:
-    """Each mask shows a whole image, and not one object of it.
+    """Several files may each show one object of an image.
 
     Example: `masks/cat1/a.png` and `masks/cat1/b.png` beside `images/cat1.jpg`.
 
@@ -305,7 +305,9 @@ def have_masks_of_objects(choice: FileChoice, evidence: FileEvidence) -> None:
 
 
 def have_other_words_than_train(choice: FileChoice, evidence: FileEvidence) -> QuestionError | None:
-    """Masks of validation or test that are named otherwise than those of train may be predictions.
+    """Masks of validation or test have words that those of train have not.
+
+    They may be predictions.
 
     Example: `test/unet` with `test/images`, beside `train/masks` with `train/images`.
     """
@@ -357,7 +359,7 @@ def _without_split_words(path: str) -> str:
 
 
 def have_rivals(choice: FileChoice, evidence: FileEvidence) -> QuestionError | None:
-    """Several images for the same masks, or several masks for the same images, are asked about.
+    """Several images belong to the same masks, or several masks to the same images.
 
     Example: `masks_anna` and `masks_ben` with `images`.
     """
@@ -367,9 +369,9 @@ def have_rivals(choice: FileChoice, evidence: FileEvidence) -> QuestionError | N
 
 
 def leave_photos(choice: FileChoice, evidence: FileEvidence) -> QuestionError | None:
-    """Pictures in a folder that is called masks are asked about if a folder of photos is not used.
+    """Images lie among masks, and a folder that may hold the photos is not used.
 
-    They may show the labels painted over the photos: `masks/1.jpg` and `masks/1.png` beside
+    The images may show the labels painted over the photos: `masks/1.jpg` and `masks/1.png` beside
     `raw/photo.jpg`. So may those in a folder of any name, if files that are called images have
     their ids: `control/1_L.jpg` and `labels/1_L.bmp` beside `IMG_1.jpg`.
     """
@@ -420,7 +422,7 @@ def _have_ids_of(files: FileSet, choice: FileChoice) -> bool:
 
 
 def have_other_photos(choice: FileChoice, evidence: FileEvidence) -> QuestionError | None:
-    """Photos in a folder called `vis` or `color` are asked about if the chosen ones are others.
+    """Photos in a folder called `vis` or `color` have the same masks.
 
     Example: `vis` has the visible light, `ir` the infrared, and `masks` belong to both. `vis` has
     no such images if `photos` is chosen: its name tells what it holds.
@@ -461,11 +463,11 @@ def _are_other_photos(pairing: Pairing, evidence: FileEvidence) -> bool:
 
 
 def repeat_ids(choice: FileChoice, evidence: FileEvidence) -> QuestionError | None:
-    """Images with the ids of several other folders may be the same once more, smaller or mirrored.
+    """Images have the ids of several other folders, and may be the same once more.
 
-    Each id is in exactly one other folder, these are at least two, and they share no id. Scenes of
-    which each counts its frames anew share ids with one another, too. If the user named the folders
-    of images and of masks, all in them are meant.
+    They may be smaller or mirrored. Each id is in exactly one other folder, these are at least two,
+    and they share no id. Scenes of which each counts its frames anew share ids with one another,
+    too. If the user named the folders of images and of masks, all in them are meant.
 
     Example: `small` with 1 to 4 beside scenes with 1 and 2, and with 3 and 4.
     """
