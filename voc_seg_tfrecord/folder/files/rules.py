@@ -438,7 +438,8 @@ def have_other_photos(choice: FileChoice, evidence: FileEvidence) -> QuestionErr
             continue
         path = posixpath.relpath(pairing.images.folder or ".", evidence.common or ".")
         words_of_images = {*words(path)}
-        if not words_of_images & BYPRODUCT_WORDS or words_of_images & BYPRODUCT_WORDS - _COLORS:
+        other_words = (BYPRODUCT_WORDS | MASK_WORDS) - _COLORS
+        if words_of_images.isdisjoint(_COLORS) or words_of_images & other_words:
             continue
         if evidence.image_role(chosen) == "images" and not words_of_images & IMAGE_WORDS:
             continue
