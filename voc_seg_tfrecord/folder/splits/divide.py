@@ -40,7 +40,7 @@ from voc_seg_tfrecord.folder.splits.copied_images import check_repeated_labels
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.find_candidates import find_candidates
 from voc_seg_tfrecord.folder.splits.given import candidate_as_given
-from voc_seg_tfrecord.folder.splits.listed_folds import find_fold_lists, ignore_as_splits
+from voc_seg_tfrecord.folder.splits.listed_folds import with_folds
 from voc_seg_tfrecord.folder.splits.listed_groups import check_groups_are_named
 from voc_seg_tfrecord.folder.splits.rules import (
     LISTS_IN_VOC_FOLDER,
@@ -157,8 +157,7 @@ def _choose_splits(evidence: SplitEvidence, *, user_gave_folds: bool = False) ->
     if evidence.says_nothing:
         return all_in_train(evidence.tree.images, [NOTE_THAT_ALL_ARE_TRAIN])
     if not evidence.user_gave_lists and not user_gave_folds:
-        folds = find_fold_lists(evidence)
-        evidence = dataclasses.replace(ignore_as_splits(evidence, folds), folds=folds)
+        evidence = with_folds(evidence)
     notes = [*evidence.notes]
     candidates = find_candidates(evidence, notes)
     notes += [f"{text.file} is not read: it has {text.content}." for text in evidence.unclear]

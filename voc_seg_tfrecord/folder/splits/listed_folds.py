@@ -16,47 +16,35 @@ from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList
 
 
-def find_fold_lists(evidence: SplitEvidence) -> list[list[SplitList]]:
-    """Returns the lists of each division into folds, sorted by the numbers of the folds.
+def with_folds(evidence: SplitEvidence) -> SplitEvidence:
+    """Returns the evidence with the lists of each division into folds, sorted by their numbers.
 
-    Its lists are in one folder or text and share no image. Lists among results do not count, nor
-    does a division whose folds are all splits of a column.
+    Such lists are in one folder or text, share no image, and make no splits by themselves. Lists
+    among results do not count, nor does a division whose folds are all splits of a column.
     """
     lists_by_scope: dict[str, list[SplitList]] = collections.defaultdict(list)
     splits_of_columns = set()
     for split_list in evidence.lists:
         if split_list.rank == ListRank.RESULTS:
             continue
-        is_split_of_column = bool(split_list.key and split_list.split)
-        if is_split_of_column:
+        if split_list.key and split_list.split:
             splits_of_columns.add(frozenset(split_list.ids))
         elif fold_in(split_list.innermost_name) and split_list.image_count:
             lists_by_scope[split_list.scope].append(split_list)
-    divisions = []
+    folds = []
+    names_of_folds = set[str]()
     for lists in lists_by_scope.values():
         ids = [image_id for split_list in lists for image_id in {*split_list.ids}]
         share_images = len({*ids}) < len(ids)
         are_in_column = all(frozenset(one.ids) in splits_of_columns for one in lists)
         if len(lists) > 1 and not share_images and not are_in_column:
-            lists.sort(key=lambda one: int(fold_in(one.innermost_name)))
-            divisions.append(lists)
-    return divisions
-
-
-def ignore_as_splits(
-    evidence: SplitEvidence, folds: Sequence[Sequence[SplitList]]
-) -> SplitEvidence:
-    """Returns the evidence in which lists of folds make no splits."""
-    names_of_folds = {
-        fold_list.name for lists_of_division in folds for fold_list in lists_of_division
-    }
-    lists: list[SplitList] = []
+            folds.append(sorted(lists, key=lambda one: int(fold_in(one.innermost_name))))
+            names_of_folds.update(split_list.name for split_list in lists)
+    checked_lists = []
     for split_list in evidence.lists:
-        if split_list.name in names_of_folds:
-            lists.append(dataclasses.replace(split_list, split=""))
-        else:
-            lists.append(split_list)
-    return dataclasses.replace(evidence, lists=lists)
+        split = "" if split_list.name in names_of_folds else split_list.split
+        checked_lists.append(dataclasses.replace(split_list, split=split))
+    return dataclasses.replace(evidence, lists=checked_lists, folds=folds)
 
 
 def ask_for_fold(_: SplitCandidate, evidence: SplitEvidence) -> QuestionError | None:
@@ -68,7 +56,7 @@ def ask_for_fold(_: SplitCandidate, evidence: SplitEvidence) -> QuestionError | 
         return None
     alternatives: list[Alternative] = []
     for lists in evidence.folds:
-        alternatives += _alternatives(evidence, lists, evidence.candidates)
+        alternatives += _alternatives(evidence, lists)
     if not alternatives:
         return None
     return QuestionError(
@@ -80,9 +68,7 @@ def ask_for_fold(_: SplitCandidate, evidence: SplitEvidence) -> QuestionError | 
     )
 
 
-def _alternatives(
-    evidence: SplitEvidence, lists: Sequence[SplitList], candidates: Sequence[SplitCandidate]
-) -> list[Alternative]:
+def _alternatives(evidence: SplitEvidence, lists: Sequence[SplitList]) -> list[Alternative]:
     """Returns the lines of the question about one division into folds.
 
     Each line keeps the splits of candidates that share no image with the folds, such as test.
@@ -90,7 +76,7 @@ def _alternatives(
     options = [evidence.option_for(split_list) for split_list in lists]
     ids = {image_id for split_list in lists for image_id in split_list.ids}
     other_splits: dict[str, str] = {}
-    for candidate in candidates:
+    for candidate in evidence.candidates:
         for source in candidate.sources:
             if ids.isdisjoint(source.ids):
                 other_splits.setdefault(source.split, source.option)
