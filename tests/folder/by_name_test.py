@@ -22,6 +22,10 @@ def test_a_question_mark_is_part_of_a_name_if_a_file_has_it_and_else_begins_a_qu
     assert list(FilesByName(FILES).find(text).paths) == paths
 
 
+def test_a_question_mark_may_be_in_the_name_of_a_folder():
+    assert list(FilesByName(["a?/1.png", "b/1.png"]).find("a?/1.png").paths) == ["a?/1.png"]
+
+
 def test_a_query_that_ends_like_a_file_is_no_file():
     assert list(FilesByName(["a.png", "images/b.png"]).find("b.png?x=/a.png").paths) == [
         "images/b.png"

@@ -17,7 +17,6 @@ from etils import epath
 from voc_seg_tfrecord.core.id_lists import id_error
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.spelling import as_nfc
-from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.names import Names
 
 _NO_NAMES = Names()
@@ -49,10 +48,11 @@ class FilesByName:
 
     def __init__(self, paths: Iterable[str]):
         self._paths_by_stem: dict[str, list[str]] = collections.defaultdict(list)
+        self._has_names_with_query = False
         for path in paths:
-            stem = without_any_ending(_normalize(path)).rpartition("/")[2]
+            stem = posixpath.splitext(_normalize(path))[0].rpartition("/")[2]
             self._paths_by_stem[stem].append(path)
-        self._has_names_with_query = any("?" in stem for stem in self._paths_by_stem)
+            self._has_names_with_query |= "?" in path
 
     def find(self, text: str) -> Matches:
         """Returns the files whose paths share the most with a text.
@@ -82,11 +82,13 @@ class FilesByName:
         parts = _split_path(text)
         if not parts:
             return Matches()
-        has_ending = ending_of(parts[-1]) in IMAGE_OR_MASK_ENDINGS
-        stem = without_any_ending(parts[-1]) if has_ending else parts[-1]
+        name_without_ending, ending = posixpath.splitext(parts[-1])
+        has_ending = ending.lower() in IMAGE_OR_MASK_ENDINGS
+        stem = name_without_ending if has_ending else parts[-1]
         shared_by_path: dict[str, int] = {}
         for path in self._paths_by_stem.get(stem, ()):
-            compared = _normalize(path if has_ending else without_any_ending(path)).split("/")
+            compared_path = path if has_ending else posixpath.splitext(path)[0]
+            compared = _normalize(compared_path).split("/")
             shared = count_same_ends(compared, parts)
             if shared > 1 or shared in (len(parts), len(compared)):
                 shared_by_path[path] = shared
@@ -329,11 +331,6 @@ def count_same_ends(path: Sequence[str], wanted: Sequence[str]) -> int:
             break
         count += 1
     return count
-
-
-def without_any_ending(path: str) -> str:
-    """Returns a path without the ending of its last name."""
-    return posixpath.splitext(path)[0]
 
 
 def _normalize(text: str) -> str:
