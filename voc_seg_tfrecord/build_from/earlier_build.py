@@ -1,7 +1,7 @@
-"""The options of a dataset that was built from a folder, to build the folder again in the same way.
+"""The options with which a folder was built before, to build it again in the same way.
 
-The metadata of a dataset has the config that it was built with. `build --like` takes its fields as
-if the user gave them as options.
+The metadata of a dataset has the config that it was built with, and a file may have it. `--like`
+and `--config` take its fields as if the user gave them as options.
 """
 
 from collections.abc import Collection, Mapping
@@ -9,9 +9,12 @@ import dataclasses
 import json
 from typing import Any, Self
 
+from etils import epath
+
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.config_fields import SAMPLE
-from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.reading import metadata
 from voc_seg_tfrecord.reading.dataset import open_built
@@ -27,10 +30,10 @@ _MAX_SHOWN_CHARACTERS = 80
 
 @dataclasses.dataclass(frozen=True)
 class EarlierBuild:
-    """A dataset of the user's own data, and how it was built.
+    """How a dataset of the user's own data was built, or is to be built.
 
     Attributes:
-      dataset: its name and version, such as `cracks:1.0.0`.
+      dataset: its name and version, such as `cracks:1.0.0`; or the file of the config.
       fields: the fields of its config that differ from their defaults.
     """
 
@@ -62,10 +65,51 @@ class EarlierBuild:
             )
         return cls(f"{config_name}:{builder.version}", fields)
 
+    @classmethod
+    def read_config(cls, path: PathLike) -> Self:
+        """Reads a file with a config: what `tfds build --config` takes.
+
+        Args:
+          path: a JSON file, as `check --write_config` writes it.
+
+        Raises:
+          ConfigError: if it is none, or names a field that a config does not have.
+        """
+        where = f"--config {path}"
+        file = File.read(epath.Path(path).expanduser(), ConfigError)
+        try:
+            fields = json.loads(file.data)
+        except (ValueError, RecursionError) as error:
+            fields = error
+        if not isinstance(fields, dict) or not isinstance(fields.get("name", ""), str):
+            raise ConfigError(
+                where,
+                found="no JSON object",
+                expected="the fields of a config, as check --write_config writes them",
+                remedy="write the file with check ROOT --write_config FILE",
+            )
+        known = [field.name for field in dataclasses.fields(VocSegConfig)]
+        for name in fields:
+            if name not in known:
+                raise ConfigError(
+                    where,
+                    found=f"the field {name!r}{did_you_mean(name, known)}",
+                    expected="fields of a config",
+                    remedy="correct the name, or take it out",
+                )
+        if fields.get("release"):
+            raise ConfigError(
+                where,
+                found=f"the release {fields['release']}",
+                expected="the config of a folder of your own",
+                remedy="give --release in place of ROOT and --config",
+            )
+        return cls(str(path), fields)
+
     @property
     def name(self) -> str:
         """The name of its config."""
-        return str(self.fields["name"])
+        return str(self.fields.get("name", ""))
 
     def options_with(
         self, given: Mapping[str, Any], switched_off: Collection[str] = ()

@@ -2,7 +2,7 @@
 
 import argparse
 import csv
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from etils import epath
 
@@ -17,6 +17,9 @@ from voc_seg_tfrecord.core.example import Exif
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.scaling import Resizing
 from voc_seg_tfrecord.tools.class_texts import parse_table
+
+if TYPE_CHECKING:
+    from voc_seg_tfrecord.build_from.earlier_build import EarlierBuild
 
 _SHARED: dict[str, dict[str, Any]] = {
     "data_dir": {"help": "the folder of all datasets, as in TFDS (~/tensorflow_datasets)"},
@@ -219,6 +222,13 @@ def add_tree(parser: argparse.ArgumentParser, *, optional: bool = False) -> None
         nargs="?" if optional else None,
         metavar="ROOT",
         help="the folder that your labeling tool exported, or its .zip or .tar",
+    )
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="take the options of this JSON file, which check --write_config writes and tfds build "
+        "--config takes; an option that is given too replaces that of the file, and --noNAME "
+        "switches a flag off",
     )
     _add_classes(parser.add_argument_group("classes and masks"))
     _add_folders(parser.add_argument_group("folders and splits"))
@@ -435,7 +445,16 @@ def tree_fields(args: argparse.Namespace) -> dict[str, Any]:
     if args.splits:
         text_by_split = parse_named_values("--splits", args.splits)
         options["splits"] = {split: _parse_split(text) for split, text in text_by_split.items()}
+    if args.config:
+        options = read_config(args).options_with(options, fields_switched_off(args))
     return options
+
+
+def read_config(args: argparse.Namespace) -> "EarlierBuild":
+    """Returns the config in the file of `--config`."""
+    from voc_seg_tfrecord.build_from.earlier_build import EarlierBuild
+
+    return EarlierBuild.read_config(args.config)
 
 
 def fields_switched_off(args: argparse.Namespace) -> list[str]:

@@ -227,10 +227,22 @@ def _read_tree_request(args: argparse.Namespace) -> _TreeRequest:
     Raises:
       ConfigError: if something is missing, or does not belong to a tree.
     """
-    earlier = EarlierBuild.read(args.like, args.data_dir) if args.like else None
+    if args.like and args.config:
+        raise ConfigError(
+            "--like --config",
+            found="both",
+            expected="one of them, as each has all options",
+            remedy="leave one out, and give the options that are to differ",
+        )
+    if args.config:
+        earlier = arguments.read_config(args)
+    elif args.like:
+        earlier = EarlierBuild.read(args.like, args.data_dir)
+    else:
+        earlier = None
     name = args.name
     if name is None and earlier is not None:
-        name = earlier.name
+        name = earlier.name or None
     _check_tree(args, name)
     fields = arguments.tree_fields(args)
     fields |= arguments.select_given(args, *_TILE_OPTIONS, *_DESCRIPTION_OPTIONS, "version")

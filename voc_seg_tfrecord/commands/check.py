@@ -7,6 +7,7 @@ stop. Also lists labels that may be wrong, the most suspicious first; they do no
 import argparse
 from collections.abc import Iterable, Sequence
 import dataclasses
+import json
 from typing import Any
 
 from etils import epath
@@ -59,6 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     arguments.add(parser, "decisions", "no_fit", "rgb")
     parser.add_argument(
+        "--write_config",
+        metavar="FILE",
+        help="also write the complete config of a build into this JSON file, for --config; the "
+        "dataset is named as the file",
+    )
+    parser.add_argument(
         "--write_classes",
         metavar="FILE",
         help="only write the class table, and check nothing: a row for each value and color of "
@@ -86,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-_FILE_OPTIONS = ("html", "csv", "write_classes", "write_lists", "ids", "copy_to")
+_FILE_OPTIONS = ("html", "csv", "write_config", "write_classes", "write_lists", "ids", "copy_to")
 
 _OPTIONS_THAT_FIND_FILES = (
     *LAYOUT_OPTIONS,
@@ -97,7 +104,7 @@ _OPTIONS_THAT_FIND_FILES = (
 )
 """Options that a build needs to read the same masks as a table of classes was written for."""
 
-_CHECK_OPTIONS = ("html", "csv", "decisions", "no_fit", "rgb")
+_CHECK_OPTIONS = ("html", "csv", "write_config", "decisions", "no_fit", "rgb")
 """The options that change what is checked, or where that is written."""
 
 
@@ -182,6 +189,9 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
 def _check(args: argparse.Namespace, root: epath.Path) -> int:
     html = output_files.check_file(args.html, "--html") if args.html else None
     fixes = output_files.check_file(args.csv, "--csv") if args.csv else None
+    config_file = None
+    if args.write_config:
+        config_file = output_files.check_file(args.write_config, "--write_config", [".json"])
     rgb = arguments.parse_rgb(args.rgb)
     decisions = arguments.read_decisions(args)
     config, report = check_folder(root, fits=not args.no_fit, **arguments.tree_fields(args))
@@ -196,12 +206,32 @@ def _check(args: argparse.Namespace, root: epath.Path) -> int:
         tree_page.write_tree(report, config, html, plan_text, naming, rgb)
     if fixes:
         _write_csv(report, fixes, naming)
+    if config_file:
+        _write_config(report.plan, config_file)
     summary = _summarize(report, dropped, naming)
     if args.json:
         screen.write_json(summary)
     else:
         _print_report(report, summary, plan_text, args.decisions)
     return 0 if report.ok else 1
+
+
+def _write_config(plan: FolderPlan | None, file: epath.Path) -> None:
+    """Writes the config of a build, named as the file.
+
+    Raises:
+      ConfigError: if a question is open, so that the config is not complete.
+    """
+    if plan is None or plan.fault is not None:
+        raise ConfigError(
+            f"--write_config {file}",
+            found="a folder about which a build asks",
+            expected="a folder whose files, splits and classes are decided",
+            remedy="answer the question of `check` with the options of a line, and write the "
+            "config with them",
+        )
+    fields = {**json.loads(plan.config.to_json()), "name": file.stem}
+    output_files.write_file(file, json.dumps(fields, indent=1) + "\n", "--write_config")
 
 
 def _summarize(
