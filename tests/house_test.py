@@ -4,9 +4,11 @@ See docs/background/architecture.md. All tests that read the source of the packa
 it is parsed once.
 """
 
+import argparse
 import ast
 import dataclasses
 import graphlib
+import importlib
 import pathlib
 import re
 import runpy
@@ -14,6 +16,7 @@ import runpy
 import pytest
 from support.paths import REPOSITORY
 
+from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import names
 
 PACKAGE = REPOSITORY / "voc_seg_tfrecord"
@@ -203,3 +206,24 @@ def test_no_other_module_imports_pillow_but_those_that_draw(package):
     for path, module in package.items():
         if path not in doors:
             assert "PIL" not in module.libraries, path
+
+
+OPTIONS_OF_OTHER_PROGRAMS = {"--file_format", "--imports", "--pids"}
+"""Options of `tfds build` and of a container that messages name."""
+
+_OPTION = re.compile(r"(?<![\w{-])--[a-z]\w+")
+
+
+def test_every_option_that_a_message_advises_is_one_of_a_command(package):
+    known = {"--no", "--noNAME", *OPTIONS_OF_OTHER_PROGRAMS}
+    for name in cli.COMMANDS:
+        parser = argparse.ArgumentParser()
+        importlib.import_module(f"voc_seg_tfrecord.commands.{name}").add_arguments(parser)
+        known.update(option for action in parser._actions for option in action.option_strings)
+    known.update(
+        option for action in cli.make_parser()._actions for option in action.option_strings
+    )
+    for path, module in package.items():
+        texts = [constant for constant in module.constants if isinstance(constant, str)]
+        advised = {option for text in texts for option in _OPTION.findall(text)}
+        assert advised <= known, path
