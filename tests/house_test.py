@@ -215,7 +215,7 @@ _OPTION = re.compile(r"(?<![\w{-])--[a-z]\w+")
 
 
 def test_every_option_that_a_message_advises_is_one_of_a_command(package):
-    known = {"--no", "--noNAME", *OPTIONS_OF_OTHER_PROGRAMS}
+    known = {"--help_all", "--no", "--noNAME", *OPTIONS_OF_OTHER_PROGRAMS}
     for name in cli.COMMANDS:
         parser = argparse.ArgumentParser()
         importlib.import_module(f"voc_seg_tfrecord.commands.{name}").add_arguments(parser)
