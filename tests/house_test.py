@@ -215,14 +215,17 @@ _OPTION = re.compile(r"(?<![\w{-])--[a-z]\w+")
 
 
 def test_every_option_that_a_message_advises_is_one_of_a_command(package):
-    known = {"--help_all", "--no", "--noNAME", *OPTIONS_OF_OTHER_PROGRAMS}
+    parsers = [cli.make_parser()]
+    for action in parsers[0]._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            parsers += action.choices.values()
     for name in cli.COMMANDS:
-        parser = argparse.ArgumentParser()
-        importlib.import_module(f"voc_seg_tfrecord.commands.{name}").add_arguments(parser)
-        known.update(option for action in parser._actions for option in action.option_strings)
-    known.update(
-        option for action in cli.make_parser()._actions for option in action.option_strings
-    )
+        parsers.append(argparse.ArgumentParser())
+        importlib.import_module(f"voc_seg_tfrecord.commands.{name}").add_arguments(parsers[-1])
+    known = {"--help_all", "--no", "--noNAME", *OPTIONS_OF_OTHER_PROGRAMS}
+    for parser in parsers:
+        for action in parser._actions:
+            known.update(action.option_strings)
     for path, module in package.items():
         texts = [constant for constant in module.constants if isinstance(constant, str)]
         advised = {option for text in texts for option in _OPTION.findall(text)}
