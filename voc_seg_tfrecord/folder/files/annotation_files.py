@@ -237,7 +237,7 @@ def options_for_tool(
 
     | the tool's files                | option                                               |
     |---------------------------------|------------------------------------------------------|
-    | one for each image              | their ending: `--mask-name {id}.json`                |
+    | one for each image              | their ending: `--mask_name {id}.json`                |
     | the same, with a shared ending  | their folder; the ending, if the root is that folder |
     | few for many images             | the files: `--masks train.json,val.json`             |
     | more of them                    | their folder; the files, if the root is that folder  |
