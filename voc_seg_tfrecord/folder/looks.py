@@ -47,7 +47,7 @@ class Looks:
         self.length = self._remember(length)
         self.looks_like_mask = self._remember(looks_like_mask)
         self._digest = self._remember(digest)
-        self._sides_of_image = self._remember(_read_sides_of_image)
+        self._sides_of_image = self._remember(read_sides_of_image)
         self._sides_of_mask = self._remember(_read_sides_of_mask)
 
     def _remember(self, read: Callable[[str], _Fact]) -> Callable[[str], _Fact]:
@@ -84,7 +84,7 @@ def digest(path: PathLike) -> bytes:
         return b""
 
 
-def _read_sides_of_image(path: PathLike) -> list[int] | None:
+def read_sides_of_image(path: PathLike) -> list[int] | None:
     """Returns the sides of an image in pixels, the shorter first; None if it cannot be read."""
     try:
         return sorted(pillow.read_size(File.read(path, ImageError), ImageError))

@@ -14,13 +14,12 @@ from typing import Any
 from etils import epath
 
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import ImageError, LayoutError, VocSegError, counted
-from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.errors import LayoutError, counted
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.files.align import parts_at_ends
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path, split_of
 from voc_seg_tfrecord.folder.files.paths import common_folder, folder_names
-from voc_seg_tfrecord.folder.looks import MIN_IMAGE_BYTES, digest, length
+from voc_seg_tfrecord.folder.looks import MIN_IMAGE_BYTES, digest, length, read_sides_of_image
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.alike import (
     MAX_DIFFERENCE_OF_COPIES,
@@ -29,7 +28,6 @@ from voc_seg_tfrecord.folder.splits.alike import (
 )
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats import pillow
 
 _FIRST_BYTES = 1 << 16
 """Bytes of images of one length that are compared first, because whole ones take long to read."""
@@ -270,10 +268,8 @@ def _find_small_copies(
 def _is_copy(tree: VocTree, image_id: str, original: str, has_same_name: bool) -> bool:
     """Says whether an image shows the picture of another one, and is smaller or has its name."""
     paths = (tree.image_file(image_id), tree.image_file(original))
-    try:
-        files = [File.read(path, ImageError) for path in paths]
-        sides, original_sides = (sorted(pillow.read_size(one, ImageError)) for one in files)
-    except VocSegError:  # one is damaged
+    sides, original_sides = (read_sides_of_image(path) for path in paths)
+    if sides is None or original_sides is None:  # one is damaged
         return False
     if sides[0] > original_sides[0] or sides[1] > original_sides[1]:
         return False
