@@ -5,7 +5,7 @@ says. So do images that lack the mask of one of several classes. Files that may 
 the build before an image becomes background.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 import dataclasses
 import posixpath
 import re
@@ -222,13 +222,12 @@ def _check_for_unused_masks(possible_masks: PossibleMasks, unmasked_ids: Collect
       LayoutError: if there are at least half as many such files as images.
     """
     tree = possible_masks.tree
-
-    def list_files() -> Iterator[tuple[list[str], str]]:
-        unused = [posixpath.join(tree.layout.masks, name) for name in possible_masks.unused()]
-        yield unused, "belong to no image by their names"
-        yield possible_masks.in_other_folders(unmasked_ids), "have the names of images"
-
-    for files, relation in list_files():
+    unused = [posixpath.join(tree.layout.masks, name) for name in possible_masks.unused()]
+    elsewhere = possible_masks.in_other_folders(unmasked_ids)
+    for files, relation in (
+        (unused, "belong to no image by their names"),
+        (elsewhere, "have the names of images"),
+    ):
         if len(files) >= _MIN_FILES_PER_MISSING_MASK * len(unmasked_ids):
             raise LayoutError(
                 tree.root / files[0],
