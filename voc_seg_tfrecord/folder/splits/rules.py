@@ -251,7 +251,7 @@ def are_one_of_several(_: SplitCandidate, evidence: SplitEvidence) -> QuestionEr
 
 
 def leave_labeled_images_out(taken: SplitCandidate, evidence: SplitEvidence) -> LayoutError | None:
-    """Labeled images are in no split, and none of the splits is for training.
+    """Labeled images are in no split, and no list or folder is for train.
 
     Lists in VOC's folder are meant as they are, unless all are of validation or test. Files of
     shapes are meant to have each image in a split.
@@ -337,6 +337,7 @@ _CHECKS = (
     Rule("masks without images", asks=have_masks_without_images),
     Rule("a text that is not understood", asks=name_texts_that_are_not_understood),
 )
+_LISTS_OF_FOLDS = Rule("lists of folds", asks=ask_for_fold)
 RULES = (
     Rule("lists among results", lie_among_results),
     Rule("lists of train and more", hold_train_and_more),
@@ -346,7 +347,7 @@ RULES = (
     LISTS_OVER_FOLDERS,
     Rule("the same or less", are_part_of_others),
     *_CHECKS,
-    Rule("lists of folds", asks=ask_for_fold),
+    _LISTS_OF_FOLDS,
     Rule("several splits", asks=are_one_of_several),
     Rule("labeled images in no split", asks=leave_labeled_images_out),
     Rule("lists of other names", notes=note_lists_of_other_names),
@@ -356,7 +357,7 @@ RULES = (
 RULES_OF_ALL_IN_TRAIN = (
     *_CHECKS,
     Rule("texts of other images", asks=name_texts_of_other_images),
-    Rule("lists of folds", asks=ask_for_fold),
+    _LISTS_OF_FOLDS,
     Rule("no list in the given folder", asks=have_no_list_in_given_folder),
     Rule("images in a folder of several splits", asks=lie_in_mixed_folder_alone),
     Rule("images in a folder of test", asks=lie_in_folder_of_test),
