@@ -127,14 +127,8 @@ class NamedFiles:
         """The files that may be masks, and are neither images nor masks of the set."""
         assert self._tree.listing
         mask_endings = tuple(self._tree.set_files.mask_endings)
-        paths: list[str] = []
-        for folder, names in self._tree.listing.files_by_folder.items():
-            for name in names:
-                path = posixpath.join(folder, name)
-                is_of_set = path in self._id_by_path or path in self.paths_of_masks
-                if not is_of_set and name.lower().endswith(mask_endings):
-                    paths.append(path)
-        return FilesByName(paths)
+        paths = set(self._tree.listing.below()) - self._id_by_path.keys() - self.paths_of_masks
+        return FilesByName(sorted(path for path in paths if path.lower().endswith(mask_endings)))
 
 
 @dataclasses.dataclass(frozen=True)
