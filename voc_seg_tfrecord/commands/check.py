@@ -265,7 +265,7 @@ def _unused_files(plan: FolderPlan) -> list[dict[str, Any]]:
     for group, names in plan.unused.items():
         row = {
             "folder": group.folder,
-            "kind": str(group.kind),
+            "kind": group.kind.name,
             "count": len(names),
             "files": list(names),
         }
