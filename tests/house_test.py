@@ -105,7 +105,7 @@ def test_every_room_says_what_it_is_and_imports_nothing():
 
 def test_the_page_on_the_architecture_shows_the_same_order():
     page = (REPOSITORY / "docs" / "background" / "architecture.md").read_text()
-    (line,) = re.findall(r"^```text\n(.*?)^```$", page, re.M | re.S)
+    line, *_ = re.findall(r"^```text\n(.*?)^```$", page, re.M | re.S)
     assert re.split(r"[ <\n]+", line.strip()) == ORDER
 
 
