@@ -92,10 +92,6 @@ class PossibleSets:
         self.images.extend(other.images)
         self.masks.extend(other.masks)
 
-    def list_paths(self) -> set[str]:
-        """Returns the paths of all files."""
-        return {files.path(stem) for files in (*self.images, *self.masks) for stem in files.names}
-
 
 @dataclasses.dataclass(frozen=True)
 class RoleEndings:
@@ -134,13 +130,13 @@ def list_file_sets(listing: Listing, endings: RoleEndings) -> PossibleSets:
     sets = PossibleSets()
     for top, id_by_folder in _folders_of_one_image(listing).items():
         sets.add(_sets_below(listing, top, id_by_folder, endings))
-    paths_of_one_image = sets.list_paths()
+    paths_of_one_image = {
+        files.path(stem) for files in (*sets.images, *sets.masks) for stem in files.names
+    }
     shared_names = SharedNames(listing)
     for folder, files in listing.files_by_folder.items():
         pictures = [name for name in files if ending_of(name) in IMAGE_OR_MASK_ENDINGS]
-        others = pictures
-        if paths_of_one_image:
-            others = [n for n in pictures if posixpath.join(folder, n) not in paths_of_one_image]
+        others = [n for n in pictures if posixpath.join(folder, n) not in paths_of_one_image]
         # A few beside an image and its mask, such as `a/drawing.png`, are left out with them.
         if len(others) < len(pictures) and 2 * len(others) <= len(pictures):
             continue

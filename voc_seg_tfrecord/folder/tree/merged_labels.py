@@ -180,32 +180,27 @@ class MergedLabels(MadeLabels[MergedMask]):
         del parts
         if pair.mask is None:
             return super().complete_pair(pair, NeededFiles())
-        made = self.made_by_id.get(pair.id)
-        fields = {**vars(pair), "surveyed": self.surveyed_mask(pair.id)}
-        return MergedPair(
-            **fields,
-            layers=self._layers_of(pair.id),
-            numbers_objects=self._show_objects,
-            merged_mask=made.png if made else "",
-        )
-
-    def _layers_of(self, image_id: str) -> tuple[LayerPath, ...]:
-        assert self.class_file
-        value_by_class = {entry.name: entry.value for entry in self.class_file.entries}
-        return tuple(
-            LayerPath(one.name, value_by_class[one.name], str(self.folder / name))
-            for one, name in self._list_layers(image_id)
-        )
+        return self._merged_pair(pair)
 
     def pair_of_mask(self, image_id: str) -> MergedPair:
         """Returns a pair from which the mask of an id can be merged."""
         name = self.images.get(image_id, "")
+        return self._merged_pair(Pair(image_id, name, self.image_folder / name))
+
+    def _merged_pair(self, pair: Pair) -> MergedPair:
+        assert self.class_file
+        value_by_class = {entry.name: entry.value for entry in self.class_file.entries}
+        layers = [
+            LayerPath(one.name, value_by_class[one.name], str(self.folder / name))
+            for one, name in self._list_layers(pair.id)
+        ]
+        made = self.made_by_id.get(pair.id)
+        fields = {**vars(pair), "surveyed": self.surveyed_mask(pair.id)}
         return MergedPair(
-            id=image_id,
-            filename=name,
-            image=self.image_folder / name,
-            mask=self.folder / self.names[image_id],
-            layers=self._layers_of(image_id),
+            **fields,
+            layers=tuple(layers),
+            numbers_objects=self._show_objects,
+            merged_mask=made.png if made else "",
         )
 
     def shapes_of(self, image_id: str) -> str:
@@ -214,7 +209,7 @@ class MergedLabels(MadeLabels[MergedMask]):
         The text differs if one of the files changed, or is of another class.
         """
         lines = []
-        for layer in self._layers_of(image_id):
+        for layer in self.pair_of_mask(image_id).layers:
             try:
                 digest = hashlib.sha256(File.read(layer.path, MaskError).data).hexdigest()
             except VocSegError:
