@@ -71,10 +71,10 @@ def find_merged_tree(
         image_folder=tree.root / tree.layout.images,
         classes=classes,
     )
-    options = [(name, given.options.get(name, "")) for name in ("masks", "mask_name")]
-    options_of_classes = tuple(option for option in options if option[1])
+    names = [name for name in ("masks", "mask_name") if name in given.options]
+    options = [(name, given.options[name]) for name in names]
     layout = dataclasses.replace(
-        tree.layout, masks=".", mask_name="", options_of_classes=options_of_classes
+        tree.layout, masks=".", mask_name="", options_of_classes=tuple(options)
     )
     return dataclasses.replace(tree, layout=layout, given_labels=labels)
 

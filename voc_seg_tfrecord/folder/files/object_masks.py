@@ -97,17 +97,17 @@ def find_several_masks(root: object, paths: Iterable[str]) -> LayoutError | None
             pictures_by_folder[posixpath.dirname(path)].append(path)
         if path.lower().endswith(IMAGE_ENDINGS):
             images_by_stem[stem(path)].append(path)
-    masks_by_image: dict[str, list[str]] = collections.defaultdict(list)
+    masks_by_image: dict[str, list[str]] = {}
+    all_masks: set[str] = set()
     for folder, pictures in pictures_by_folder.items():
         image = _image_of_folder(folder, pictures_by_folder, images_by_stem)
-        if image:
-            masks = [path for path in pictures if path.lower().endswith(MASK_ENDINGS)]
-            masks_by_image[image] += [path for path in masks if path != image]
-    masks_by_image = {image: masks for image, masks in masks_by_image.items() if masks}
-    image_paths = set(itertools.chain.from_iterable(images_by_stem.values()))
-    image_paths.difference_update(*masks_by_image.values())
+        masks = [path for path in pictures if path.lower().endswith(MASK_ENDINGS) and path != image]
+        if image and masks:
+            masks_by_image.setdefault(image, []).extend(masks)
+            all_masks.update(masks)
+    images = set(itertools.chain.from_iterable(images_by_stem.values())) - all_masks
     image, masks = max(masks_by_image.items(), key=lambda item: len(item[1]), default=("", []))
-    are_most = 2 * len(masks_by_image) > len(image_paths)
+    are_most = 2 * len(masks_by_image) > len(images)
     if len(masks_by_image) < 2 or len(masks) < 2 or not are_most:
         return None
     return several_masks_error(root, masks, image)
