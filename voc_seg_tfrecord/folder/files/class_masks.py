@@ -190,7 +190,7 @@ def _sort_by_image(tree: VocTree, named_files: _FilesOfClass) -> ClassFiles:
         for image_id in image_ids[:1]:
             paths_by_id.setdefault(image_id, []).append(path)
     for image_id, photo in photo_by_id.items():
-        if masks.show_objects or image_id not in paths_by_id:
+        if masks.pattern or image_id not in paths_by_id:
             raise LayoutError(
                 tree.root / photo,
                 found=f"a JPEG or similar file instead of a mask of {masks.name}",
