@@ -243,8 +243,10 @@ class ClassMaskNaming:
                 continue
             for end in range(start + 1, len(text) + 1):
                 core = text[start:end]
-                rest = behind.replace(ID, core)
-                if _as_expression(rest).fullmatch(text[end:]):
+                # In place of another id, any text, so that few expressions are made.
+                if not _as_expression(behind.replace(ID, ANY_TEXT)).fullmatch(text[end:]):
+                    continue
+                if _as_expression(behind.replace(ID, core)).fullmatch(text[end:]):
                     ids[folders + core] = None
         return [*ids]
 
