@@ -8,7 +8,7 @@ and single signs.
 """
 
 import collections
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 import functools
 import itertools
 import posixpath
@@ -61,39 +61,38 @@ _DIGIT_IN_WORD = re.compile(r"(?<=[^\W\d_])\d(?=[^\W\d_])")
 _NUMBER_ALONE = re.compile(r"(?<![^\W_])\d+(?![^\W_])")
 
 
-def parts_of(stem: str) -> Iterator[tuple[str, Affix]]:
-    """Yields each part of a stem in whole tokens, the longest first, with what is around it.
-
-    Example: `a_12`, `_12` behind `a`, `a_` before `12`, `12`, `a` and `_`; but no `a_1`.
-    """
-    ends = [0, *itertools.accumulate(map(len, _TOKEN.findall(stem)))]
-    parts = itertools.combinations(ends, 2)
-    for start, end in sorted(parts, key=lambda part: part[0] - part[1]):
-        yield stem[start:end], Affix(stem[:start], stem[end:])
-
-
-def align(stems: Iterable[str], ids: Container[str]) -> dict[Affix, dict[str, str]]:
+def align(stems: Iterable[str], ids: Set[str]) -> dict[Affix, dict[str, str]]:
     """Returns all ways in which stems hold ids: by what is around the ids, the stem of each id.
 
     Example: of `1_fov`, `2_fov` and `roi_2`, with the ids 1 and 2, `1_fov` and `2_fov` by `_fov`,
     and `roi_2` by `roi_`.
     """
+    lengths = {len(image_id) for image_id in ids}
     stem_by_id: dict[Affix, dict[str, str]] = {}
     for stem in stems:
-        for part, affix in parts_of(stem):
-            if part in ids:
+        ends = _list_token_ends(stem)
+        for start, length in itertools.product(ends, lengths):
+            part = stem[start : start + length]
+            if start + length in ends and part in ids:
+                affix = Affix(stem[:start], stem[start + length :])
                 stem_by_id.setdefault(affix, {})[part] = stem
     return stem_by_id
 
 
-def parts_at_ends(stem: str) -> Iterator[tuple[str, str]]:
-    """Yields the beginnings and ends of a stem in whole tokens, the longest first, with the rest.
+def parts_at_ends(stem: str) -> list[tuple[str, str]]:
+    """Returns the beginnings and ends of a stem in whole tokens, the longest first, with the rest.
 
     Example: `_12` with `a`, `a_` with `12`, `12` with `a_`, and `a` with `_12`, of `a_12`.
     """
-    for part, affix in parts_of(stem):
-        if "" in affix and affix != NO_AFFIX:
-            yield part, "".join(affix)
+    cuts = _list_token_ends(stem)[1:-1]
+    beginnings = [(stem[:cut], stem[cut:]) for cut in cuts]
+    ends = [(stem[cut:], stem[:cut]) for cut in cuts]
+    return sorted([*beginnings, *ends], key=lambda part: len(part[0]), reverse=True)
+
+
+def _list_token_ends(stem: str) -> list[int]:
+    """Returns where the tokens of a stem end, after where the first one begins."""
+    return [0, *itertools.accumulate(map(len, _TOKEN.findall(stem)))]
 
 
 def is_within_token(before: str, after: str) -> bool:
