@@ -911,3 +911,8 @@ def test_what_the_user_says_is_no_question_whatever_it_is_called(tmp_path, names
             Image.open(image).quantize(128).save(image)
     images, masks = (name.partition("/")[0] for name in names)
     assert read(tmp_path, images=images, masks=masks)[0] == {"train": pairs}
+
+
+def test_images_in_the_given_folder_may_be_called_old(tmp_path):
+    pairs = put(tmp_path, "{}.png", "masks/gt_{}.png", ["scan_old", "scan_new"])
+    assert read(tmp_path)[0] == {"train": pairs}
