@@ -8,7 +8,7 @@ and single signs.
 """
 
 import collections
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 import functools
 import itertools
 import posixpath
@@ -77,6 +77,16 @@ def align(stems: Iterable[str], ids: Set[str]) -> dict[Affix, dict[str, str]]:
                 affix = Affix(stem[:start], stem[start + length :])
                 stem_by_id.setdefault(affix, {})[part] = stem
     return stem_by_id
+
+
+def parts_of(stem: str) -> Iterator[tuple[str, Affix]]:
+    """Yields each part of a stem in whole tokens, the longest first, with what is around it.
+
+    Example: `a_12`, `_12` behind `a`, `a_` before `12`, `12`, `a` and `_`; but no `a_1`.
+    """
+    parts = itertools.combinations(_list_token_ends(stem), 2)
+    for start, end in sorted(parts, key=lambda part: part[0] - part[1]):
+        yield stem[start:end], Affix(stem[:start], stem[end:])
 
 
 def parts_at_ends(stem: str) -> list[tuple[str, str]]:
