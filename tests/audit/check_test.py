@@ -98,7 +98,6 @@ def test_the_same_image_in_two_splits_is_told(cvat, folders, capsys):
     put_list(cvat, "val", f"{name}\n")
     _, report = check(cvat, capsys)
     assert kinds(report)["same image in two splits"] == 1
-    assert kinds(report)["near-duplicate ids in two splits"] == 1
 
 
 def test_a_tree_with_overlapping_lists_is_still_read_by_their_names(cvat, capsys):

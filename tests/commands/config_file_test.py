@@ -87,3 +87,9 @@ def test_no_config_is_written_while_a_question_is_open(tree, tmp_path):
     assert refused.status == 2
     assert "a folder about which a build asks" in refused.errors
     assert not (tmp_path / "roads.json").exists()
+
+
+def test_check_prints_each_note_once(tree):
+    said = run_command("check", tree, "--class_names", "ground,road").output
+    assert said.count("There are no lists, so all images are in train.") == 1
+    assert "x note" not in said

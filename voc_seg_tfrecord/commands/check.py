@@ -28,6 +28,7 @@ from voc_seg_tfrecord.formats.archives import FolderNaming, unpacked
 from voc_seg_tfrecord.quality.finding import (
     IGNORED,
     LEFT_OUT,
+    NOTE,
     STOPS,
     Finding,
     as_dict,
@@ -320,11 +321,12 @@ def _print_report(
     """
     right = summary["called_right"]
     stale = summary["decisions_not_used"]
+    findings = _without_notes_of_plan(summary["findings"], plan_text)
     if plan_text:
         print(plan_text)
-        if summary["findings"] or right or stale:
+        if findings or right or stale:
             print()
-    _print_findings(summary)
+    _print_findings(findings)
     if right:
         print(f"{right:6} x called right in {several(decisions)}, and so not named")
     if stale:
@@ -340,8 +342,20 @@ def _print_report(
         print(advice)
 
 
-def _print_findings(summary: dict[str, Any]) -> None:
-    for kind in summary["findings"]:
+def _without_notes_of_plan(kinds: Sequence[dict[str, Any]], plan_text: str) -> list[dict[str, Any]]:
+    """Returns the findings without the notes that stand in the plan, which is printed above."""
+    others = []
+    for kind in kinds:
+        messages = kind["messages"]
+        if kind["kind"] == NOTE:
+            messages = [message for message in messages if message not in plan_text]
+        if messages:
+            others.append({**kind, "messages": messages, "count": len(messages)})
+    return others
+
+
+def _print_findings(findings: Sequence[dict[str, Any]]) -> None:
+    for kind in findings:
         print(f"{kind['count']:6} x {kind['kind']} ({_EFFECTS[kind['effect']]})")
         for message in share_advice(kind["messages"][:_MAX_LISTED_FINDINGS]):
             print("           " + message.replace("\n", "\n           "))
