@@ -7,9 +7,10 @@ import shutil
 import numpy as np
 import pytest
 from support import drawing
-from support.folders import plan_of
+from support.folders import NAMES, plan_of, proposed, said_by
 
-from voc_seg_tfrecord.build_from.tree import describe
+from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
+from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.folder import account
 from voc_seg_tfrecord.folder.companions import COMPANIONS, LEFTOVERS
 
@@ -63,20 +64,31 @@ def test_a_row_explains_its_example_and_says_what_it_is(tmp_path, row, monkeypat
     assert {*kinds_of(plan_of(tmp_path), row.example)} <= {left.name for left in LEFTOVERS}
 
 
-def test_what_no_row_explains_is_the_first_note(tmp_path):
+def test_pictures_that_no_row_explains_are_asked_about_and_then_the_first_notes(tmp_path):
     put_data(tmp_path)
+    drawing.put(tmp_path, "scene.blend", "1")
+    line = "1 file in ., such as scene.blend: no pictures, lists, tables or class files"
+    assert line in describe(plan_to_build(tmp_path, name="mine", class_names=NAMES))
     drawing.put_image(tmp_path, "else/view.jpg")
     drawing.put_mask(tmp_path, "masks/77.png", np.eye(48, 64, dtype=int))
-    drawing.put(tmp_path, "scene.blend", "1")
-    plan = plan_of(tmp_path)
-    assert plan.notes[:2] == (
-        "Not explained: 1 file in masks, such as 77.png: masks without an image.",
-        "Not explained: 1 file in else, such as view.jpg: pictures.",
+    lines = (
+        "1 file in masks, such as 77.png: masks without an image",
+        "1 file in else, such as view.jpg: pictures",
     )
-    assert (
-        "1 file in ., such as scene.blend: no pictures, lists, tables or class files"
-        in describe(plan)
-    )
+    with pytest.raises(LayoutError, match="\n +".join(lines)) as asked:
+        plan_to_build(tmp_path, name="mine", class_names=NAMES)
+    ((words, answer),) = proposed(str(asked.value))
+    assert words == "without these files; 1 image left out"
+    plan = plan_to_build(tmp_path, name="mine", **{"class_names": NAMES} | said_by(answer))
+    assert [len(ids) for ids in plan.splits.values()] == [7]
+    assert plan.notes[:2] == tuple(f"Not explained: {line}." for line in lines)
+
+
+def test_pictures_in_the_folder_of_a_split_that_is_not_built_are_only_noted(tmp_path):
+    drawing.put_pairs(tmp_path, "123", "test/{}.jpg", "truth/{}.png")
+    drawing.put_image(tmp_path, "train/view.jpg")
+    plan = plan_to_build(tmp_path, name="mine", class_names=NAMES)
+    assert plan.notes[0] == "Not explained: 1 file in train, such as view.jpg: pictures."
 
 
 def test_many_images_without_a_mask_are_a_first_note(tmp_path):

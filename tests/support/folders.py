@@ -24,8 +24,18 @@ NAMES = ["background", "apple", "tree"]
 
 
 def plan_of(root: pathlib.Path, **options) -> FolderPlan:
-    """Returns the plan of a folder, whose classes are `NAMES` unless others are given."""
-    return plan_to_build(root, name="mine", **{"class_names": NAMES, **options})
+    """Returns the plan of a folder, whose classes are `NAMES` unless others are given.
+
+    The question about pictures that nothing explains is answered with its one line.
+    """
+    options = {"name": "mine", "class_names": NAMES, **options}
+    try:
+        return plan_to_build(root, **options)
+    except LayoutError as error:
+        if error.kind != "pictures that nothing explains":
+            raise
+        ((_, answer),) = proposed(str(error))
+        return plan_to_build(root, **options | said_by(answer))
 
 
 def examples_of(root: pathlib.Path, **options) -> dict[str, dict]:

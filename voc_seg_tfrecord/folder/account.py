@@ -15,6 +15,8 @@ from voc_seg_tfrecord.folder.companions import (
     DataInUse,
     UnusedFile,
 )
+from voc_seg_tfrecord.folder.files.folder_names import split_of
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree, path_below_given
 
 _MAX_UNLABELED_SHARE = 1 / 3
@@ -78,6 +80,27 @@ def list_first_notes(tree: VocTree, account: Account) -> list[str]:
         images = counted(len(tree.images), "image")
         notes.append(f"{unlabeled_count:,} of {images} have no mask and are left out.")
     return notes
+
+
+def check_all_explained(tree: VocTree, splits: Collection[str], account: Account) -> None:
+    """Checks that a row explains each unused picture and mask.
+
+    Those in the folder of a split that has no labeled images are only noted.
+
+    Raises:
+      QuestionError: if no row explains some.
+    """
+    asked = {g: names for g, names in account.items() if split_of(g.folder) in ("", *splits)}
+    facts = [line for kind, line in _list_lines(asked) if kind in LEFTOVERS[:-1]]
+    if facts:
+        raise QuestionError(
+            tree.given,
+            [Alternative("without these files", tree.layout.options(tree.root_below_given))],
+            task="read a folder with pictures that nothing explains",
+            expected="pictures that are used, or whose names say what they are",
+            kind="pictures that nothing explains",
+            facts=facts,
+        )
 
 
 def _list_lines(account: Account) -> list[tuple[Companion, str]]:

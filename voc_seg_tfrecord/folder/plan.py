@@ -19,6 +19,7 @@ from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.folder.account import (
     Account,
+    check_all_explained,
     list_first_notes,
     list_unused_files,
 )
@@ -416,6 +417,12 @@ def _check_unused_files(opened: OpenFolder, division: Splits, unused: Account) -
             paths += [posixpath.join(group.folder, name) for name in names]
         paired_by_name = division.used - opened.stated.image_ids
         problems.try_step(check_no_second_masks, opened.tree, paired_by_name, paths)
+    # Last, as the others know more. Options would take the place of pairs that a text states, and
+    # files of listed images that lack their partner are reported.
+    options_of_files = {"images", "masks", "image_name", "mask_name"}
+    are_files_named = not options_of_files.isdisjoint(options_of_layout)
+    if not are_files_named and not opened.stated.texts and not division.left_out:
+        problems.try_step(check_all_explained, opened.tree, division.ids, unused)
 
 
 def _choose_class_file(opened: OpenFolder) -> ClassFileChoice:
