@@ -277,7 +277,7 @@ def test_files_by_hand_are_read_in_the_forms_that_occur(tmp_path, name, text, ex
         ("labels.txt", "cat 3\ndog 3\n", "the value 3 for 'cat' and for 'dog'"),
         ("classes.txt", "0 0.1 0.2\n0 0.1 0.3\n", "the value 0"),
         ("classes.txt", "x" * (1 << 20) + "\ny", "too large"),
-        ("classes.json", '{"a": 0, "a": 1}', "'a' 2 times"),
+        ("classes.json", '{"a": 0, "a": 1}', "the key 'a' twice"),
         ("classes.json", '[{"name": "a", "id": 0}, {"name": "b"}]', "some classes have a value"),
         ("classes.json", '{"a": [0.5, 0.5, 1]}', "not in whole numbers"),
         ("classes.json", '{"version": 1.5}', "not readable"),

@@ -67,11 +67,12 @@ def load_document(text: str, ending: str) -> Any:
     else:
         has_value_on_first_line = len(lines) > 1 and first_line[0] + first_line[-1] in ("{}", "[]")
     if has_value_on_first_line:
-        return [_load_json(line) for line in lines]
-    return _load_json(text) if lines else None
+        return [load_json(line) for line in lines]
+    return load_json(text) if lines else None
 
 
-def _load_json(text: str) -> Any:
+def load_json(text: str) -> Any:
+    """Returns what JSON holds; see `load_document`."""
     try:
         return json.loads(text, object_pairs_hook=_without_repeats)
     except DocumentError:

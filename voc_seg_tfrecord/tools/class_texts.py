@@ -11,12 +11,10 @@ for files that only they write. Here are those for what several tools and people
 | `parse_table` | tables of classes, with the columns `value`, `color` or `name`, and `class` |
 """
 
-import collections
 from collections.abc import Collection, Mapping, Sequence
 import csv
 import dataclasses
 import io
-import json
 import math
 import re
 from typing import Any
@@ -35,6 +33,7 @@ from voc_seg_tfrecord.core.class_rows import (
 )
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import Color
+from voc_seg_tfrecord.formats.texts import load_json
 
 UNREADABLE = (
     ValueError,
@@ -482,23 +481,6 @@ def _are_distinct(words: Sequence[str]) -> bool:
 # JSON.
 
 _KEYS_OF_CLASSES = ("classes", "labels", "names", "categories", "class_names", "label_map")
-
-
-def load_json(text: str) -> Any:
-    """Returns the content of JSON.
-
-    Raises:
-      ValueError: if an object has a key twice, whose first value would be lost.
-    """
-    return json.loads(text, object_pairs_hook=_object_with_distinct_keys)
-
-
-def _object_with_distinct_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    counts = collections.Counter(key for key, _ in pairs)
-    for key, count in counts.items():
-        if count > 1:
-            raise ValueError(f"the key {key[:80]!r} {count} times in one object")
-    return dict(pairs)
 
 
 def parse_json(text: str) -> list[ClassEntry]:

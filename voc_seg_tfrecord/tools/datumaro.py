@@ -11,8 +11,9 @@ from typing import Any
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_rows import read_rgb
+from voc_seg_tfrecord.formats.texts import load_json
 from voc_seg_tfrecord.tools.class_file import ClassFileFormat
-from voc_seg_tfrecord.tools.class_texts import load_json, read_name
+from voc_seg_tfrecord.tools.class_texts import read_name
 from voc_seg_tfrecord.tools.cvat import LABELMAP
 from voc_seg_tfrecord.tools.tool import Tool
 

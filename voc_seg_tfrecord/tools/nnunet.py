@@ -3,8 +3,9 @@
 import re
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry
+from voc_seg_tfrecord.formats.texts import load_json
 from voc_seg_tfrecord.tools.class_file import ClassFileFormat
-from voc_seg_tfrecord.tools.class_texts import load_json, read_member
+from voc_seg_tfrecord.tools.class_texts import read_member
 from voc_seg_tfrecord.tools.tool import Explanation, FolderContent, Tool
 
 FIRST_CHANNEL = "_0000"

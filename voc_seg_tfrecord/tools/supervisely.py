@@ -19,8 +19,8 @@ import numpy as np
 from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_rows import read_rgb
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.formats.texts import load_json as load_any_json
 from voc_seg_tfrecord.tools.class_file import ClassFileFormat, NumberingOfNames
-from voc_seg_tfrecord.tools.class_texts import load_json as load_any_json
 from voc_seg_tfrecord.tools.class_texts import number_by_place
 from voc_seg_tfrecord.tools.shape_pixels import opaque_pixels
 from voc_seg_tfrecord.tools.shapes import (
