@@ -101,15 +101,17 @@ class ClassFile:
 
 @dataclasses.dataclass(frozen=True)
 class ClassFilesOfFolder:
-    """The class files in a folder.
+    """The class files in a folder, numbered by their lines where they have no values.
 
     Attributes:
       files: the files, in the order in which they are looked for.
       misnamed: what is wrong with files of a common name that hold something else.
+      notes: what the user should know.
     """
 
     files: Sequence[ClassFile]
-    misnamed: Sequence[LayoutError]
+    misnamed: Sequence[LayoutError] = ()
+    notes: Sequence[str] = ()
 
 
 def read_class_files(

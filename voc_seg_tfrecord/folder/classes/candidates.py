@@ -23,6 +23,7 @@ from voc_seg_tfrecord.folder.tree.listing import Listing, subfolders
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree, path_below_given
 from voc_seg_tfrecord.tools.class_file import (
     ClassFile,
+    ClassFilesOfFolder,
     NumberingOfNames,
     read_class_files,
     read_table,
@@ -43,24 +44,11 @@ _VALUES_OF_SEVERAL_CLASSES = (-1, VOID)
 """Values that a class file may give to several classes: no value, and void."""
 
 
-@dataclasses.dataclass(frozen=True)
-class FoundClassFiles:
-    """The class files of a folder, numbered by their lines where they have no values.
-
-    Attributes:
-      files: the files, in the order in which they are looked for.
-      misnamed: what is wrong with files in the set's folder that are named as class files and hold
-        something else. Those in other folders are reported as unused files.
-      notes: what the user should know.
-    """
-
-    files: Sequence[ClassFile]
-    misnamed: Sequence[LayoutError]
-    notes: Sequence[str]
-
-
-def find_class_files(tree: VocTree) -> FoundClassFiles:
+def find_class_files(tree: VocTree) -> ClassFilesOfFolder:
     """Finds the class files of a set; if none has a known name, those that `by_content` finds.
+
+    Only the misnamed files in the set's own folder are among them; those in other folders are
+    reported as unused files.
 
     Args:
       tree: the set.
@@ -78,7 +66,7 @@ def find_class_files(tree: VocTree) -> FoundClassFiles:
         files = _find_above(tree)
     if not files:
         files = find_by_content(tree)
-    return FoundClassFiles(files, in_root.misnamed, in_splits.notes)
+    return ClassFilesOfFolder(files, in_root.misnamed, in_splits.notes)
 
 
 def list_folders_of_class_files(tree: VocTree) -> Sequence[str]:
@@ -108,7 +96,7 @@ def _lists_class_file(tree: VocTree, folder: str) -> bool:
     return any(name.lower() in _LOWER_CASE_NAMES for name in names)
 
 
-def _find_in_splits(tree: VocTree, names_in_root: Container[str]) -> FoundClassFiles:
+def _find_in_splits(tree: VocTree, names_in_root: Container[str]) -> ClassFilesOfFolder:
     """Finds the class files in the folders of splits.
 
     Args:
@@ -130,7 +118,7 @@ def _find_in_splits(tree: VocTree, names_in_root: Container[str]) -> FoundClassF
         united.append(_unite(tree.root, source, files))
         if len({file.entries for file in files}) > 1:
             notes.append(f"The splits have different files {name}; all are used.")
-    return FoundClassFiles(united, (), notes)
+    return ClassFilesOfFolder(united, (), notes)
 
 
 def _check_all_have_class_files(

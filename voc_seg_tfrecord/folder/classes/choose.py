@@ -15,7 +15,6 @@ from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, several
 from voc_seg_tfrecord.core.names import background_index, describe_color
 from voc_seg_tfrecord.folder.classes.candidates import (
     FolderTable,
-    FoundClassFiles,
     find_class_files,
     list_numberings,
     numbering_of_given_names,
@@ -23,7 +22,7 @@ from voc_seg_tfrecord.folder.classes.candidates import (
 from voc_seg_tfrecord.folder.decide import Rule, decide
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.tools.class_file import ClassFile
+from voc_seg_tfrecord.tools.class_file import ClassFile, ClassFilesOfFolder
 from voc_seg_tfrecord.tools.registry import CLASS_FILES
 
 CONTRADICT = "class files that contradict"
@@ -103,7 +102,7 @@ def choose_class_file(
     return ClassFileChoice(tuple(left), tuple(notes))
 
 
-def _list_all_candidates(found: FoundClassFiles, config: VocSegConfig) -> list[ClassFile]:
+def _list_all_candidates(found: ClassFilesOfFolder, config: VocSegConfig) -> list[ClassFile]:
     """Returns the class files of a folder in each way in which they may be numbered.
 
     Raises:

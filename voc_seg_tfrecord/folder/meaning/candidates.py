@@ -458,20 +458,16 @@ def compare_candidates(survey: Survey, candidates: Sequence[MeaningCandidate]) -
 
     For example `value 1 is cat by value and dog by the colors of VOC's palette.`
     """
-    differing = []
-    agreed = []
+    lines: list[tuple[bool, str]] = []
     for pixel, _ in sorted(survey.pixels.items(), key=lambda item: -item[1].pixels):
         words_by_name: dict[str | None, str] = {}
         for candidate in candidates:
             words_by_name.setdefault(candidate.class_of(pixel), candidate.words)
         meanings = [f"{name or 'no class'} {words}" for name, words in words_by_name.items()]
-        line = f"{describe_pixel(pixel)} is {' and '.join(meanings)}"
         is_agreed = len(words_by_name) == 1 and None not in words_by_name
-        if is_agreed:
-            agreed.append(line)
-        else:
-            differing.append(line)
-    return list_first([*differing, *agreed]) + "."
+        lines.append((is_agreed, f"{describe_pixel(pixel)} is {' and '.join(meanings)}"))
+    lines.sort(key=lambda line: line[0])
+    return list_first([line for _, line in lines]) + "."
 
 
 def list_first(texts: Sequence[str]) -> str:

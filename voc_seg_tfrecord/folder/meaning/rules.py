@@ -9,7 +9,14 @@ import dataclasses
 import functools
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void_name, may_be_background
-from voc_seg_tfrecord.core.class_rows import VOID_CLASS, color_key, format_pairs, table_error
+from voc_seg_tfrecord.core.class_rows import (
+    STAR,
+    VOID_CLASS,
+    color_key,
+    format_pairs,
+    is_name,
+    table_error,
+)
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError, counted
 from voc_seg_tfrecord.core.mask_rule import Class
 from voc_seg_tfrecord.core.names import (
@@ -513,13 +520,12 @@ def _note_absent_rows(taken: MeaningCandidate, evidence: MeaningEvidence) -> lis
     survey = evidence.survey
     if not survey.pixels or survey.voc.masks:
         return []
-    absent: list[str] = []
-    for value, name in taken.naming.table.class_by_value.items():
-        if value not in survey.values and name != VOID_CLASS:
-            absent.append(f"{value} ({name})")
-    for color, name in taken.naming.table.class_by_color.items():
-        if color not in survey.colors and name != VOID_CLASS:
-            absent.append(f"{color_key(color)} ({name})")
+    keys_in_use = {*survey.values, *map(color_key, survey.colors)}
+    absent = []
+    for key, name in taken.naming.table.rows:
+        is_of_pixels = key != STAR and not is_name(key)
+        if is_of_pixels and key not in keys_in_use and name != VOID_CLASS:
+            absent.append(f"{key} ({name})")
     if not absent:
         return []
     return [f"These rows of the class table occur in no mask: {list_first(absent)}."]
