@@ -159,11 +159,16 @@ def _unite(root: epath.Path, source: str, files: Sequence[ClassFile]) -> ClassFi
     Raises:
       LayoutError: if two of them give a class other values or colors, or one value two classes.
     """
-    _check_splits_agree(root, files)
     longest = max(files, key=lambda file: len(file.entries))
     added: dict[ClassEntry, None] = {}  # in place of an ordered set
+    first_by_key: dict[int | str, tuple[ClassEntry, str]] = {}
     for file in files:
         for entry in file.entries:
+            for key in (entry.value, entry.name):
+                first, source_of_first = first_by_key.setdefault(key, (entry, file.source))
+                if first != entry and key not in _VALUES_OF_SEVERAL_CLASSES:
+                    words = f"{_describe(entry)}, and {_describe(first)} in {source_of_first}"
+                    raise _splits_contradict_error(root / file.source, words, files)
             if entry not in longest.entries:
                 added[entry] = None
     # Entries of one value, such as void, stay in the order of their files.
@@ -171,47 +176,21 @@ def _unite(root: epath.Path, source: str, files: Sequence[ClassFile]) -> ClassFi
     return dataclasses.replace(longest, source=source, entries=entries)
 
 
-def _check_splits_agree(root: epath.Path, files: Sequence[ClassFile]) -> None:
-    """Checks that the class files of several splits give each class and value one meaning.
-
-    Raises:
-      LayoutError: about the first entry that differs from an earlier one of its value or name.
-    """
-    first_by_key: dict[int | str, _EntryOfFile] = {}
-    for file in files:
-        for entry in file.entries:
-            later = _EntryOfFile(entry, file.source)
-            for key in (entry.value, entry.name):
-                first = first_by_key.setdefault(key, later)
-                if first.entry != entry and key not in _VALUES_OF_SEVERAL_CLASSES:
-                    raise _splits_contradict_error(root, files, later, first)
-
-
-@dataclasses.dataclass(frozen=True)
-class _EntryOfFile:
-    """A class, and the class file that has it."""
-
-    entry: ClassEntry
-    source: str
-
-    def __str__(self) -> str:
-        words = f"{self.entry.name!r} with the value {self.entry.value}"
-        if self.entry.color:
-            words += f" and the color {describe_color(self.entry.color)}"
-        return words
+def _describe(entry: ClassEntry) -> str:
+    words = f"{entry.name!r} with the value {entry.value}"
+    return f"{words} and the color {describe_color(entry.color)}" if entry.color else words
 
 
 def _splits_contradict_error(
-    root: epath.Path, files: Sequence[ClassFile], later: _EntryOfFile, first: _EntryOfFile
+    where: epath.Path, words: str, files: Sequence[ClassFile]
 ) -> LayoutError:
-    found = f"{later}, and {first} in {first.source}"
     names = _list_names_of_all(files)
     if names:
         # A question shows only this first line of a reading that is not possible.
-        found += f". To number both by names, build each alone with {command(class_names=names)}"
+        words += f". To number both by names, build each alone with {command(class_names=names)}"
     return LayoutError(
-        root / later.source,
-        found=found,
+        where,
+        found=words,
         expected="the same value and color of each class in all folders",
         remedy="export all from one project. Only if the masks of all mean the same, keep "
         "the file that is right, and delete the others",
