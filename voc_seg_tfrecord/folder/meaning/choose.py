@@ -26,7 +26,7 @@ from voc_seg_tfrecord.folder.meaning.candidates import (
 )
 from voc_seg_tfrecord.folder.meaning.rules import RULES, MeaningEvidence, undecided
 from voc_seg_tfrecord.formats.mask_errors import two_classes_error
-from voc_seg_tfrecord.formats.mask_survey import MAX_COUNTED_COLORS, StoredPixel, Survey
+from voc_seg_tfrecord.formats.mask_survey import MAX_COUNTED_COLORS, Survey
 
 _MAX_VALUES = HIGHEST_VALUE + 1
 """A mask of classes has no more values than 16 bits tell apart."""
@@ -128,8 +128,7 @@ def weigh_candidates(
         notes: list[str] = []
         if taken.naming.table.star_takes_pixels:
             check_number_of_keys(survey)
-            notes += _note_star(taken)
-            taken = _with_star(taken)
+            taken, notes = _with_star(taken)
             decision = decide([taken], RULES, evidence)
         if decision.question is not None:
             raise decision.question
@@ -160,30 +159,23 @@ def _may_be_taken(candidate: MeaningCandidate, survey: Survey) -> bool:
     return all(pixel.value is not None for pixel in survey.pixels)
 
 
-def _with_star(candidate: MeaningCandidate) -> MeaningCandidate:
-    """Returns a candidate in which `*` takes pixels without a class. VOC's void stays void."""
+def _with_star(candidate: MeaningCandidate) -> tuple[MeaningCandidate, list[str]]:
+    """Returns a candidate in which `*` takes pixels without a class, and a note on these.
+
+    VOC's void stays void. There is no note if `*` takes nothing.
+    """
     star = str(candidate.naming.table.class_of_star)
     classes: dict[Key, str] = {}
-    for pixel in candidate.pixels_without_class:
-        is_void = pixel.color == VOID_COLOR
-        classes[_key_for_star(candidate, pixel)] = VOID_CLASS if is_void else star
-    return dataclasses.replace(candidate, star_classes=classes)
-
-
-def _note_star(candidate: MeaningCandidate) -> list[str]:
-    """Returns a note on the values and colors that `*` takes; none if it takes none."""
     counts = collections.Counter[Key]()
     for pixel in candidate.pixels_without_class:
+        key = pixel.key(by_color=candidate.name_rule.colors is not None)
+        classes[key] = VOID_CLASS
         if pixel.color != VOID_COLOR:
-            counts[_key_for_star(candidate, pixel)] += candidate.survey.pixels[pixel].pixels
-    if not counts:
-        return []
+            classes[key] = star
+            counts[key] += candidate.survey.pixels[pixel].pixels
     words = ", ".join(f"{key} on {counted(pixels, 'pixel')}" for key, pixels in counts.items())
-    return [f"* is {candidate.naming.table.class_of_star}: {words}."]
-
-
-def _key_for_star(candidate: MeaningCandidate, pixel: StoredPixel) -> Key:
-    return pixel.key(by_color=candidate.name_rule.colors is not None)
+    notes = [f"* is {star}: {words}."] if counts else []
+    return dataclasses.replace(candidate, star_classes=classes), notes
 
 
 def _check_rows_fit(survey: Survey, table: ClassTable) -> None:
