@@ -42,7 +42,7 @@ def pytest_xdist_make_scheduler(config, log):
     return WorkStealingScheduling(config, log)
 
 
-MIN_TESTS_OF_SUITE = 2000
+MIN_TESTS_OF_SUITE = 5000
 """A run of so many tests is one of the suite; one of fewer is of what somebody works on."""
 
 MAX_FAST_CASES = 8
