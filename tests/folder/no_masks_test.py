@@ -54,3 +54,34 @@ def test_more_pictures_of_each_image_do_not_make_pairs_unclear(tmp_path):
     put(tmp_path, "images/{}.jpg", "crops/{}/{}.png")
     put(tmp_path, "images/{}.jpg", "masks/{}.png", count=1)
     assert images_of(plan_of(tmp_path)) == {"train": sorted(IDS)}
+
+
+@pytest.mark.parametrize(
+    ("ending", "words"),
+    [
+        ("dcm", "slices of DICOM.*pydicom"),
+        ("parquet", "tables of Parquet.*load_dataset.*from_arrays"),
+        ("mp4", "videos.*ffmpeg"),
+        ("mat", "files of MATLAB.*scipy.io.loadmat"),
+        ("h5", "files of HDF5.*from_arrays"),
+        ("xlsx", "spreadsheets.*CSV"),
+        ("tfrecord", "TFRecords.*voc-seg-tfrecord import"),
+    ],
+)
+@pytest.mark.parametrize("has_images", [False, True])
+def test_a_format_that_is_not_read_says_its_name_and_a_way(tmp_path, ending, words, has_images):
+    for number in range(3):
+        drawing.put(tmp_path, f"data/case{number}.{ending}", b"\0\1\2")
+        if has_images:
+            drawing.put_image(tmp_path, f"images/case{number}.jpg")
+    drawing.put(tmp_path, "README.md", b"# cases")
+    text = refused(tmp_path, f"(?s){words}")
+    assert f"which are not read: 3 files, such as data/case0.{ending}" in text
+
+
+def test_empty_texts_of_yolo_say_so(tmp_path):
+    for number in range(3):
+        drawing.put_image(tmp_path, f"images/{number}.jpg")
+        drawing.put(tmp_path, f"labels/{number}.txt", b"")
+    drawing.put(tmp_path, "data.yaml", b"names: [crack]\n")
+    refused(tmp_path, "3 texts without a line, such as labels/0.txt")

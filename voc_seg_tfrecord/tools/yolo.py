@@ -132,11 +132,22 @@ _MAX_TEXTS_READ = 8
 
 
 def explain_boxes(content: FolderContent) -> Explanation | None:
-    """Explains a folder of boxes and no masks."""
+    """Explains a folder of boxes, or of empty texts, and no masks."""
     texts = [name for name in content.names if name.lower().endswith(".txt")]
     first_texts = texts[:_MAX_TEXTS_READ]
-    have_boxes = any(_FIRST_LINE_OF_A_BOX.match(content.read(name).data) for name in first_texts)
-    if content.masks or not have_boxes:
+    data_of_texts = [content.read(name).data for name in first_texts]
+    have_boxes = any(_FIRST_LINE_OF_A_BOX.match(data) for data in data_of_texts)
+    are_empty = len(texts) > 1 and not any(data.strip() for data in data_of_texts)
+    if content.masks:
+        return None
+    if are_empty:
+        return Explanation(
+            found=f"{counted(len(texts), 'text')} without a line, such as {texts[0]}: as YOLO "
+            "writes images without objects",
+            expected="a text with polygons for at least one image",
+            remedy="export the labels again, or name the folder of masks with --masks",
+        )
+    if not have_boxes:
         return None
     return Explanation(
         found=f"{BOXES_ALONE}: {counted(len(texts), 'text')} of YOLO, such as {texts[0]}",

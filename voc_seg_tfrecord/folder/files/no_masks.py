@@ -36,6 +36,65 @@ ADVICE_ON_SOFT_MASKS = (
 )
 """What an option behind it reads."""
 
+
+@dataclasses.dataclass(frozen=True)
+class _UnreadFormat:
+    """Files of a format that is not read, and how people get masks out of them.
+
+    Attributes:
+      endings: the endings of their names.
+      name: what they are, in words.
+      remedy: what to do.
+    """
+
+    endings: tuple[str, ...]
+    name: str
+    remedy: str
+
+
+_UNREAD_FORMATS = (
+    _UnreadFormat(
+        (".dcm", ".dicom"),
+        "slices of DICOM",
+        "save each slice with pydicom and NumPy: of the image a .npy file with all its bits, and "
+        "of the labels a PNG with their values; then build with --bands all and --dtype uint16, or "
+        "float32 if values are negative",
+    ),
+    _UnreadFormat(
+        (".parquet", ".arrow"),
+        "tables of Parquet",
+        "load them with datasets.load_dataset, an export of this package too, and give the images "
+        "and masks as arrays to voc_seg_tfrecord.from_arrays",
+    ),
+    _UnreadFormat(
+        (".mp4", ".avi", ".mov", ".mkv", ".webm"),
+        "videos",
+        "save the frames that have masks as images, such as with ffmpeg -i FILE frames/%06d.png, "
+        "and name the masks as these",
+    ),
+    _UnreadFormat(
+        (".mat",),
+        "files of MATLAB",
+        "save each mask as PNG with class indices, with scipy.io.loadmat and Pillow",
+    ),
+    _UnreadFormat(
+        (".h5", ".hdf5"),
+        "files of HDF5",
+        "give their images and masks as arrays to voc_seg_tfrecord.from_arrays",
+    ),
+    _UnreadFormat(
+        (".xlsx", ".xls", ".ods"),
+        "spreadsheets",
+        "export the table as CSV, and put the images and masks beside it",
+    ),
+    _UnreadFormat(
+        (".tfrecord", ".tfrecords"),
+        "TFRecords",
+        "read them with voc-seg-tfrecord import",
+    ),
+)
+"""Formats of images, masks and tables that people have, and that no build reads."""
+
 _NO_MASKS = "no masks"
 """The kind of the error about a folder without masks."""
 
@@ -95,6 +154,10 @@ def _explain(content: FolderContent) -> Explanation:
     boxes = _explain_boxes_of_voc(content)
     if boxes and not content.masks and not _list_photos_called_masks(content):
         return boxes
+    if not content.masks:
+        unread = _explain_unread_format(content)
+        if unread:
+            return unread
     error = find_several_masks("", content.names) if content.masks else None
     if error is not None:
         return Explanation(found=error.found, expected=error.expected, remedy=error.remedy)
@@ -111,6 +174,21 @@ one of these layouts:
     images and the polygons of {NAMES_OF_SHAPE_TOOLS}""",
         remedy=advice,
     )
+
+
+def _explain_unread_format(content: FolderContent) -> Explanation | None:
+    """Explains a folder of which a third of the files or more have one of `_UNREAD_FORMATS`."""
+    for unread in _UNREAD_FORMATS:
+        paths = [path for path in content.names if path.lower().endswith(unread.endings)]
+        if not paths or 3 * len(paths) < len(content.names):
+            continue
+        return Explanation(
+            found=f"{unread.name}, which are not read: {counted(len(paths), 'file')}, such as "
+            f"{paths[0]}",
+            expected="images of two dimensions and masks of class indices, such as PNG",
+            remedy=unread.remedy,
+        )
+    return None
 
 
 def _describe_files(content: FolderContent) -> str:
