@@ -6,7 +6,7 @@ import shlex
 import numpy as np
 import pytest
 from support import drawing
-from support.folders import read_as
+from support.folders import plan_of, read_as, refused
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
@@ -187,3 +187,16 @@ def test_palettes_of_different_lengths_are_asked_about(tmp_path):
         drawing.put(tmp_path, f"SegmentationClass/{name}.png", mask)
     _, words = asked(tmp_path)
     assert "value 3" in words
+
+
+def test_names_that_a_grown_folder_lacks_are_proposed_behind_those_that_were_given(tmp_path):
+    for number in range(3):
+        mask = np.full((12, 16), number, np.uint8)
+        mask[:6] = 0
+        drawing.put_image(tmp_path, f"images/{number}.jpg")
+        drawing.put_mask(tmp_path, f"masks/{number}.png", mask)
+    told = refused(tmp_path, "no class for 1 of 3", class_names=["background", "road"])
+    assert "more classes than you named; 3 images with masks: " in told
+    assert "--class_names background,road,NAME" in told
+    plan = plan_of(tmp_path, class_names=["background", "road", "car"])
+    assert plan.config.class_names == ("background", "road", "car")

@@ -315,11 +315,26 @@ def _propose_other_rows(choice: MeaningChoice, naming: ClassNaming) -> list[Alte
     """
     if naming.file is not None:
         return []
-    proposals: list[Alternative] = []
+    proposals = _propose_more_names(choice.survey, naming.table.names)
     for proposal in propose_rows(choice.survey, naming.table.names):
         words = f"in place of --class_names, {proposal.words}"
         proposals.append(Alternative(words, {}, advice=proposal.command))
     return proposals
+
+
+def _propose_more_names(survey: Survey, names: Sequence[str]) -> list[Alternative]:
+    """Returns the user's names with further ones, if values go on behind them: a folder grew."""
+    new_values = sorted(value for value in survey.values if len(names) <= value < VOID)
+    last_value = len(names) + len(new_values) - 1
+    if not names or not new_values or new_values[-1] != last_value:
+        return []
+    if last_value >= MAX_PROPOSED_CLASSES:
+        return []
+    longer = [*names, *_placeholders(new_values, backgrounds=())]
+    if not _would_read_all_masks(survey, ClassNaming(ClassTable(tuple(longer)))):
+        return []
+    words = "if the masks have more classes than you named"
+    return [Alternative(words, {"class_names": longer})]
 
 
 def _propose_missing_classes(choice: MeaningChoice, naming: ClassNaming) -> list[Alternative]:
