@@ -4,7 +4,7 @@ The first row that holds explains an unused file. A file that no row explains is
 """
 
 import collections
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 import dataclasses
 import functools
 import itertools
@@ -96,7 +96,7 @@ class UnusedFile:
 
     @functools.cached_property
     def words_beside_name(self) -> frozenset[str] | None:
-        """The words that its path has around the name of a file of the set; None if it has none.
+        """The words that its path has around an image's or mask's name; None without such a name.
 
         Words of folders in use do not count.
         """
@@ -113,15 +113,14 @@ class DataInUse:
     """The images and masks of a folder, beside which other files lie.
 
     Args:
-      tree: the set.
+      tree: the images and masks, in use or not.
       used_ids: the ids of all splits.
       replaced_masks: the paths of masks whose images have other masks, because texts state them.
       instances: whether instance masks are read.
 
     Attributes:
       paths: the files in use.
-      reason_by_path: the other files that the folders and patterns of the set cover, and why each
-        is not used.
+      reason_by_path: the images and masks that are not in use, and why.
     """
 
     def __init__(
@@ -136,32 +135,64 @@ class DataInUse:
         self._are_copies_by_folder: dict[str, bool] = {}
         self.paths: set[str] = set()
         self.reason_by_path = dict.fromkeys(replaced_masks, MASK_WITHOUT_IMAGE)
-        masks_by_id = tree.labels.list_files()
-        parts = [
-            (tree.layout.images, tree.images, tree.images.items(), tree.masks, IMAGE_WITHOUT_MASK),
-            (tree.layout.masks, tree.masks, masks_by_id, tree.images, MASK_WITHOUT_IMAGE),
-        ]
+        self._add_files(
+            tree.layout.images,
+            tree.images.items(),
+            used_ids=tree.images.find_ids(used_ids),
+            partners=tree.masks,
+            reason_if_alone=IMAGE_WITHOUT_MASK,
+        )
+        if tree.channels > 1:
+            for path in [*self.paths]:
+                self.paths.update(map(str, channel_paths(path, tree.channels)))
+        self._add_files(
+            tree.layout.masks,
+            tree.labels.list_files(),
+            used_ids=tree.masks.find_ids(used_ids),
+            partners=tree.images,
+            reason_if_alone=MASK_WITHOUT_IMAGE,
+        )
         if instances:
-            numbers = tree.instances
-            folder = tree.layout.instances
-            parts.append((folder, numbers, numbers.items(), tree.images, MASK_WITHOUT_IMAGE))
-        for folder, names, files, partners, reason_if_alone in parts:
-            folder_below_given = path_below_given(tree, folder)
-            used_ids_of_part = names.find_ids(used_ids)
-            for image_id, name in files:
-                path = join_paths(folder_below_given, name)
-                if image_id in used_ids_of_part:
-                    self.paths.add(path)
-                    if names is tree.images and tree.channels > 1:
-                        self.paths.update(map(str, channel_paths(path, tree.channels)))
-                else:
-                    reason = IN_NO_SPLIT if image_id in partners else reason_if_alone
-                    self.reason_by_path.setdefault(path, reason)
+            self._add_files(
+                tree.layout.instances,
+                tree.instances.items(),
+                used_ids=tree.instances.find_ids(used_ids),
+                partners=tree.images,
+                reason_if_alone=MASK_WITHOUT_IMAGE,
+            )
         self.paths |= tree.labels.label_files - self.reason_by_path.keys()
+
+    def _add_files(
+        self,
+        folder: str,
+        files: Iterable[tuple[str, str]],
+        *,
+        used_ids: Collection[str],
+        partners: Collection[str],
+        reason_if_alone: str,
+    ) -> None:
+        """Adds the images, or the masks, to `paths` or to `reason_by_path`.
+
+        Args:
+          folder: their folder, below the root of the tree.
+          files: the id and the name of each file.
+          used_ids: the ids of those in use.
+          partners: the ids of the files of the other kind: of images, those of masks.
+          reason_if_alone: why a file without a partner is not used.
+        """
+        folder_below_given = path_below_given(self._tree, folder)
+        for image_id, name in files:
+            path = join_paths(folder_below_given, name)
+            if image_id in used_ids:
+                self.paths.add(path)
+            elif image_id in partners:
+                self.reason_by_path.setdefault(path, IN_NO_SPLIT)
+            else:
+                self.reason_by_path.setdefault(path, reason_if_alone)
 
     @functools.cached_property
     def stems(self) -> set[str]:
-        """The names of the images and masks of the set, in use or not, without endings; and ids."""
+        """The names of all images and masks, in use or not, without endings; and their ids."""
         names = {posixpath.basename(path) for path in (*self.paths, *self.reason_by_path)}
         ids = {posixpath.basename(image_id) for image_id in self._tree.images}
         return {stem_of(name) for name in names} | ids
@@ -193,12 +224,19 @@ class DataInUse:
         return Looks(self._tree.given)
 
     @functools.cached_property
-    def _paths_by_stem_or_length(self) -> dict[str | int, list[str]]:
-        """The files in use by their names without endings, and a few by their length in bytes."""
-        paths: dict[str | int, list[str]] = collections.defaultdict(list)
+    def _paths_by_stem(self) -> dict[str, list[str]]:
+        """The files in use, by their names without endings."""
+        paths: dict[str, list[str]] = collections.defaultdict(list)
         for path in self.paths:
             paths[stem_of(posixpath.basename(path))].append(path)
-            if len(self.paths) <= _MAX_COMPARED_FILES:
+        return paths
+
+    @functools.cached_property
+    def _paths_by_length(self) -> dict[int, list[str]]:
+        """The files in use, by their length in bytes; empty if these are too many to compare."""
+        paths: dict[int, list[str]] = collections.defaultdict(list)
+        if len(self.paths) <= _MAX_COMPARED_FILES:
+            for path in self.paths:
                 paths[self._looks.length(path)].append(path)
         return paths
 
@@ -214,9 +252,9 @@ class DataInUse:
         return self._are_copies_by_folder[folder]
 
     def _has_copy(self, path: str) -> bool:
-        stem = stem_of(posixpath.basename(path))
-        paths = self._paths_by_stem_or_length
-        others = paths[stem] or paths[self._looks.length(path)]
+        others = self._paths_by_stem.get(stem_of(posixpath.basename(path)))
+        if others is None:
+            others = self._paths_by_length.get(self._looks.length(path), [])
         return any(self._looks.are_same(path, other) for other in others)
 
 
@@ -242,7 +280,7 @@ def _has_reason(reason: str) -> Callable[[UnusedFile], bool]:
 
 
 def _is_called(kind_words: Collection[str]) -> Callable[[UnusedFile], bool]:
-    """Returns whether a picture of an image of the set has a word beside the names of the set."""
+    """Returns the predicate of pictures that have one of some words beside an image's name."""
 
     def holds(file: UnusedFile) -> bool:
         if not file.is_picture or file.words_beside_name is None:
@@ -279,8 +317,8 @@ def _is_about_one_image(file: UnusedFile) -> bool:
 
 def _is_illustration(file: UnusedFile) -> bool:
     words_of_path = _words_of(file.folder).union(words(file.name))
-    found = role_words.ILLUSTRATION_WORDS & words_of_path
-    return file.is_picture and bool(found) and not found <= file.data.words_of_paths
+    words_of_unused_alone = words_of_path - file.data.words_of_paths
+    return file.is_picture and not words_of_unused_alone.isdisjoint(role_words.ILLUSTRATION_WORDS)
 
 
 def _is_sidecar(file: UnusedFile) -> bool:
