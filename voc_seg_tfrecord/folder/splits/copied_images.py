@@ -74,8 +74,8 @@ def _digest_of_beginning(path: epath.Path) -> bytes:
 def find_repeated_images(tree: VocTree) -> list[list[str]]:
     """Returns the sorted ids of each labeled image that lies in several folders.
 
-    Left out are images of one color, such as blank tiles, and images with one copy in each of
-    several folders that are named after different splits.
+    Images of one color, such as blank tiles, are left out. So are images with one copy in each of
+    several folders that are named after different splits: as many folders as splits.
     """
 
     def lie_in_several_folders(ids: Iterable[str]) -> bool:
@@ -122,14 +122,18 @@ def check_repeated_labels(
         labels = [_read_label(tree, image_id) for image_id in ids]
         if any(label != labels[0] for label in labels):
             differing.append(ids)
-    described = differing or repeated
+    if differing:
+        described = differing
+        labels_in_words = "other labels"
+    else:
+        described = [*repeated]
+        labels_in_words = "the same labels"
     if not described:
         return []
     first, second, *_ = (tree.paths.image(image_id) for image_id in described[0])
     images = counted(len(described), "image")
     user_named_folders = "," in (config.layout or {}).get("images", "")
     if not differing or user_named_folders:
-        labels_in_words = "other labels" if differing else "the same labels"
         return [
             f"Several folders have {images} with {labels_in_words}, such as {first} and {second}. "
             "Each file is an example."
@@ -157,8 +161,8 @@ def _read_label(tree: VocTree, image_id: str) -> list[Any]:
 def _list_alternatives(tree: VocTree, ids: Sequence[str]) -> list[Alternative]:
     """Returns the alternatives: the images of each folder alone, and of all if options can say so.
 
-    A folder is the first one in which the paths of the ids differ: `anna` and `ben` for
-    `anna/photos/1.jpg` and `ben/photos/1.jpg`.
+    `anna/photos/1.jpg` and `ben/photos/1.jpg` give `anna` and `ben`: the paths cut behind the first
+    folder in which they differ.
     """
     folders = [posixpath.dirname(tree.paths.image(image_id)) for image_id in ids]
     depth = len(folder_names(common_folder(folders))) + 1
@@ -232,8 +236,8 @@ def _find_copies(tree: VocTree, unmasked_ids: Collection[str]) -> dict[str, str]
     original_by_copy: dict[str, str] = {}
     for ids in _group_by_bytes(tree, [*tree.labeled_ids, *sorted(unmasked_ids)], has_both):
         copies = [image_id for image_id in ids if image_id in unmasked_ids]
-        original = ids[-len(copies) - 1]
-        original_by_copy.update(dict.fromkeys(copies, original))
+        labeled = [image_id for image_id in ids if image_id not in unmasked_ids]
+        original_by_copy.update(dict.fromkeys(copies, labeled[-1]))
     return dict(sorted(original_by_copy.items()))
 
 
