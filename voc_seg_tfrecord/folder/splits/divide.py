@@ -96,7 +96,7 @@ class Splits:
 def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems) -> Splits:
     """Divides the ids of a set into splits.
 
-    Ids in two splits, and groups that ratios would tear, are problems with which others go on.
+    `problems` collects ids in two splits, and groups that ratios would divide.
 
     Raises:
       ConfigError: if the config names a list or a folder that does not exist.
@@ -167,8 +167,10 @@ def _choose_splits(evidence: SplitEvidence, *, user_gave_folds: bool = False) ->
     decision = decide(possible, rules, evidence)
     lost = decision.lost
     if decision.taken is None:
-        divisions = join_if_compatible(decision.alternatives)
-        decision = decide(divisions[:1], rules, dataclasses.replace(evidence, divisions=divisions))
+        # Rules ask the question: one of them looks at all the candidates that are left.
+        candidates_left = join_if_compatible(decision.alternatives)
+        evidence = dataclasses.replace(evidence, divisions=candidates_left)
+        decision = decide(candidates_left[:1], rules, evidence)
     if decision.question is not None:
         raise decision.question
     assert decision.taken is not None
@@ -267,7 +269,7 @@ def _check_disjoint(splits: Splits, skips_missing_images: bool) -> None:
 
 
 def _splits_without_unions(ids_by_split: Mapping[str, set[str]]) -> Collection[str]:
-    """Returns splits that share nothing and have all the ids; none if no choice of them has.
+    """Returns splits that share nothing and have all the ids; none if there are no such splits.
 
     A split is left out if it equals the union of smaller remaining ones, as trainval is that of
     train and val. If there is a train, it has to remain.
@@ -283,55 +285,62 @@ def _splits_without_unions(ids_by_split: Mapping[str, set[str]]) -> Collection[s
     remaining_overlap = len(all_ids) < sum(len(ids) for ids in remaining.values())
     trains = {split for split in ids_by_split if parse_split_name(split).split == "train"}
     loses_train = bool(trains) and trains.isdisjoint(remaining)
-    return () if remaining_overlap or loses_train else remaining
+    if remaining_overlap or loses_train:
+        return ()
+    return remaining.keys()
 
 
-def divide_pool(
-    division: Splits, config: VocSegConfig, rule: MaskRule, problems: Problems
-) -> Splits:
-    """Divides the images that wait until it is known which masks there are, and their classes.
+def divide_pool(splits: Splits, config: VocSegConfig, rule: MaskRule, problems: Problems) -> Splits:
+    """Divides the split that needs the masks for it: `POOL` by ratios, or train into folds.
 
-    All images wait if ratios are to be stratified; the images of train wait if folds are made of
-    them. The other splits stay as they are. If the images cannot be divided and the plan reads on,
-    they are in one split.
+    The other splits stay as they are. If the images cannot be divided and the plan reads on, they
+    are in one split.
 
     Args:
-      division: the splits, or the pool of all images.
+      splits: the splits, one of which may be `POOL`: all images, not divided yet.
       config: says the ratios, or the number of folds.
       rule: how masks are read.
       problems: takes the error.
     """
-    if POOL in division.ids:
+    if POOL in splits.ids:
         pool = POOL
         ratios = config.ratios
-    elif config.folds is not None and not config.ratios and not division.undecided:
+    elif config.folds is not None and not config.ratios and not splits.undecided:
         pool = TRAIN
         ratios = fold_ratios(config.folds)
     else:
-        return division
-    divided = problems.try_step(_divide_ids, division, pool, ratios, config, rule)
+        return splits
+    divided = problems.try_step(_divide_ids, splits, pool, ratios, config, rule)
     if divided is None:
-        left_out = division.left_out.get(pool, ())
-        one_split = SplitSource(ONE_SPLIT, "", ALL_IMAGES, (), division.ids[pool], left_out)
-        division = dataclasses.replace(division, undecided=True)
+        one_split = SplitSource(
+            ONE_SPLIT,
+            option="",
+            words=ALL_IMAGES,
+            ids=splits.ids[pool],
+            left_out=splits.left_out.get(pool, ()),
+        )
+        splits = dataclasses.replace(splits, undecided=True)
         divided = SplitCandidate((one_split,))
     sources: list[SplitSource] = []
-    for source in division.sources:
-        sources += divided.sources if source.split == pool else [source]
+    for source in splits.sources:
+        if source.split == pool:
+            sources += divided.sources
+        else:
+            sources.append(source)
     left_out_by_split = {share.split: share.left_out for share in divided.sources if share.left_out}
-    for split, ids in division.left_out.items():
+    for split, ids in splits.left_out.items():
         if split != pool:
             left_out_by_split[split] = ids
     return dataclasses.replace(
-        division,
+        splits,
         sources=sources,
         left_out=left_out_by_split,
-        notes=[*division.notes, *divided.notes],
+        notes=[*splits.notes, *divided.notes],
     )
 
 
 def _divide_ids(
-    division: Splits,
+    splits: Splits,
     pool: str,
     ratios: Mapping[str, float],
     config: VocSegConfig,
@@ -340,7 +349,7 @@ def _divide_ids(
     """Divides a pool by a hash, or so that each part has its share of every class.
 
     Args:
-      division: the splits.
+      splits: the splits.
       pool: the one that is divided.
       ratios: the share of each part.
       config: the user's options.
@@ -350,10 +359,10 @@ def _divide_ids(
       ConfigError: if there are fewer images, or groups, than parts.
       ListError: if a part gets no image by the hash.
     """
-    ids = division.ids[pool]
-    left_out = division.left_out.get(pool, ())
-    tree = division.evidence.tree
-    linked_ids = division.evidence.repeated_images
+    ids = splits.ids[pool]
+    left_out = splits.left_out.get(pool, ())
+    tree = splits.evidence.tree
+    linked_ids = splits.evidence.repeated_images
     if config.split_by != "stratified":
         divided = divide_by_hash(ids, config, ratios, linked_ids, left_out)
         _check_not_empty(tree.root, divided.sources)
