@@ -53,7 +53,7 @@ class _Definition:
 
     Attributes:
       name: the name, as the file has it.
-      file: the file that has it.
+      file: the file that has it; without a list, the same as `where`.
       where: the file and the position in it, such as `a.json, category 3`.
     """
 
@@ -68,7 +68,7 @@ class _Definitions:
 
     Attributes:
       classes: the classes. Several files may define the same one.
-      source: the file that has them, or a word for several.
+      source: the file that has them, or several files, in words.
       is_sorted: whether nothing numbers the classes, so that they are sorted by name.
       notes: what a user should know of them.
     """
@@ -95,6 +95,11 @@ class _Definitions:
             if visible_form(label) not in self.name_by_form and not is_void_name(label.strip()):
                 missing.append(label)
         return sorted(missing)
+
+
+@dataclasses.dataclass(frozen=True)
+class _DefinitionsOfList(_Definitions):
+    """The classes of one list. `source` is its path."""
 
     def lies_above(self, path: str) -> bool:
         """Says whether a file lies in the folder of the list of these classes, or below it."""
@@ -142,7 +147,7 @@ def number_shape_classes(
     return NumberedClasses(class_file, values, notes)
 
 
-def _read_list(class_list: ClassList, root: epath.Path, path: str) -> _Definitions:
+def _read_list(class_list: ClassList, root: epath.Path, path: str) -> _DefinitionsOfList:
     full_path = root / path
     data = File.read(full_path, MaskError).data
     with as_written(os.fspath(full_path), class_list.expected):
@@ -150,12 +155,12 @@ def _read_list(class_list: ClassList, root: epath.Path, path: str) -> _Definitio
     classes = []
     for number, name in enumerate(names, 1):
         classes.append(_Definition(name, path, f"{path}, class {number}"))
-    return _Definitions(classes, path)
+    return _DefinitionsOfList(classes, path)
 
 
 def _define_by_lists(
     tool: str,
-    lists: Sequence[_Definitions],
+    lists: Sequence[_DefinitionsOfList],
     files: Mapping[str, AnnotationFile],
     first_uses: Mapping[str, str],
     root: epath.Path,
@@ -170,21 +175,22 @@ def _define_by_lists(
       LayoutError: if there are lists, and each lacks a label, or two number the labels differently.
     """
     complete = [listed for listed in lists if not listed.list_missing(first_uses)]
-    incomplete = []
+    with_any_label = []
     notes = [f"{tool} does not number classes, so they are sorted by name."]
     for listed in lists:
         if _has_any_label(listed, first_uses):
-            incomplete.append(listed)
+            with_any_label.append(listed)
         else:
             notes.append(
                 f"{listed.source} has none of the labels, so it does not number the classes."
             )
+    chosen: _Definitions
     if complete:
         chosen = _choose_list(complete, files, first_uses, root)
-    elif incomplete:
-        united = _unite_lists(incomplete, files)
+    elif with_any_label:
+        united = _unite_lists(with_any_label, files)
         if united is None:
-            raise _label_is_missing(tool, incomplete, first_uses)
+            raise _label_is_missing(tool, with_any_label, first_uses)
         chosen = united
     else:
         in_use = [_Definition(label, where, where) for label, where in sorted(first_uses.items())]
@@ -206,7 +212,7 @@ def _has_any_label(listed: _Definitions, labels: Iterable[str]) -> bool:
 
 
 def _choose_list(
-    complete: Sequence[_Definitions],
+    complete: Sequence[_DefinitionsOfList],
     files: Iterable[str],
     first_uses: Mapping[str, str],
     root: epath.Path,
@@ -238,7 +244,7 @@ def _choose_list(
 
 
 def _unite_lists(
-    lists: Sequence[_Definitions], files: Mapping[str, AnnotationFile]
+    lists: Sequence[_DefinitionsOfList], files: Mapping[str, AnnotationFile]
 ) -> _Definitions | None:
     """Returns lists in folders beside each other as one, in the order that all of them have.
 
@@ -311,8 +317,8 @@ def _check_names_differ(defined: _Definitions) -> None:
         first = first_by_form.setdefault(visible_form(definition.name), definition)
         if first is definition:
             continue
-        is_same_class = first.name == definition.name and first.file != definition.file
-        if not is_same_class:
+        is_one_class_of_two_files = first.name == definition.name and first.file != definition.file
+        if not is_one_class_of_two_files:
             raise LayoutError(
                 first.where,
                 found=f"{describe_same_name(first.name, definition.name)}; the other class is "
@@ -356,7 +362,7 @@ def _values_of_labels(entries: Sequence[ClassEntry], labels: Iterable[str]) -> d
 
 
 def _note_respelled_labels(defined: _Definitions, first_uses: Mapping[str, str]) -> list[str]:
-    """Names a label that is spelled otherwise than its class, be it by a blank at its end."""
+    """Names a label that is spelled otherwise than its class. A blank at its end counts."""
     names_as_written = {definition.name for definition in defined.classes}
     notes = []
     for label, where in first_uses.items():
