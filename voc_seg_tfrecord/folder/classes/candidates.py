@@ -72,8 +72,8 @@ def find_class_files(tree: VocTree) -> ClassFilesOfFolder:
 def list_folders_of_class_files(tree: VocTree) -> Sequence[str]:
     """Returns the folders, below the root of a set, of which each may have its class file.
 
-    They are those of splits; or those between the root and the images, if the first of these have
-    nothing in common: `anna` and `anna/train` of `anna/train/1.jpg`.
+    They are those of splits; or else, if the images lie in several folders of the root, all folders
+    above images that have a class file: `anna` and `anna/train` for `anna/train/1.jpg`.
     """
     folders = SplitFolders(tree).dividing_first_folders
     if folders or tree.listing is None or tree.layout.images != ".":
@@ -161,12 +161,17 @@ def _unite(root: epath.Path, source: str, files: Sequence[ClassFile]) -> ClassFi
     """
     longest = max(files, key=lambda file: len(file.entries))
     added: dict[ClassEntry, None] = {}  # in place of an ordered set
-    first_by_key: dict[int | str, tuple[ClassEntry, str]] = {}
+    first_by_value: dict[int, tuple[ClassEntry, str]] = {}
+    first_by_name: dict[str, tuple[ClassEntry, str]] = {}
     for file in files:
         for entry in file.entries:
-            for key in (entry.value, entry.name):
-                first, source_of_first = first_by_key.setdefault(key, (entry, file.source))
-                if first != entry and key not in _VALUES_OF_SEVERAL_CLASSES:
+            found = (entry, file.source)
+            earlier = []
+            if entry.value not in _VALUES_OF_SEVERAL_CLASSES:
+                earlier.append(first_by_value.setdefault(entry.value, found))
+            earlier.append(first_by_name.setdefault(entry.name, found))
+            for first, source_of_first in earlier:
+                if first != entry:
                     words = f"{_describe(entry)}, and {_describe(first)} in {source_of_first}"
                     raise _splits_contradict_error(root / file.source, words, files)
             if entry not in longest.entries:
@@ -228,10 +233,11 @@ def _find_above(tree: VocTree) -> list[ClassFile]:
 def _folders_above(tree: VocTree) -> list[epath.Path]:
     """Returns the folders above a set that may have its class file, the nearest first.
 
-    If the set lies below the folder that the user gave, these are all folders up to that one.
-
-    If the user gave the set itself, it is the folder above it, unless this one has other folders
-    too: then its files may belong to other data, and are not read. A VOCdevkit is the exception.
+    | the set | the folders |
+    | --- | --- |
+    | lies below the folder that the user gave | all up to that one |
+    | was given, and lies alone in its folder, or in a VOCdevkit | that folder |
+    | was given, and lies beside other folders | none: class files may belong to these |
     """
     root = epath.Path(tree.root)
     parent = root.parent
@@ -310,7 +316,7 @@ def list_numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
     | the file | its numberings |
     | --- | --- |
     | gives values | as it is |
-    | has `__ignore__` first, and its tool lists the background | that skipped; that as value 0 |
+    | has `__ignore__` first, and its tool lists the background | without that line; as it is |
     | has a background, or another class of value 0 | as it is |
     | its tool omits the background | with background before all names; without |
     | has one name | with background before it |
@@ -332,9 +338,10 @@ def list_numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
         return _list_numberings_of_ignored(file, numbering)
     if _has_background(file, background):
         return [file]
-    is_preferred = numbering == NumberingOfNames.LABELME
     if omits_background:
         is_preferred = background_index(file.class_names) is not None
+    else:
+        is_preferred = numbering == NumberingOfNames.LABELME
     first_name = file.entries[0].name
     without_background = dataclasses.replace(
         file,
@@ -392,8 +399,8 @@ def numbering_of_given_names(
 ) -> ClassFile | None:
     """Returns which numbering has the class names that the user gave; None if none has.
 
-    If the numberings differ only in whether `__ignore__` takes value 0, it does if the user gave it
-    as the first name.
+    If two have them, `__ignore__` takes value 0 in one alone. This one is meant if the user's first
+    name is `__ignore__`.
     """
     given_names = set(config.named_classes)
     fitting = [file for file in numberings if set(file.class_names) == given_names]
