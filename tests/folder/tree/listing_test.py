@@ -125,13 +125,6 @@ def test_a_name_is_its_id_in_place_of_the_one_in_the_pattern(stem, naming):
         assert stem == f"{folder}{slash}{name}"
 
 
-def test_the_folders_in_a_folder_are_its_children_alone(tmp_path):
-    for name in ("a/b/c", "a/d", "ab/e"):
-        (tmp_path / name).mkdir(parents=True)
-    listing = Listing.of(epath.Path(tmp_path))
-    assert (listing.children(), listing.children("a")) == (["a", "ab"], ["b", "d"])
-
-
 @pytest.mark.parametrize("below", [".", "VOCdevkit", "VOCdevkit/VOC2012"])
 def test_a_release_is_found_at_every_height_and_by_its_year(devkit, below):
     assert find_release(epath.Path(devkit) / below, "2012").name == "VOC2012"

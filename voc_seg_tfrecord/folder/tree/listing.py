@@ -153,12 +153,6 @@ class Listing:
         """Says whether a path below the root is a folder."""
         return ("" if path == "." else path) in self.files_by_folder
 
-    def children(self, folder: str = "") -> list[str]:
-        """Returns the names of the folders in a folder."""
-        top = "" if folder in ("", ".") else folder
-        names = [path[len(f"{top}/") :] if top else path for path in self._folders_below(top)]
-        return [name for name in names if "/" not in name]
-
 
 def files_below(
     folder: epath.Path, listing: Listing | None = None, *, deep: bool = True
