@@ -91,6 +91,13 @@ def test_pictures_in_the_folder_of_a_split_that_is_not_built_are_only_noted(tmp_
     assert plan.notes[0] == "Not explained: 1 file in train, such as view.jpg: pictures."
 
 
+def test_a_drawing_in_the_folder_of_one_image_is_explained(tmp_path):
+    drawing.put_pairs(tmp_path, "abcd", "{}/image.jpg", "{}/mask.png")
+    drawing.put_mask(tmp_path, "a/overlay.png", np.eye(12, 16, dtype=int))
+    plan = plan_to_build(tmp_path, name="mine", class_names=NAMES)
+    assert kinds_of(plan, "a/overlay.png") == ["drawings"]
+
+
 def test_many_images_without_a_mask_are_a_first_note(tmp_path):
     drawing.put_pairs(tmp_path, "123", "images/{}.jpg", "masks/{}.png")
     drawing.put_image(tmp_path, "images/7.jpg")

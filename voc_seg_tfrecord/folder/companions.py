@@ -106,6 +106,9 @@ class UnusedFile:
             if part in self.data.stems:
                 words_of_file = _words_of(self.folder) | _words_of(" ".join(around))
                 return words_of_file - self.data.words_of_folders
+        # A folder of one image has its name: `a/overlay.png` beside `a/image.png`.
+        if posixpath.basename(self.folder) in self.data.stems:
+            return _words_of(stem)
         return None
 
 
