@@ -191,12 +191,18 @@ def test_palettes_of_different_lengths_are_asked_about(tmp_path):
 
 def test_names_that_a_grown_folder_lacks_are_proposed_behind_those_that_were_given(tmp_path):
     for number in range(3):
-        mask = np.full((12, 16), number, np.uint8)
-        mask[:6] = 0
         drawing.put_image(tmp_path, f"images/{number}.jpg")
-        drawing.put_mask(tmp_path, f"masks/{number}.png", mask)
+        drawing.put_mask(tmp_path, f"masks/{number}.png", mask_of([0, 1, 2]))
     told = refused(tmp_path, "no class for 1 of 3", class_names=["background", "road"])
     assert "more classes than you named; 3 images with masks: " in told
     assert "--class_names background,road,NAME" in told
     plan = plan_of(tmp_path, class_names=["background", "road", "car"])
     assert plan.config.class_names == ("background", "road", "car")
+
+
+def test_a_new_value_of_one_mask_is_told_the_longer_names(tmp_path):
+    for number in range(5):
+        drawing.put_image(tmp_path, f"images/{number}.jpg")
+        drawing.put_mask(tmp_path, f"masks/{number}.png", mask_of([0, 1] if number else [0, 2]))
+    plan = plan_of(tmp_path, class_names=["background", "road"])
+    assert "name it too: --class_names background,road,NAME; or write" in plan.mask_rule.remedy

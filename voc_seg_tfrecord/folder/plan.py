@@ -35,7 +35,7 @@ from voc_seg_tfrecord.folder.companions import DataInUse
 from voc_seg_tfrecord.folder.left_out_splits import check_no_split_left_out
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_meaning_of_labels
-from voc_seg_tfrecord.folder.meaning.proposals import advise_table
+from voc_seg_tfrecord.folder.meaning.proposals import advise_more_names, advise_table
 from voc_seg_tfrecord.folder.notes import list_notes
 from voc_seg_tfrecord.folder.question import Problems, QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
@@ -345,6 +345,8 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
         mask_rule = rule
     elif meaning is not None:
         mask_rule = meaning.rule
+        if class_file is not None and class_file.file is None:
+            mask_rule = advise_more_names(mask_rule, config)
     # Before dividing: that surveys more masks if it is by classes, and notes do not count these.
     notes = list_notes(config, opened.division, class_file, meaning)
     division = divide_pool(opened.division, config, mask_rule, problems)

@@ -22,7 +22,7 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError, counted, several
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import Layout
-from voc_seg_tfrecord.core.mask_rule import VOID_VALUES
+from voc_seg_tfrecord.core.mask_rule import VOID_VALUES, MaskRule
 from voc_seg_tfrecord.core.names import BLACK, VOC_CLASSES, VOID, VOID_COLOR
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.classes.names import table_of_file
@@ -538,6 +538,17 @@ def advise_table(given: epath.Path, layout: Layout, config: VocSegConfig, *, nam
     return (
         f"write the table of classes ({write}), fill in its column class, and build with "
         "--classes classes.csv"
+    )
+
+
+def advise_more_names(rule: MaskRule, config: VocSegConfig) -> MaskRule:
+    """Returns the rule of masks whose names the user gave, with what to do if a folder grew."""
+    names = _option_of_names(config)
+    if not names or names in CLASS_NAMES_BY_WORD or config.classes or config.default_names:
+        return rule
+    longer = command(class_names=f"{names},NAME")
+    return dataclasses.replace(
+        rule, remedy=f"if it is a new class, name it too: {longer}; or {rule.remedy}"
     )
 
 
