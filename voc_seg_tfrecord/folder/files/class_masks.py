@@ -18,7 +18,7 @@ from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, counted
 from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS, PHOTO_ENDINGS, SOFT_MASK_ENDINGS, Layout
 from voc_seg_tfrecord.folder.files.align import parts_at_ends
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
-from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedFolder
+from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedPath
 from voc_seg_tfrecord.folder.files.paths import deepest_above, outermost
 from voc_seg_tfrecord.folder.looks import looks_like_mask
 from voc_seg_tfrecord.folder.tree.merged_labels import ClassFiles, MergedLabels
@@ -131,12 +131,12 @@ def _find_by_patterns(
     image_folder = _only_folder("images", _list_image_folders(given))
     named_files: list[_FilesOfClass] = []
     for masks in masks_of_classes:
-        folders = _list_mask_folders(given) or [NamedFolder("", image_folder)]
+        folders = _list_mask_folders(given) or [NamedPath("", image_folder)]
         if masks.folder:
             options = {**given.options, "masks": masks.folder}
             folders = dataclasses.replace(given, options=options).mask_folders
         elif "/" in given.image_name:  # images lie in folders of their own, and masks there too
-            folders = [NamedFolder("", image_folder)]
+            folders = [NamedPath("", image_folder)]
         folder = _only_folder("masks", folders)
         naming = ClassMaskNaming(masks.pattern)
         ids_by_path: dict[str, list[str]] = {}
@@ -207,7 +207,7 @@ def _find_images(tree: VocTree, path: str, possible_ids: Sequence[str]) -> list[
     return [i for i in image_ids if join_paths(tree.layout.images, images[i]) != path]
 
 
-def _list_image_folders(given: GivenLayout) -> list[NamedFolder]:
+def _list_image_folders(given: GivenLayout) -> list[NamedPath]:
     """Returns the folders that may be the one of the images.
 
     These are the folders that the user named; if the user gave how images are called, the given
@@ -217,7 +217,7 @@ def _list_image_folders(given: GivenLayout) -> list[NamedFolder]:
     if given.image_folders:
         return given.image_folders
     if given.image_name:
-        return [NamedFolder("", "")]
+        return [NamedPath("", "")]
     mask_folders = [folder.path for folder in _list_mask_folders(given)]
     called_images: list[str] = []
     not_called_masks: list[str] = []
@@ -231,16 +231,16 @@ def _list_image_folders(given: GivenLayout) -> list[NamedFolder]:
             not_called_masks.append(folder)
     if not called_images:
         called_images = not_called_masks if len(not_called_masks) == 1 else [""]
-    return [NamedFolder("", folder) for folder in outermost(called_images)]
+    return [NamedPath("", folder) for folder in outermost(called_images)]
 
 
-def _list_mask_folders(given: GivenLayout) -> list[NamedFolder]:
+def _list_mask_folders(given: GivenLayout) -> list[NamedPath]:
     """Returns the outermost folders that are called as masks'."""
     folders = [path for path in given.listing.files_by_folder if role_of_path(path) == "masks"]
-    return [NamedFolder("", folder) for folder in outermost(folders)]
+    return [NamedPath("", folder) for folder in outermost(folders)]
 
 
-def _only_folder(option: Half, folders: Sequence[NamedFolder]) -> str:
+def _only_folder(option: Half, folders: Sequence[NamedPath]) -> str:
     """Returns the only one of some folders, which may not have the name of a part."""
     if len(folders) == 1 and not folders[0].part:
         return folders[0].path

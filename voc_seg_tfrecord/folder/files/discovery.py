@@ -28,7 +28,7 @@ from voc_seg_tfrecord.folder.files.class_masks import find_merged_tree
 from voc_seg_tfrecord.folder.files.file_questions import ask_which_sets
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name
-from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedFolder
+from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedPath
 from voc_seg_tfrecord.folder.files.image_channels import (
     ChannelImages,
     find_channel_images,
@@ -358,7 +358,7 @@ def _find_tree_without_pairs(
 
 def _folders_called(
     half: Half,
-    named: Sequence[NamedFolder],
+    named: Sequence[NamedPath],
     sets: Sequence[FileSet],
     evidence: FileEvidence,
 ) -> set[str]:

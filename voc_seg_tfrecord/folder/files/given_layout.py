@@ -31,12 +31,12 @@ MAX_LISTED_FOLDERS = 4
 
 
 @dataclasses.dataclass(frozen=True)
-class NamedFolder:
-    """A folder that the user named.
+class NamedPath:
+    """A folder that the user named; of `named_labels`, also a file of shapes.
 
     Attributes:
       part: the name that it was given, as `train` in `train=data/images`; mostly empty.
-      path: the folder below the root of the listing; empty for the root.
+      path: the path below the root of the listing; empty for the root.
     """
 
     part: str
@@ -69,17 +69,17 @@ class GivenLayout:
     photos: Set[str] = frozenset()
 
     @functools.cached_property
-    def image_folders(self) -> list[NamedFolder]:
+    def image_folders(self) -> list[NamedPath]:
         """The folders of images that the user named; none if the user named none."""
         return self._named("images")
 
     @functools.cached_property
-    def mask_folders(self) -> list[NamedFolder]:
+    def mask_folders(self) -> list[NamedPath]:
         """The folders of masks, likewise."""
         return self._named("masks")
 
     @functools.cached_property
-    def named_labels(self) -> list[NamedFolder]:
+    def named_labels(self) -> list[NamedPath]:
         """What the option `masks` names: folders, and files of shapes such as `train.json`."""
         return self._named("masks", or_files=True)
 
@@ -122,12 +122,12 @@ class GivenLayout:
 
     def _named(
         self, option: Half | Literal["ignore_masks"], *, or_files: bool = False
-    ) -> list[NamedFolder]:
+    ) -> list[NamedPath]:
         """Returns the folders that an option names: one, or several with commas between them.
 
         The name of a folder may have a comma or a `=`, as `split=train` has in folders of Hive. So
-        the first reading counts whose path is there; see `_read_item`. If none is, these are the
-        folders anywhere that end as the path of a reading.
+        an item has several readings; see `_read_item`. The first one whose path exists counts. If
+        none exists, `_folders_ending_so` looks for folders with such an end of their paths.
 
         Args:
           option: the option.
@@ -143,7 +143,7 @@ class GivenLayout:
         exists = self._is_listed if or_files else self.listing.is_folder
         path = self._path_in_listing(text)
         if exists(path):
-            return [NamedFolder("", path)]
+            return [NamedPath("", path)]
         items = text.split(",")
         if not all(item.strip() for item in items):
             raise ConfigError(
@@ -152,17 +152,19 @@ class GivenLayout:
                 expected="folders with one comma between two of them",
                 remedy="remove the comma; write . for the given folder itself",
             )
-        folders: list[NamedFolder] = []
+        folders: list[NamedPath] = []
         for item in items:
-            readings = [NamedFolder(part, self._path_in_listing(p)) for part, p in _read_item(item)]
+            readings = [NamedPath(part, self._path_in_listing(p)) for part, p in _read_item(item)]
             existing = [reading for reading in readings if exists(reading.path)]
             folders += existing[:1] or self._folders_ending_so(option, readings)
         return folders
 
-    def _folders_ending_so(self, option: str, readings: Sequence[NamedFolder]) -> list[NamedFolder]:
-        """Returns the folders anywhere that the first reading means which means any.
+    def _folders_ending_so(self, option: str, readings: Sequence[NamedPath]) -> list[NamedPath]:
+        """Returns the folders, anywhere, whose paths end with the path of the first reading.
 
-        `{split}` stands for any one name in their paths.
+        If there are none, the next reading counts.
+
+        `{split}` stands for any one name in the path of a reading.
 
         Raises:
           ConfigError: if there is none, or several have the name of one part.
@@ -179,7 +181,7 @@ class GivenLayout:
                     remedy="give the whole path of the folder",
                 )
             if folders:
-                return [NamedFolder(reading.part, folder) for folder in folders]
+                return [NamedPath(reading.part, folder) for folder in folders]
         path = readings[-1].path
         raise ConfigError(
             f"option {option}",
@@ -229,7 +231,7 @@ class GivenLayout:
     @functools.cached_property
     def paths_of_named(self) -> Mapping[Half, Set[str]]:
         """The paths of the folders of each half that the user named; the root if none are."""
-        folders: dict[Half, list[NamedFolder]] = {
+        folders: dict[Half, list[NamedPath]] = {
             "images": self.image_folders,
             "masks": self.mask_folders,
         }
@@ -286,7 +288,13 @@ class GivenLayout:
     def _in_named_folders(
         self, half: Half, sets: Sequence[FileSet], left_out: Set[str]
     ) -> list[FileSet]:
-        """Returns the sets in the folders that the user named, without some files or empty ones."""
+        """Returns the sets in the folders that the user named; no empty ones.
+
+        Args:
+          half: which of them the folders are for.
+          sets: the sets of files in all folders.
+          left_out: the paths of files that are left out of the sets.
+        """
         allowed: list[FileSet] = []
         for files in sets:
             names = files.names

@@ -8,7 +8,7 @@ from voc_seg_tfrecord.core.layout import Layout, Part
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.candidates import FileEvidence
 from voc_seg_tfrecord.folder.files.folder_names import find_split_word
-from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, NamedFolder
+from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, NamedPath
 from voc_seg_tfrecord.folder.files.layouts import part_of
 from voc_seg_tfrecord.folder.files.object_masks import check_masks_of_many_images
 from voc_seg_tfrecord.folder.files.pairings import Pairing
@@ -58,7 +58,7 @@ def find_incomplete_names(given: GivenLayout) -> ConfigError | None:
     )
 
 
-def _has_name_of_its_own(folder: NamedFolder) -> bool:
+def _has_name_of_its_own(folder: NamedPath) -> bool:
     """Says whether a folder was given another name than that of the split in its path."""
     return folder.part != "" and find_split_word(folder.path).word != folder.part
 
@@ -108,7 +108,7 @@ def lay_out_by_patterns(given: GivenLayout) -> Layout:
     return Layout(".", ".", parts=tuple(parts))
 
 
-def _only_folder(option: str, folders: Sequence[NamedFolder]) -> str:
+def _only_folder(option: str, folders: Sequence[NamedPath]) -> str:
     """Returns the one folder that an option names, or the given folder itself if it names none.
 
     Raises:
