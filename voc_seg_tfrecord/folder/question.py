@@ -32,7 +32,7 @@ class Alternative:
         them, the module `alternatives` appends how many images a build would have.
       options: the options that choose it, by name, as `builder_from_tree` takes them; empty if no
         options do.
-      advice: what to do by hand; used only if there are no options.
+      advice: what to do by hand; empty if there are options.
     """
 
     words: str
@@ -41,9 +41,7 @@ class Alternative:
 
     @property
     def command(self) -> str:
-        """The options as a user types them, quoted for the shell; or what to do by hand."""
-        if not self.options:
-            return self.advice
+        """The options as a user types them, quoted for the shell."""
         return command(**self.option_texts)
 
     @property
@@ -59,8 +57,9 @@ class Alternative:
 
     @property
     def line(self) -> str:
-        """The line as a question shows it: `WORDS: COMMAND`, or the command alone."""
-        return f"{self.words}: {self.command}" if self.words else self.command
+        """The line as a question shows it: the words, if any, and the command or the advice."""
+        what_to_do = self.command if self.options else self.advice
+        return f"{self.words}: {what_to_do}" if self.words else what_to_do
 
 
 def _as_text(value: Any) -> str:
@@ -173,7 +172,8 @@ class Problems:
         try:
             return step(*args)
         except VocSegError as error:
-            # A wrong config can be corrected at once. After another error, that one may cause it.
+            # The user can correct a wrong option at once. But if another step failed before, its
+            # error may be the cause of this one.
             is_first_about_config = isinstance(error, ConfigError) and not self.found
             if not self.reads_on or is_first_about_config:
                 raise
