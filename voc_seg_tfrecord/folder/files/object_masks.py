@@ -36,8 +36,10 @@ def several_masks_error(where: object, masks: Sequence[str], image: str) -> Layo
     person = "keep those of one person"
     if options:
         folder, slash, name = options["mask_name"].rpartition("/")
-        begin = name.partition(ID)[0] + ID + "_" if ID in name else ""
-        pattern = f"{folder}{slash}{begin}*{posixpath.splitext(name)[1]}"
+        prefix = ""
+        if ID in name:
+            prefix = name.partition(ID)[0] + ID + "_"
+        pattern = f"{folder}{slash}{prefix}*{posixpath.splitext(name)[1]}"
         objects = f"merge them with {command(**{**options, 'mask_name': f'object={pattern}'})}"
         person = f"choose a person with {command(**options)}"
     return LayoutError(
@@ -64,6 +66,7 @@ def _options_naming(mask: str, image: str) -> dict[str, str]:
             "masks": posixpath.dirname(folder) or ".",
             "mask_name": f"{ID}/{name}",
         }
+    # For `data/a/image/a.jpg` and `data/a/masks/1.png`: `/data`, `image/a.jpg` and `masks/1.png`.
     top, _, image_below = f"/{image}".partition(f"/{image_stem}/")
     mask_below = f"/{mask}".removeprefix(f"{top}/{image_stem}/")
     if image_below and mask_below != f"/{mask}":
@@ -106,11 +109,14 @@ def find_several_masks(root: object, paths: Iterable[str]) -> LayoutError | None
             masks_by_image.setdefault(image, []).extend(masks)
             all_masks.update(masks)
     images = set(itertools.chain.from_iterable(images_by_stem.values())) - all_masks
-    image, masks = max(masks_by_image.items(), key=lambda item: len(item[1]), default=("", []))
     are_most = 2 * len(masks_by_image) > len(images)
-    if len(masks_by_image) < 2 or len(masks) < 2 or not are_most:
+    if len(masks_by_image) < 2 or not are_most:
         return None
-    return several_masks_error(root, masks, image)
+    image_shown = max(masks_by_image, key=lambda image: len(masks_by_image[image]))
+    masks_shown = masks_by_image[image_shown]
+    if len(masks_shown) < 2:
+        return None
+    return several_masks_error(root, masks_shown, image_shown)
 
 
 def _image_of_folder(
@@ -129,15 +135,17 @@ def _image_of_folder(
     possible_images = [path for path in namesakes if posixpath.dirname(path) != folder]
     if len(possible_images) == 1:
         return possible_images[0]
-    pictures = pictures_by_folder[folder]
     if role_of_name(name, is_folder=True) == "masks":
         beside = [above, *(posixpath.join(above, each) for each in _FOLDERS_OF_ONE_IMAGE)]
-        pictures = [path for each in beside for path in pictures_by_folder.get(each, ())]
-        possible_images = [path for path in pictures if path.lower().endswith(IMAGE_ENDINGS)]
+        pictures_beside = [path for each in beside for path in pictures_by_folder.get(each, ())]
+        possible_images = [path for path in pictures_beside if path.lower().endswith(IMAGE_ENDINGS)]
     else:
+        pictures = pictures_by_folder[folder]
         masks = [path for path in pictures if role_of_name(stem(path)) == "masks"]
+        if len(masks) < 2:
+            return ""
         photos = [path for path in pictures if path.lower().endswith(PHOTO_ENDINGS)]
-        possible_images = [path for path in photos if path not in masks and len(masks) > 1]
+        possible_images = [path for path in photos if path not in masks]
     return possible_images[0] if len(possible_images) == 1 else ""
 
 
