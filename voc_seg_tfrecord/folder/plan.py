@@ -59,8 +59,10 @@ ANY_VALUE = index_rule(VOID)
 """The rule of masks whose meaning is not decided: any value is a class."""
 
 SPLITS = "splits"
+"""The splits are undecided: all images are in one, whatever lists say."""
+
 MEANING = "meaning"
-"""What may be undecided in a plan."""
+"""It is undecided what the masks mean, so any value is a class."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,13 +91,13 @@ class FolderPlan:
       tree: the images and labels, each image with the mask that its name or a text gives it.
       class_file: the labeling tool's file of class names, where there is one.
       division: the splits.
-      meaning: what the masks mean, and why; None if the caller gave the rule, or none is decided.
+      meaning: what the masks mean, and why, if that was decided here; None if the caller gave
+        `mask_rule`, or if `undecided` has `MEANING`.
       mask_rule: how each mask is read.
       notes: what else a user should know.
       unused: the files of the folder that are not used.
       problems: what stops a build, in the order of the steps; none if the plan did not read on.
-      undecided: `SPLITS`, if all images are in one split whatever lists say; and `MEANING`, if
-        it is not decided what the masks mean, so that any value is a class.
+      undecided: what is not decided: none, one or both of `SPLITS` and `MEANING`.
       are_classes_numbered: whether the user gave the numbers of the classes by an option. The
         caller who knows the user's options sets it.
       fault: why there are no class names, if the plan reads on with names that stand for values.
@@ -157,18 +159,20 @@ class OpenFolder:
 
     | the config | `table` | `class_file` | `fault` |
     | --- | --- | --- | --- |
-    | was complete | None: nobody looked for it | None | None |
-    | has the user's classes | as read | None: it is looked for by the names | None |
+    | was complete | None | None | None |
+    | has the user's classes | as read | None | None |
     | has the classes of the folder | as read | that of the names, or an empty choice | None |
     | has names that stand for values | as read | an empty choice | why there are no classes |
+
+    An empty choice says that the names are those of no class file.
 
     Attributes:
       config: what a build is told, complete.
       division: the splits; their evidence has the tree, with the pairs that texts state.
       stated: these pairs.
       problems: what stops a build.
-      table: the folder's table of classes.
-      class_file: the class file.
+      table: the folder's table of classes; None if it was not read yet.
+      class_file: the class file; None if it was not looked for yet.
       fault: see `FolderPlan`.
     """
 
@@ -241,12 +245,13 @@ def open_folder(
         stated = problems.try_step(_pair_as_stated, division, config) or stated
         labeled = problems.try_step(_leave_out_unmasked, division, stated, config)
     if labeled is None and tree.images:
-        # All images are in one split, whatever lists and groups say.
+        # The plan reads on after an error: all images are in one split, whatever lists say.
         division = Splits(evidence, all_in_train([*tree.images]).sources, undecided=True)
         skipping = dataclasses.replace(config, missing_mask="skip")
         stated = problems.try_step(_pair_as_stated, division, config) or StatedPairs(tree)
         labeled = problems.try_step(_leave_out_unmasked, division, stated, skipping)
     if labeled is None:
+        # Not even that is possible, so there are no splits.
         evidence = dataclasses.replace(evidence, tree=stated.tree)
         labeled = Splits(evidence, undecided=True)
     opened = OpenFolder(config=config, division=labeled, stated=stated, problems=problems)
@@ -419,8 +424,9 @@ def _check_unused_files(opened: OpenFolder, division: Splits, unused: Account) -
             paths += [posixpath.join(group.folder, name) for name in names]
         paired_by_name = division.used - opened.stated.image_ids
         problems.try_step(check_no_second_masks, opened.tree, paired_by_name, paths)
-    # Last, as the others know more. Options would take the place of pairs that a text states, and
-    # files of listed images that lack their partner are reported.
+    # The last check, because the errors of the others are more specific. It is skipped if texts
+    # state pairs, which the options in its error would replace, and if listed images lack their
+    # masks, which are reported elsewhere.
     options_of_files = {"images", "masks", "image_name", "mask_name"}
     are_files_named = not options_of_files.isdisjoint(options_of_layout)
     if not are_files_named and not opened.stated.texts and not division.left_out:
