@@ -162,8 +162,8 @@ CITYSCAPES_CLASSES = {
     32: "motorcycle",
     33: "bicycle",
 }
-"""The 19 classes of the benchmark, by their ids in `*_labelIds.png`, and in the order of those in
-`*_labelTrainIds.png`. Source: labels.py of cityscapesScripts."""
+"""The 19 classes of the benchmark, by their ids in `*_labelIds.png`. In `*_labelTrainIds.png` they
+have the ids 0 to 18, in this order. Source: labels.py of cityscapesScripts."""
 
 CLASS_NAMES_BY_WORD: Mapping[str, Sequence[str]] = {
     "voc": VOC_CLASSES,
@@ -174,7 +174,7 @@ CLASS_NAMES_BY_WORD: Mapping[str, Sequence[str]] = {
 
 
 def advise_classes(mask_names: Collection[str]) -> str:
-    """Returns the option that reads masks that are called as Cityscapes'; empty for others.
+    """Returns a sentence with the option that reads Cityscapes' masks; empty for other names.
 
     Args:
       mask_names: the patterns of the masks' names.

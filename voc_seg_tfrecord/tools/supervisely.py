@@ -47,7 +47,8 @@ def parse_colors(text: str) -> list[ClassEntry]:
         if not line.strip():
             continue
         name, *rgb = line.strip().rsplit(maxsplit=3)
-        entries.append(ClassEntry(0, name, read_rgb(rgb), by_place=True))
+        value = 0  # `number_by_place` replaces it
+        entries.append(ClassEntry(value, name, read_rgb(rgb), by_place=True))
     return number_by_place(entries)
 
 
@@ -147,7 +148,10 @@ def _decode_bitmap(text: str, most_pixels: int) -> np.ndarray:
 
 
 def _runs_of(pixels: np.ndarray) -> list[int]:
-    """Returns the runs of pixels outside and inside in turn, row by row."""
+    """Returns the lengths of runs outside and inside the object in turn, row by row.
+
+    The first run is outside: it has the length 0 if the first pixel is inside.
+    """
     flat = pixels.ravel()
     ends = np.flatnonzero(flat[1:] != flat[:-1]) + 1
     lengths: list[int] = np.diff([0, *ends, flat.size]).tolist()

@@ -35,15 +35,15 @@ def _list_mask_folders(tree: VocTree) -> list[str]:
 
 
 def check_one_numbering(tree: VocTree) -> None:
-    """Checks that the class lists beside single masks are all the same.
+    """Checks that the class lists are the same, if each mask has one in a folder of its own.
 
     labelme writes such a list beside each mask: `a_json/label_names.txt` beside `a_json/label.png`.
 
     Raises:
       LayoutError: if the classes of each mask are numbered anew.
     """
-    are_single_masks = any("/" in part.mask_name for part in tree.layout.folders())
-    if not are_single_masks or not tree.listing:
+    has_folder_of_each_mask = any("/" in part.mask_name for part in tree.layout.folders())
+    if not has_folder_of_each_mask or not tree.listing:
         return
     first_path_by_text: dict[bytes, str] = {}
     for folder in _list_mask_folders(tree):

@@ -52,13 +52,15 @@ def candidate_as_given(evidence: SplitEvidence, options: Mapping[str, str]) -> S
     unused_ids = evidence.labeled_ids_outside([SplitCandidate(tuple(sources))])
     for number, source in enumerate(sources):
         is_list_called_rest = bool(source.files)
-        if source.option == REST and not is_list_called_rest:
+        if source.option == REST and not is_list_called_rest:  # it has no ids yet
             sources[number] = dataclasses.replace(source, ids=unused_ids)
     return SplitCandidate(tuple(sources))
 
 
 def _find_source(evidence: SplitEvidence, split: str, option: str) -> SplitSource:
     """Returns the source that an option gives: one, or several joined that have `+` between them.
+
+    `rest` has no ids yet, because they depend on the other splits.
 
     Raises:
       ConfigError: if there is none.
@@ -157,8 +159,8 @@ def _find_list(evidence: SplitEvidence, split: str, option: str) -> SplitSource 
 def _find_labels(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
     """Returns a file of shapes, or a subset in one: by its path, or by the split in its name.
 
-    Examples: `annotations.xml:Train`, `annotations.xml`, `train`. The first spelling counts that
-    fits any.
+    Examples: `annotations.xml:Train`, `annotations.xml`, `train`. If the option fits by several of
+    these spellings, the first of them counts.
     """
     split_of_option = only_split_in(option) or option
     label_splits = evidence.tree.labels.splits
@@ -175,7 +177,9 @@ def _find_labels(evidence: SplitEvidence, split: str, option: str) -> SplitSourc
 
 
 def _find_unlisted_text(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
-    """Returns a text that is no list by itself: it names no image, or has an unknown ending.
+    """Returns a text that is a list only because the user says so.
+
+    By itself it is none: it names no image, or has an unknown ending.
 
     Example: `ids.lst`. The option may name a part of a text that is not understood, such as
     `ids.csv:val` with 7 in place of 0007.

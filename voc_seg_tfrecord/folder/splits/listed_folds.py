@@ -17,10 +17,10 @@ from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList
 
 
 def with_folds(evidence: SplitEvidence) -> SplitEvidence:
-    """Returns the evidence with the lists of each division into folds, sorted by their numbers.
+    """Returns the evidence with the lists of folds: those of each folder or text, by number.
 
-    Such lists are in one folder or text, share no image, and make no splits by themselves. Lists
-    among results do not count, nor does a division whose folds are all splits of a column.
+    Lists of folds share no image. None of them is among results, and not all are splits of a column
+    of a table. In the evidence that is returned they make no splits.
     """
     lists_by_scope: dict[str, list[SplitList]] = collections.defaultdict(list)
     splits_of_columns = set()
@@ -35,15 +35,17 @@ def with_folds(evidence: SplitEvidence) -> SplitEvidence:
     names_of_folds = set[str]()
     for lists in lists_by_scope.values():
         ids = [image_id for split_list in lists for image_id in {*split_list.ids}]
-        share_images = len({*ids}) < len(ids)
+        share_images = len(set(ids)) < len(ids)
         are_in_column = all(frozenset(one.ids) in splits_of_columns for one in lists)
         if len(lists) > 1 and not share_images and not are_in_column:
             folds.append(sorted(lists, key=lambda one: int(fold_in(one.innermost_name))))
             names_of_folds.update(split_list.name for split_list in lists)
     checked_lists = []
     for split_list in evidence.lists:
-        split = "" if split_list.name in names_of_folds else split_list.split
-        checked_lists.append(dataclasses.replace(split_list, split=split))
+        if split_list.name in names_of_folds:
+            checked_lists.append(dataclasses.replace(split_list, split=""))
+        else:
+            checked_lists.append(split_list)
     return dataclasses.replace(evidence, lists=checked_lists, folds=folds)
 
 

@@ -40,9 +40,13 @@ def _group_ids(grouping: Grouping, ids: Iterable[str]) -> dict[str, list[str]]:
 def with_names_of_groups(
     image_names: Mapping[str, str], ids_by_group: IdsByGroup
 ) -> Mapping[str, str]:
-    """Returns the names that a list may have: those of images, which count first, and of groups.
+    """Returns what each name in a list stands for: the id of an image, or else a group.
 
-    The name of a group stands for itself, until its images are put in its place.
+    Images count first. A group stands for itself: `list_text` then replaces it by its images' ids.
+
+    Args:
+      image_names: the ids of images by their names.
+      ids_by_group: the groups.
     """
     if not ids_by_group:
         return image_names
@@ -69,7 +73,8 @@ def check_groups_are_named(config: VocSegConfig, *, list_names_group: bool) -> N
 def propose_rule(names: Sequence[str], ids: Sequence[str]) -> str:
     """Returns the rule by which names are those of groups; empty if no usual rule makes them so.
 
-    By it a group is the first parts of an id between a sign, such as `prefix:_`.
+    The rule takes the part of an id before a sign, as `prefix:_` does, or the first few such parts,
+    as many as each name has.
 
     Args:
       names: the names in a list, none of which is that of an image.

@@ -22,7 +22,7 @@ from voc_seg_tfrecord.tools.drawing import DrawnMask, draw
 from voc_seg_tfrecord.tools.shapes import Annotation, shape_error
 
 _MAX_PIXELS_BELIEVED = 1 << 24
-"""If the file of the shapes gives more, the size is read from the image."""
+"""If the size in the file of the shapes has more pixels, the image's own size is read too."""
 
 _SENTENCE_BY_ORDER = {
     "later": "The later one in the file lies above.",
@@ -44,14 +44,22 @@ _WORDS_BY_COUNT = {
 
 @dataclasses.dataclass(frozen=True)
 class DrawnPair(Pair):
-    """An image and its shapes. See `Pair`; its `mask` is the file of the shapes.
+    """An image and its shapes. See `Pair`, of whose fields two have another use here.
+
+    `mask` is the file of the shapes. `instances` is not None if an object mask is to be drawn too.
+
+    Where the mask comes from:
+
+    | `shapes` | `drawn_png` | the mask |
+    | --- | --- | --- |
+    | given | empty, or given | is drawn from the shapes |
+    | None | given | is decoded from the PNG |
 
     Attributes:
       shapes: what is drawn; None if the mask was drawn already, and no object mask is needed.
       values: the value of each label in the mask.
       exif: what an EXIF orientation means, where the file does not say the image's size.
-      drawn_png: the mask as a PNG in base64, if it was drawn already. It is the mask if there are
-        no shapes.
+      drawn_png: the mask as a PNG in base64, if it was drawn already; otherwise empty.
       embedded_in: labelme's file of the shapes, if only this holds the image.
     """
 
@@ -156,9 +164,9 @@ def _read_size(image: File) -> tuple[int, int]:
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class DrawnLabels(MadeLabels[Mapping[str, int]]):
-    """The polygons of a set in place of masks; `folder` and `names` say which file has an id's.
+    """The polygons of a folder in place of masks; the files of `names` hold them.
 
-    What is kept of each mask that was drawn is `DrawnMask.counts`.
+    `MadeMask.facts` are the `DrawnMask.counts` of a mask.
 
     Attributes:
       images: the name of the image of each id, below their folder.
@@ -219,7 +227,7 @@ class DrawnLabels(MadeLabels[Mapping[str, int]]):
         return cast(DrawnPair, self.complete_pair(pair, NeededFiles()))
 
     def shapes_of(self, image_id: str) -> str:
-        """Returns the shapes that an id's mask is drawn from."""
+        """Returns the shapes that an id's mask is drawn from, as JSON; empty if it has none."""
         shapes = self.shapes.get(image_id)
         return shapes.to_json() if shapes else ""
 

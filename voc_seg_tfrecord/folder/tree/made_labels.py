@@ -82,7 +82,9 @@ def make_mask(maker: MaskMaker) -> MadeMask[Any] | None:
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class MadeLabels(Labels, Generic[Facts]):
-    """Labels whose masks are made; `folder` and `names` say which file has an id's, or its first.
+    """Labels whose masks are made. `names` has the file that an id's mask is made from.
+
+    If it is made from several, `names` has the first of them.
 
     `class_file` is not None: the labels themselves have the classes.
     """
@@ -90,7 +92,7 @@ class MadeLabels(Labels, Generic[Facts]):
     made_by_id: dict[str, MadeMask[Facts] | None] = dataclasses.field(
         default_factory=dict, init=False
     )
-    """The masks that were surveyed; None of those that cannot be made."""
+    """The masks that were surveyed, by id; None if a mask cannot be made."""
 
     @abstractmethod
     def pair_of_mask(self, image_id: str) -> MaskMaker:
@@ -105,7 +107,11 @@ class MadeLabels(Labels, Generic[Facts]):
         return cast(File, self.pair_of_mask(image_id).read().mask)
 
     def survey(self, ids: Collection[str], *, all_colors: bool = False) -> Survey:
-        """Makes the masks of ids, and keeps them: a few kilobytes each."""
+        """Makes the masks of ids, and keeps them in `made_by_id`: a few kilobytes each.
+
+        Returns:
+          An empty survey, because no files store the pixels of these masks.
+        """
         del all_colors  # there are none
         makers = []
         for image_id in ids:

@@ -26,7 +26,7 @@ def with_threshold(tree: VocTree, threshold: int) -> VocTree:
 
     Args:
       tree: the tree.
-      threshold: from which gray on a pixel is white.
+      threshold: the lowest gray of pixels that become white.
 
     Raises:
       ConfigError: if the masks are drawn from polygons, or merged from those of classes.
@@ -49,7 +49,7 @@ class SoftPair(Pair):
     """An image and its soft mask. See `Pair`.
 
     Attributes:
-      threshold: from which gray on a pixel is white.
+      threshold: the lowest gray of pixels that become white.
     """
 
     threshold: int = 0
@@ -67,7 +67,7 @@ class SoftLabels(Labels):
     """The masks of a tree, as files of pixels that are soft.
 
     Attributes:
-      threshold: from which gray on a pixel is white.
+      threshold: the lowest gray of pixels that become white.
     """
 
     threshold: int = 0
@@ -86,7 +86,8 @@ class SoftLabels(Labels):
             ids, self._path_of, self._read, self._content_by_id, all_colors=all_colors
         )
         if ids and found.damaged == found.examined:
-            self.file(next(iter(ids)))  # raises what is wrong with the first
+            first_id = next(iter(ids))
+            self.file(first_id)  # raises the error of the first mask
         self._check_threshold(ids)
         return found
 
