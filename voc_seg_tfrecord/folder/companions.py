@@ -14,7 +14,7 @@ import re
 from voc_seg_tfrecord.core import role_words
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.split_names import SPLIT_BY_WORD, WORDS_FOR_UNLABELED, words
-from voc_seg_tfrecord.folder.files.align import NO_AFFIX, parts_of
+from voc_seg_tfrecord.folder.files.align import NO_AFFIX, list_lengths, parts_of
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.looks import Looks
 from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
@@ -102,7 +102,8 @@ class UnusedFile:
         """
         stem = stem_of(self.name)
         # Most names are whole names of the set, and to take them apart takes time.
-        for part, around in itertools.chain([(stem, NO_AFFIX)], parts_of(stem)):
+        parts = parts_of(stem, self.data.lengths_of_stems)
+        for part, around in itertools.chain([(stem, NO_AFFIX)], parts):
             if part in self.data.stems:
                 words_of_file = _words_of(self.folder) | _words_of(" ".join(around))
                 return words_of_file - self.data.words_of_folders
@@ -199,6 +200,11 @@ class DataInUse:
         names = {posixpath.basename(path) for path in (*self.paths, *self.reason_by_path)}
         ids = {posixpath.basename(image_id) for image_id in self._tree.images}
         return {stem_of(name) for name in names} | ids
+
+    @functools.cached_property
+    def lengths_of_stems(self) -> list[int]:
+        """How long `stems` are, the longest first."""
+        return list_lengths(self.stems)
 
     @functools.cached_property
     def stems_of_folder(self) -> set[str]:

@@ -67,26 +67,30 @@ def align(stems: Iterable[str], ids: Set[str]) -> dict[Affix, dict[str, str]]:
     Example: of `1_fov`, `2_fov` and `roi_2`, with the ids 1 and 2, `1_fov` and `2_fov` by `_fov`,
     and `roi_2` by `roi_`.
     """
-    lengths = {len(image_id) for image_id in ids}
+    lengths = list_lengths(ids)
     stem_by_id: dict[Affix, dict[str, str]] = {}
     for stem in stems:
-        ends = _list_token_ends(stem)
-        for start, length in itertools.product(ends, lengths):
-            part = stem[start : start + length]
-            if start + length in ends and part in ids:
-                affix = Affix(stem[:start], stem[start + length :])
+        for part, affix in parts_of(stem, lengths):
+            if part in ids:
                 stem_by_id.setdefault(affix, {})[part] = stem
     return stem_by_id
 
 
-def parts_of(stem: str) -> Iterator[tuple[str, Affix]]:
-    """Yields each part of a stem in whole tokens, the longest first, with what is around it.
+def parts_of(stem: str, lengths: Iterable[int]) -> Iterator[tuple[str, Affix]]:
+    """Yields the parts of a stem in whole tokens that have some lengths, with what is around them.
 
     Example: `a_12`, `_12` behind `a`, `a_` before `12`, `12`, `a` and `_`; but no `a_1`.
     """
-    parts = itertools.combinations(_list_token_ends(stem), 2)
-    for start, end in sorted(parts, key=lambda part: part[0] - part[1]):
-        yield stem[start:end], Affix(stem[:start], stem[end:])
+    ends = _list_token_ends(stem)
+    for length, start in itertools.product(lengths, ends):
+        end = start + length
+        if end in ends:
+            yield stem[start:end], Affix(stem[:start], stem[end:])
+
+
+def list_lengths(ids: Iterable[str]) -> list[int]:
+    """Returns how long ids are, the longest first: no other parts of names can be ids."""
+    return sorted({len(image_id) for image_id in ids}, reverse=True)
 
 
 def parts_at_ends(stem: str) -> list[tuple[str, str]]:
