@@ -47,7 +47,7 @@ class Looks:
         self.length = self._remember(length)
         self.looks_like_mask = self._remember(looks_like_mask)
         self._digest = self._remember(digest)
-        self._sides_of_image = self._remember(read_sides_of_image)
+        self.sides_of_image = self._remember(read_sides_of_image)
         self._sides_of_mask = self._remember(_read_sides_of_mask)
 
     def _remember(self, read: Callable[[str], _Fact]) -> Callable[[str], _Fact]:
@@ -58,7 +58,7 @@ class Looks:
 
         If one cannot be read, they may: whoever reads it reports what is wrong with it.
         """
-        sides = [self._sides_of_image(image), self._sides_of_mask(mask)]
+        sides = [self.sides_of_image(image), self._sides_of_mask(mask)]
         return None in sides or sides[0] == sides[1]
 
     def are_same(self, path: str, other: str) -> bool:

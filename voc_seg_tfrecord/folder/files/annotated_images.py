@@ -7,18 +7,15 @@ import posixpath
 import re
 import urllib.parse
 
-from etils import epath
-
-from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
-from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.errors import MaskError, VocSegError
 from voc_seg_tfrecord.core.layout import IMAGE_OR_ARRAY_ENDINGS
 from voc_seg_tfrecord.core.spelling import as_nfc, visible_form
 from voc_seg_tfrecord.core.split_names import only_split_in
 from voc_seg_tfrecord.folder.by_name import count_same_ends
 from voc_seg_tfrecord.folder.files.folder_names import split_of
 from voc_seg_tfrecord.folder.files.paths import common_folder_of_files, stem
+from voc_seg_tfrecord.folder.looks import Looks
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
-from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.tools.shapes import Annotation, AnnotationFile, shape_error
 from voc_seg_tfrecord.tools.tool import ShapeTool
 
@@ -49,7 +46,7 @@ class AnnotatedImages:
       tool: the tool.
       files: what all files of the tool hold, by their paths.
       paths: the images in the folder.
-      root: the folder.
+      looks: what was seen of the images.
     """
 
     def __init__(
@@ -57,10 +54,10 @@ class AnnotatedImages:
         tool: ShapeTool,
         files: Mapping[str, AnnotationFile],
         paths: Sequence[str],
-        root: epath.Path,
+        looks: Looks,
     ):
         self._find_image = tool.find_image
-        self._root = root
+        self._looks = looks
         self._paths = frozenset(paths)
         self._path_by_composed_path: dict[str, str] = {}
         self._folder_names: set[str] = set()
@@ -156,8 +153,8 @@ class AnnotatedImages:
         wanted_parts = [part for part in parts if part not in ("", ".", "..")]
         paths = self._list_meant(file, annotation, wanted_parts)
         if len(paths) > 1 and annotation.size is not None:  # it may have been shown rotated
-            stated_size = sorted(annotation.size)
-            paths = [path for path in paths if self._read_size(path) == stated_size] or paths
+            sides = sorted(annotation.size)
+            paths = [path for path in paths if self._looks.sides_of_image(path) == sides] or paths
         if len(paths) > 1:
             raise _which_folder(file, annotation.image, paths)
         if not paths or _lies_in_split_of_another_image(file, annotation, paths[0]):
@@ -201,13 +198,6 @@ class AnnotatedImages:
             return paths
         ranks = [rank(path) for path in paths]
         return [path for path, own in zip(paths, ranks, strict=True) if own == max(ranks)]
-
-    def _read_size(self, path: str) -> list[int]:
-        """Returns the sides of an image, the shorter one first; none if it cannot be read."""
-        try:
-            return sorted(pillow.read_size(File.read(self._root / path, ImageError), ImageError))
-        except VocSegError:
-            return []
 
 
 def _rank_of_ending(path: str) -> int:

@@ -194,7 +194,7 @@ def _make_tree(given: GivenLayout, chosen: ChosenFiles, paths: Sequence[str], ex
     """
     listing = given.listing
     tool = chosen.tool
-    matched = _match_images(chosen, AnnotatedImages(tool, chosen.files, paths, listing.root))
+    matched = _match_images(chosen, AnnotatedImages(tool, chosen.files, paths, given.looks))
     if not matched.by_path:
         raise _no_images_error(listing, chosen, matched.lost)
     rivals = matched.list_rivals()
