@@ -55,7 +55,8 @@ def lie_among_masks(
     Example: `masks/1.jpg` loses to `photos/1.jpg`; it shows how the mask lies over the photo.
     """
     return (
-        evidence.lies_among_masks(candidate.pairings[0])
+        candidate.pairings[0].is_flat  # images elsewhere that are called masks are no candidate
+        and evidence.lies_among_masks(candidate.pairings[0])
         and not evidence.lies_among_masks(other.pairings[0])
         and other.has_all_masks_of(candidate)
     )
