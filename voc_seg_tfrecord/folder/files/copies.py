@@ -48,6 +48,8 @@ def find_copies(pairings: Sequence[Pairing], looks: Looks) -> Copies:
 
     The order of pairings: see `_sort_originals_first`.
     """
+    if len(pairings) < 2:
+        return Copies(pairings, (), {})
     originals: list[Pairing] = []
     copied: list[Pairing] = []
     originals_of_relabeled: dict[Pairing, Sequence[Pairing]] = {}
@@ -79,9 +81,9 @@ def _sort_originals_first(pairings: Sequence[Pairing], looks: Looks) -> list[Pai
     4. those with fewer folders above them, and then by the name of the folder.
     """
     search = _OriginalsSearch(looks)
-    for pairing in pairings:
-        if pairing.is_of_split:
-            search.add(pairing)
+    of_splits = [pairing for pairing in pairings if pairing.is_of_split]
+    for pairing in of_splits if len(of_splits) < len(pairings) else ():
+        search.add(pairing)
 
     def rank(pairing: Pairing) -> tuple[bool, bool, int, int, str]:
         folder = pairing.images.folder

@@ -313,7 +313,7 @@ def have_other_words_than_train(choice: FileChoice, evidence: FileEvidence) -> Q
     Example: `test/unet` with `test/images`, beside `train/masks` with `train/images`.
     """
     given = evidence.given
-    if given.mask_folders or given.mask_name or not are_apart(choice.chosen):
+    if given.mask_folders or given.mask_name:
         return None
     held_out: list[Pairing] = []
     usual_words: set[str] = set()
@@ -326,6 +326,8 @@ def have_other_words_than_train(choice: FileChoice, evidence: FileEvidence) -> Q
     others = [pairing for pairing in choice.chosen if pairing not in odd]
     are_rivals_odd = all(pairing in odd for group in choice.rivals for pairing in group)
     if not odd or len(held_out) == len(choice.chosen) or not are_rivals_odd:
+        return None
+    if not are_apart(choice.chosen):
         return None
     folders = join_names([*dict.fromkeys(pairing.masks.folder for pairing in odd)], "and")
     return ask(
@@ -473,7 +475,7 @@ def repeat_ids(choice: FileChoice, evidence: FileEvidence) -> QuestionError | No
 
     Example: `small` with 1 to 4 beside scenes with 1 and 2, and with 3 and 4.
     """
-    if evidence.given.image_folders and evidence.given.mask_folders:
+    if len(choice.chosen) < 3 or (evidence.given.image_folders and evidence.given.mask_folders):
         return None
     pairings_by_id: dict[str, list[Pairing]] = {}
     for pairing in choice.chosen:
