@@ -352,7 +352,7 @@ def test_frames_of_a_camera_that_stands_still_are_no_photo_that_two_drew(tmp_pat
             drawing.put_mask(tmp_path, f"masks/{day}/{frame}.png", mask)
     plan = plan_to_build(tmp_path, name="x")
     assert len(plan.splits["train"]) == 6
-    assert not plan.division.evidence.repeated_images
+    assert not plan.chosen_splits.evidence.repeated_images
 
 
 def test_images_of_one_color_are_no_photo_that_two_drew(tmp_path):

@@ -416,7 +416,7 @@ def _unused(plan: FolderPlan) -> Iterable[Finding]:
     listed_ids = {*itertools.chain(*plan.splits.values(), *plan.left_out.values())}
     if not listed_ids:
         return
-    listed_ids.update(plan.division.excluded)
+    listed_ids.update(plan.chosen_splits.excluded)
     tree = plan.tree
     parts = (
         ("image in no split", tree.layout.images, tree.images),

@@ -42,7 +42,7 @@ def copy_chosen(args: argparse.Namespace, root: epath.Path) -> int:
     opened = FolderPlanner(root, name="check", **arguments.tree_fields(args)).open(reads_on=True)
     folder = epath.Path(args.copy_to).expanduser()
     _check_new_folder(folder, root, args)
-    ids = read_ids_of_tree(args.ids, opened.division.evidence)
+    ids = read_ids_of_tree(args.ids, opened.chosen_splits.evidence)
     files = _find_files_to_copy(opened, root, ids)
     with staging.staged_folder(folder) as incomplete:
         for file in files.unchanged:
@@ -110,7 +110,7 @@ def _find_files_to_copy(opened: OpenFolder, root: epath.Path, ids: list[str]) ->
     of_images = set(itertools.chain(*by_part.values()))
     lists = _plain_lists(opened, root, of_images)
     lines_by_list = {}
-    images = NamesOfImages(opened.division.evidence.image_names)
+    images = NamesOfImages(opened.chosen_splits.evidence.image_names)
     for file in lists:
         data = File.read(file, ListError).data
         lines = keep_lines(data, file, images, {*ids})
@@ -128,7 +128,7 @@ def _plain_lists(
 ) -> list[epath.Path]:
     """Returns the texts that list the ids of one split, and that are no files of images."""
     lists: dict[epath.Path, None] = {}
-    for split_list in opened.division.evidence.lists:
+    for split_list in opened.chosen_splits.evidence.lists:
         file = root / split_list.file
         is_plain_list = split_list.split and not split_list.key
         if is_plain_list and file not in of_images:

@@ -31,7 +31,7 @@ def _splits_without_absent_images(plan: FolderPlan) -> str:
     """Returns the option `splits` with the splits whose images are all there, or else ratios."""
     images = plan.tree.images
     complete_splits = []
-    for source in plan.division.sources:
+    for source in plan.chosen_splits.sources:
         if source.option and all(image_id in images for image_id in source.ids):
             complete_splits.append(f"{source.split}={source.option}")
     return ",".join(complete_splits) or "train=0.8,validation=0.2"

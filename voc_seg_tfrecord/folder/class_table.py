@@ -71,7 +71,7 @@ def _ids_that_count(opened: OpenFolder) -> list[str]:
     are_splits_decided = not opened.problems.found
     if not are_splits_decided:
         return ids
-    used_ids = opened.division.used
+    used_ids = opened.chosen_splits.used
     return [image_id for image_id in ids if image_id in used_ids] or ids
 
 

@@ -90,7 +90,7 @@ class FolderPlan:
       config: what a build is told, complete: `tfds build` with it gives the same bytes.
       tree: the images and labels, each image with the mask that its name or a text gives it.
       class_file: the labeling tool's file of class names, where there is one.
-      division: the splits.
+      chosen_splits: the splits.
       meaning: what the masks mean, and why, if that was decided here; None if the caller gave
         `mask_rule`, or if `undecided` has `MEANING`.
       mask_rule: how each mask is read.
@@ -107,7 +107,7 @@ class FolderPlan:
     config: VocSegConfig
     tree: VocTree
     class_file: ClassFile | None
-    division: Splits
+    chosen_splits: Splits
     meaning: MaskMeaning | None
     mask_rule: MaskRule
     notes: tuple[str, ...]
@@ -126,12 +126,12 @@ class FolderPlan:
     @property
     def splits(self) -> Mapping[str, Sequence[str]]:
         """The ids of each split."""
-        return self.division.ids
+        return self.chosen_splits.ids
 
     @property
     def sources(self) -> Mapping[str, str]:
         """Where each split comes from, in words."""
-        return {source.split: source.words for source in self.division.sources}
+        return {source.split: source.words for source in self.chosen_splits.sources}
 
     @property
     def index_by_value(self) -> Mapping[int, int]:
@@ -143,7 +143,7 @@ class FolderPlan:
     @property
     def left_out(self) -> Mapping[str, Sequence[str]]:
         """By split, the listed ids that are left out as they have no image or no mask."""
-        return self.division.left_out
+        return self.chosen_splits.left_out
 
     @property
     def options(self) -> Mapping[str, object]:
@@ -168,7 +168,7 @@ class OpenFolder:
 
     Attributes:
       config: what a build is told, complete.
-      division: the splits; their evidence has the tree, with the pairs that texts state.
+      chosen_splits: the splits; their evidence has the tree, with the pairs that texts state.
       stated: these pairs.
       problems: what stops a build.
       table: the folder's table of classes; None if it was not read yet.
@@ -177,7 +177,7 @@ class OpenFolder:
     """
 
     config: VocSegConfig
-    division: Splits
+    chosen_splits: Splits
     stated: StatedPairs
     problems: Problems
     table: FolderTable | None = None
@@ -187,7 +187,7 @@ class OpenFolder:
     @property
     def tree(self) -> VocTree:
         """The images and labels."""
-        return self.division.evidence.tree
+        return self.chosen_splits.evidence.tree
 
     @property
     def has_names_of_values(self) -> bool:
@@ -240,21 +240,21 @@ def open_folder(
     labeled = None
     # Splits come first: a text that makes one counts for its images. Then each image gets the mask
     # that a text states for it.
-    division = problems.try_step(_divide, evidence, config, problems)
-    if division is not None:
-        stated = problems.try_step(_pair_as_stated, division, config) or stated
-        labeled = problems.try_step(_leave_out_unmasked, division, stated, config)
+    chosen_splits = problems.try_step(_divide, evidence, config, problems)
+    if chosen_splits is not None:
+        stated = problems.try_step(_pair_as_stated, chosen_splits, config) or stated
+        labeled = problems.try_step(_leave_out_unmasked, chosen_splits, stated, config)
     if labeled is None and tree.images:
         # The plan reads on after an error: all images are in one split, whatever lists say.
-        division = Splits(evidence, all_in_train([*tree.images]).sources, undecided=True)
+        chosen_splits = Splits(evidence, all_in_train([*tree.images]).sources, undecided=True)
         skipping = dataclasses.replace(config, missing_mask="skip")
-        stated = problems.try_step(_pair_as_stated, division, config) or StatedPairs(tree)
-        labeled = problems.try_step(_leave_out_unmasked, division, stated, skipping)
+        stated = problems.try_step(_pair_as_stated, chosen_splits, config) or StatedPairs(tree)
+        labeled = problems.try_step(_leave_out_unmasked, chosen_splits, stated, skipping)
     if labeled is None:
         # Not even that is possible, so there are no splits.
         evidence = dataclasses.replace(evidence, tree=stated.tree)
         labeled = Splits(evidence, undecided=True)
-    opened = OpenFolder(config=config, division=labeled, stated=stated, problems=problems)
+    opened = OpenFolder(config=config, chosen_splits=labeled, stated=stated, problems=problems)
     if class_options is None:
         return opened
     return _with_bands_and_classes(opened, class_options)
@@ -265,23 +265,23 @@ def _divide(evidence: SplitEvidence, config: VocSegConfig, problems: Problems) -
     return leave_out_excluded(split_ids(evidence, config, problems), config.exclude)
 
 
-def _pair_as_stated(division: Splits, config: VocSegConfig) -> StatedPairs:
+def _pair_as_stated(chosen_splits: Splits, config: VocSegConfig) -> StatedPairs:
     """Finds the pairs that texts state. Those that make splits count before others."""
     options_of_layout = config.layout or {}
     return pair_as_stated(
-        division.evidence.tree,
-        division.evidence.image_names,
-        used=division.used,
-        texts_of_splits=division.files,
+        chosen_splits.evidence.tree,
+        chosen_splits.evidence.image_names,
+        used=chosen_splits.used,
+        texts_of_splits=chosen_splits.files,
         masks_are_given="masks" in options_of_layout or "mask_name" in options_of_layout,
     )
 
 
-def _leave_out_unmasked(division: Splits, stated: StatedPairs, config: VocSegConfig) -> Splits:
+def _leave_out_unmasked(chosen_splits: Splits, stated: StatedPairs, config: VocSegConfig) -> Splits:
     """Returns splits with the stated pairs, without images that lack a mask and may be left out."""
-    evidence = dataclasses.replace(division.evidence, tree=stated.tree)
-    notes = [*division.notes, *stated.notes]
-    paired = dataclasses.replace(division, evidence=evidence, notes=notes)
+    evidence = dataclasses.replace(chosen_splits.evidence, tree=stated.tree)
+    notes = [*chosen_splits.notes, *stated.notes]
+    paired = dataclasses.replace(chosen_splits, evidence=evidence, notes=notes)
     return leave_out_unmasked(paired, config)
 
 
@@ -306,7 +306,7 @@ def _with_bands_and_classes(opened: OpenFolder, options: ClassOptions) -> OpenFo
         return dataclasses.replace(opened, config=config, table=table)
     try:
         classes = find_classes(
-            opened.division.evidence,
+            opened.chosen_splits.evidence,
             config,
             table,
             rows,
@@ -353,28 +353,28 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
         if class_file is not None and class_file.file is None:
             mask_rule = advise_more_names(mask_rule, config)
     # Before dividing: that surveys more masks if it is by classes, and notes do not count these.
-    notes = list_notes(config, opened.division, class_file, meaning)
-    division = divide_pool(opened.division, config, mask_rule, problems)
+    notes = list_notes(config, opened.chosen_splits, class_file, meaning)
+    chosen_splits = divide_pool(opened.chosen_splits, config, mask_rule, problems)
     undecided = set[str]()
-    if division.undecided:
+    if chosen_splits.undecided:
         undecided.add(SPLITS)
     if rule is None and meaning is None:
         undecided.add(MEANING)
     data = DataInUse(
         opened.tree,
-        division.used,
+        chosen_splits.used,
         replaced_masks=opened.stated.replaced_masks,
         instances=bool(config.instance_mask),
     )
-    texts = _list_read_texts(class_file, division, opened.stated)
+    texts = _list_read_texts(class_file, chosen_splits, opened.stated)
     unused = list_unused_files(opened.tree, data, texts)
     notes = (*list_first_notes(opened.tree, unused), *notes)
-    _check_unused_files(opened, division, unused)
+    _check_unused_files(opened, chosen_splits, unused)
     return FolderPlan(
         config=config,
         tree=opened.tree,
         class_file=class_file.file if class_file else None,
-        division=division,
+        chosen_splits=chosen_splits,
         meaning=meaning,
         mask_rule=mask_rule,
         notes=notes,
@@ -397,7 +397,7 @@ def _choose_meaning(opened: OpenFolder, class_file: ClassFileChoice | None) -> M
         return None
     config, tree, file = opened.config, opened.tree, class_file.file
     advice = advise_table(tree.given, tree.layout, config, named=file is None)
-    used_ids = opened.division.used
+    used_ids = opened.chosen_splits.used
     ids = [i for i in tree.images if i in used_ids and i in tree.masks]
     labels = tree.labels
     if not opened.has_names_of_values:
@@ -409,28 +409,28 @@ def _choose_meaning(opened: OpenFolder, class_file: ClassFileChoice | None) -> M
         return None
 
 
-def _check_unused_files(opened: OpenFolder, division: Splits, unused: Account) -> None:
+def _check_unused_files(opened: OpenFolder, chosen_splits: Splits, unused: Account) -> None:
     """Checks that nothing is left out that belongs to the images, unless the user said so."""
     problems = opened.problems
     options_of_layout = opened.config.layout or {}
     if "masks" not in options_of_layout:
         problems.try_step(check_no_shifted_numbers, opened.tree)
         if "images" not in options_of_layout:
-            problems.try_step(check_no_split_left_out, opened.tree, division.used, unused)
+            problems.try_step(check_no_split_left_out, opened.tree, chosen_splits.used, unused)
     names_classes = bool(opened.tree.layout.options_of_classes)
     if "mask_name" not in options_of_layout or names_classes:
         paths = []
         for group, names in unused.items():
             paths += [posixpath.join(group.folder, name) for name in names]
-        paired_by_name = division.used - opened.stated.image_ids
+        paired_by_name = chosen_splits.used - opened.stated.image_ids
         problems.try_step(check_no_second_masks, opened.tree, paired_by_name, paths)
     # The last check, because the errors of the others are more specific. It is skipped if texts
     # state pairs, which the options in its error would replace, and if listed images lack their
     # masks, which are reported elsewhere.
     options_of_files = {"images", "masks", "image_name", "mask_name"}
     are_files_named = not options_of_files.isdisjoint(options_of_layout)
-    if not are_files_named and not opened.stated.texts and not division.left_out:
-        problems.try_step(check_all_explained, opened.tree, division.ids, unused)
+    if not are_files_named and not opened.stated.texts and not chosen_splits.left_out:
+        problems.try_step(check_all_explained, opened.tree, chosen_splits.ids, unused)
 
 
 def _choose_class_file(opened: OpenFolder) -> ClassFileChoice:
@@ -447,12 +447,12 @@ def _choose_class_file(opened: OpenFolder) -> ClassFileChoice:
 
 
 def _list_read_texts(
-    class_file: ClassFileChoice | None, division: Splits, stated: StatedPairs
+    class_file: ClassFileChoice | None, chosen_splits: Splits, stated: StatedPairs
 ) -> list[str]:
     """Returns the names below the tree of the lists and class files that are read."""
-    tree = division.evidence.tree
+    tree = chosen_splits.evidence.tree
     names = [TABLE]
-    for path in (*division.files, *stated.texts):
+    for path in (*chosen_splits.files, *stated.texts):
         names.append(posixpath.relpath(path, tree.root_below_given or "."))
     if tree.labels.class_file is not None:
         names.append(tree.labels.class_file.source)

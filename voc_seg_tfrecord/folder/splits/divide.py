@@ -168,9 +168,9 @@ def _choose_splits(evidence: SplitEvidence, *, user_gave_folds: bool = False) ->
     lost = decision.lost
     if decision.taken is None:
         # Rules ask the question: one of them looks at all the candidates that are left.
-        candidates_left = join_if_compatible(decision.alternatives)
-        evidence = dataclasses.replace(evidence, divisions=candidates_left)
-        decision = decide(candidates_left[:1], rules, evidence)
+        remaining = join_if_compatible(decision.alternatives)
+        evidence = dataclasses.replace(evidence, remaining_candidates=remaining)
+        decision = decide(remaining[:1], rules, evidence)
     if decision.question is not None:
         raise decision.question
     assert decision.taken is not None

@@ -49,7 +49,7 @@ class SplitEvidence:
       user_gave_lists: whether the user gave the folder of the lists, with `--lists`.
       folds: the lists of each division into folds, of which the user says which one validates.
       candidates: the candidates for the splits; see `find_candidates`.
-      divisions: those of them that no rule beats, those that belong together as one.
+      remaining_candidates: those of them that no rule beats; those that belong together are one.
     """
 
     tree: VocTree
@@ -63,7 +63,7 @@ class SplitEvidence:
     user_gave_lists: bool = False
     folds: Sequence[Sequence[SplitList]] = ()
     candidates: Sequence[SplitCandidate] = ()
-    divisions: Sequence[SplitCandidate] = ()
+    remaining_candidates: Sequence[SplitCandidate] = ()
 
     @classmethod
     def find(

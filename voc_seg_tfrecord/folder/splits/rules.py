@@ -244,9 +244,9 @@ def are_one_of_several(_: SplitCandidate, evidence: SplitEvidence) -> QuestionEr
     Example: `lists/train.txt` and `lists/val.txt` have other images than the folders `train` and
     `val`.
     """
-    if len(evidence.divisions) < 2:
+    if len(evidence.remaining_candidates) < 2:
         return None
-    alternatives = [candidate.alternative for candidate in evidence.divisions]
+    alternatives = [candidate.alternative for candidate in evidence.remaining_candidates]
     return _several_ways_error(evidence, alternatives, "divide the images into splits")
 
 
