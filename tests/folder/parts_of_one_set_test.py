@@ -5,6 +5,7 @@ import pytest
 from support import drawing
 
 from voc_seg_tfrecord.build_from.tree import plan_to_build
+from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.folder.question import QuestionError
 
 OPTIONS = {"class_names": ["a", "b", "c"]}
@@ -65,3 +66,9 @@ def test_images_of_a_second_day_that_are_those_of_the_first_are_asked(tmp_path):
             drawing.put_mask(tmp_path, f"{day}/label/{day}_label_{number}.png", mask)
     with pytest.raises(QuestionError, match="ways to read"):
         plan(tmp_path)
+
+
+def test_images_of_train_with_masks_of_validation_are_no_set(tmp_path):
+    root = drawing.write(tmp_path, "abc train/images/{}.jpg val/masks/{}.png")
+    with pytest.raises(LayoutError, match="one way to read images and masks, which you have to"):
+        plan(root)

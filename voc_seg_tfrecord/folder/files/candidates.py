@@ -312,6 +312,8 @@ def are_parts_of_one_set(pairings: Sequence[Pairing], are_same: Callable[[str, s
       pairings: the pairings.
       are_same: says whether the files at two paths have the same bytes.
     """
+    if len(pairings) < 2:  # one that has no layout: images of train with masks of validation
+        return False
     names = [(*p.folders, p.image_name, p.mask_name) for p in pairings]
     without_number = [
         tuple(_DATE_OR_NUMBER_OF_FOLDER.sub("", text) for text in texts) for texts in names
