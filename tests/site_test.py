@@ -74,7 +74,7 @@ def test_the_tables_of_options_have_every_command_and_option():
         "ROOT",
         "--class_names CLASS_NAMES",
         "--tile_overlap PIXELS",
-        "--csv",
+        "--csv FILE",
     ):
         assert f"`{option}`" in text
 

@@ -85,14 +85,15 @@ def list_first_notes(tree: VocTree, account: Account) -> list[str]:
 def check_all_explained(tree: VocTree, splits: Collection[str], account: Account) -> None:
     """Checks that a row explains each unused picture and mask.
 
-    Those in the folder of a split that has no labeled images are only noted.
+    Those in the folder of a split that has no labeled images are only noted, and so are all if a
+    part has none: no options name such a part.
 
     Raises:
       QuestionError: if no row explains some.
     """
     asked = {g: names for g, names in account.items() if split_of(g.folder) in ("", *splits)}
     facts = [line for kind, line in _list_lines(asked) if kind in LEFTOVERS[:-1]]
-    if facts:
+    if facts and not any(_is_unlabeled(part.name, tree) for part in tree.layout.parts):
         raise QuestionError(
             tree.given,
             [Alternative("without these files", tree.layout.options(tree.root_below_given))],
@@ -101,6 +102,11 @@ def check_all_explained(tree: VocTree, splits: Collection[str], account: Account
             kind="pictures that nothing explains",
             facts=facts,
         )
+
+
+def _is_unlabeled(part: str, tree: VocTree) -> bool:
+    """Says whether no image of a part has a mask."""
+    return not any(image_id.startswith(f"{part}/") for image_id in tree.labeled_ids)
 
 
 def _list_lines(account: Account) -> list[tuple[Companion, str]]:
