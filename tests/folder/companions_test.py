@@ -13,6 +13,8 @@ from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.folder import account
 from voc_seg_tfrecord.folder.companions import COMPANIONS, LEFTOVERS
+from voc_seg_tfrecord.quality.finding import STOPS
+from voc_seg_tfrecord.report.label_errors import check_folder
 
 IDS = "12345678"
 
@@ -111,3 +113,14 @@ def test_the_page_lists_the_rows_in_their_order():
     _, _, rows = page.read_text().partition("| files | what they are | example |\n|---|---|---|\n")
     listed = re.findall(r"^\| (.*) \| (.*) \| `(.*)` \|$", rows.partition("\n\n")[0], re.M)
     assert listed == [(row.name, row.sentence, row.example) for row in COMPANIONS]
+
+
+def test_a_problem_beside_the_question_about_leftovers_is_one_finding(tmp_path):
+    for number in range(4):
+        drawing.put_image(tmp_path, f"images/{number}.jpg")
+        drawing.put_mask(tmp_path, f"masks/{number}.png", drawing.truth(str(number)))
+    drawing.put_mask(tmp_path, "masks/0_2.png", drawing.truth("5"))
+    _, report = check_folder(tmp_path, class_names=["a", "b", "c"])
+    problems = [str(finding.message) for finding in report.findings if finding.effect == STOPS]
+    assert len(problems) == len({*problems}) == 1
+    assert "2 masks for the image images/0.jpg" in problems[0]

@@ -136,9 +136,12 @@ def _join_questions(plan: FolderPlan, planner: FolderPlanner) -> FolderPlan:
         first_question = question
     except VocSegError:
         pass  # among the problems, too
-    others = [problem for problem in plan.problems if problem not in questions]
     joined = planner.check_question(first_question)
-    return dataclasses.replace(plan, problems=(joined, *others))
+    problems = {str(joined): joined}  # a line may end with a problem that the plan has too
+    for problem in plan.problems:
+        if problem not in questions:
+            problems.setdefault(str(problem), problem)
+    return dataclasses.replace(plan, problems=tuple(problems.values()))
 
 
 def _find_in_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> list[Finding]:
