@@ -116,11 +116,12 @@ def test_the_page_lists_the_rows_in_their_order():
 
 
 def test_a_problem_beside_the_question_about_leftovers_is_one_finding(tmp_path):
+    for number in range(10):
+        drawing.put_image(tmp_path, f"images/00{number}.jpg")
+        drawing.put_mask(tmp_path, f"masks/00{number}.png", drawing.truth(str(number)))
     for number in range(4):
-        drawing.put_image(tmp_path, f"images/{number}.jpg")
-        drawing.put_mask(tmp_path, f"masks/{number}.png", drawing.truth(str(number)))
-    drawing.put_mask(tmp_path, "masks/0_2.png", drawing.truth("5"))
+        drawing.put_mask(tmp_path, f"masks/00{number}_2.png", drawing.truth("5"))
     _, report = check_folder(tmp_path, class_names=["a", "b", "c"])
     problems = [str(finding.message) for finding in report.findings if finding.effect == STOPS]
     assert len(problems) == len({*problems}) == 1
-    assert "2 masks for the image images/0.jpg" in problems[0]
+    assert "2 masks for the image images/00" in problems[0]
