@@ -570,11 +570,11 @@ def test_cityscapes_is_asked_which_ids_are_meant_and_read_by_the_answer(tmp_path
             save(tmp_path, f"{masks}_color.png", np.stack([ids * 9] * 3, 2))
             save(tmp_path, f"{masks}_instanceIds.png", ids.astype(np.uint16) * 1000)
             drawing.put(tmp_path, f"{masks}_polygons.json", "{}")
-    text = refused(tmp_path, "2 ways")
-    count = "12 images with masks (test 3, train 6, validation 3)"
-    assert text.count(f"{count}: --images leftImg8bit --masks gtFine") == 2
+    text = refused(tmp_path, "3 ways", class_names=None)
+    assert text.count("name the class of each value: --images leftImg8bit --masks gtFine") == 2
     options = next(options for _, options in proposed(text) if "labelIds" in options)
     said = {name: value for name, value in said_by(options).items() if value}
+    assert said.pop("classes")
     tree = FolderReader(tmp_path).find_tree(VocSegConfig(name="mine", layout=said))
     assert len({i for i in tree.images if tree.masks[i].endswith("_labelIds.png")}) == 12
     assert {i.partition("/")[0] for i in tree.images} == {"train", "val", "test"}
