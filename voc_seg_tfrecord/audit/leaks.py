@@ -214,10 +214,11 @@ class Overlap:
         Those of `example_ids` are not among them.
         """
         pair_by_id: dict[str, SimilarPair] = {}
+        example_ids = set(self.example_ids)
         for pair in self.similar_pairs:
             second_id = voc2012_id(pair.second_id)
             is_same_picture = pair.level == near_duplicates.SAME_PICTURE and pair.is_confirmed
-            if is_same_picture and second_id not in self.example_ids:
+            if is_same_picture and second_id not in example_ids:
                 pair_by_id.setdefault(second_id, pair)
         return tuple(pair_by_id.values())
 

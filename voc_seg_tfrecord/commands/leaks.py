@@ -24,7 +24,7 @@ from voc_seg_tfrecord.core.named_lists import named_lists
 from voc_seg_tfrecord.core.package_versions import all_versions
 from voc_seg_tfrecord.formats import picture_signs
 from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS
-from voc_seg_tfrecord.quality import keypoints, near_duplicates, shared_parts
+from voc_seg_tfrecord.quality import near_duplicates
 from voc_seg_tfrecord.reading.dataset import open_splits
 from voc_seg_tfrecord.sources import sbd
 
@@ -75,11 +75,6 @@ def run(args: argparse.Namespace) -> int:
             expected="--html: the page leaves out the pairs that were called right",
             remedy="add --html FILE, or leave --decisions out",
         )
-    return _compare(args)
-
-
-def _compare(args: argparse.Namespace) -> int:
-    """Compares A and B, prints what they share, and writes the page of `--html`."""
     html = output_files.check_file(args.html, "--html") if args.html else None
     decisions = arguments.read_decisions(args)
     # SBD's lists do not come with the package, so what was published about them is quoted.
@@ -120,6 +115,8 @@ def _list_parameters(*, parts: bool) -> dict[str, Any]:
     parameters |= near_duplicates.CONSTANTS
     parameters["versions"] = all_versions()
     if parts:
+        from voc_seg_tfrecord.quality import keypoints, shared_parts
+
         parameters |= {**keypoints.CONSTANTS, **shared_parts.CONSTANTS}
         parameters["versions"]["opencv"] = keypoints.opencv_version()
     return parameters

@@ -80,9 +80,11 @@ def _are_runs_of_alike_length(images: Sequence[int], masks: Sequence[int]) -> bo
     other one at 1.
     """
     for numbers in (images, masks):
-        if list(numbers) != list(range(numbers[0], numbers[0] + len(numbers))):
+        first = numbers[0]
+        if list(numbers) != list(range(first, first + len(numbers))):
             return False
-    if abs(len(images) - len(masks)) > max(_MAX_MISSING, _MAX_SHARE_MISSING * len(images)):
+    missing = abs(len(images) - len(masks))
+    if missing > max(_MAX_MISSING, _MAX_SHARE_MISSING * len(images)):
         return False
     has_masks_alone = masks[0] < images[0] or masks[-1] > images[-1]
     return has_masks_alone or {images[0], masks[0]} == {0, 1}

@@ -233,10 +233,14 @@ def _placeholders(
     others = [key for key in rest if isinstance(key, str) or key >= 0]
     names = []
     for key in keys:
-        if key in others:
-            names.append(f"NAME{others.index(key) + 1}" if len(others) > 1 else "NAME")
+        if key in others and len(others) == 1:
+            names.append("NAME")
+        elif key in others:
+            names.append(f"NAME{others.index(key) + 1}")
+        elif key in void or key in rest:
+            names.append(VOID_CLASS)
         else:
-            names.append(VOID_CLASS if key in void or key in rest else _BACKGROUND)
+            names.append(_BACKGROUND)
     return names
 
 
