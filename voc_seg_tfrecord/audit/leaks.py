@@ -49,12 +49,6 @@ _VOC2007_ID = re.compile(r"\d{6}")
 _VOC2012_ID = re.compile(r"\d{4}_\d{6}")
 _ORIENTATION_BY_NAME = {orientation.name: orientation for orientation in ORIENTATIONS}
 
-TOO_LITTLE_STRUCTURE = "too little structure"
-"""Why an image is left out that is blank, smooth or symmetric; see `formats.picture_signs`."""
-
-NOT_DECODED = "cannot be decoded"
-"""Why an image is left out that is damaged."""
-
 SAME_BYTES = "same bytes"
 """The level of a pair of images that are one file."""
 
@@ -81,7 +75,6 @@ class Side:
         none. Empty if only ids are known.
       source: the folder of the dataset, or the file of a list, to distinguish two sides of the same
         name; empty for a list of the package.
-      left_out_by_id: the reason why an image has no perceptual hash.
       read_files: a function that yields given ids with their image files; None if there are no
         images.
       keypoints_by_id: the packed keypoints of each image, uint8 `[24, 9]`; empty unless shared
@@ -95,7 +88,6 @@ class Side:
     sha256_by_id: Mapping[str, str]
     signs_by_id: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict, compare=False)
     source: str = ""
-    left_out_by_id: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False)
     read_files: ReadFiles | None = dataclasses.field(default=None, compare=False)
     keypoints_by_id: Mapping[str, np.ndarray] = dataclasses.field(
         default_factory=dict, compare=False
@@ -112,6 +104,11 @@ class Side:
     def identity(self) -> tuple[str, str]:
         """Its name and source, which no other side has both."""
         return self.name, self.source
+
+    @property
+    def left_out_count(self) -> int:
+        """How many images have no perceptual hash: they are blank, smooth or damaged."""
+        return len(self.sha256_by_id) - len(self.signs_by_id)
 
     @property
     def signs(self) -> np.ndarray:
@@ -313,7 +310,6 @@ def _read_side(
     """Returns a split as a side; reads all its records once."""
     sha256_by_id: dict[str, str] = {}
     signs_by_id: dict[str, np.ndarray] = {}
-    left_out_by_id: dict[str, str] = {}
     keypoints_by_id: dict[str, np.ndarray] = {}
     image_id_by_tile: dict[str, str] = {}
     read_image = functools.partial(_read_image, parts=parts)
@@ -321,8 +317,6 @@ def _read_side(
         sha256_by_id[image.id] = image.sha256
         if image.signs is not None:
             signs_by_id[image.id] = image.signs
-        else:
-            left_out_by_id[image.id] = image.left_out
         if image.keypoints is not None:
             keypoints_by_id[image.id] = image.keypoints
         if image.image_id != image.id:
@@ -333,7 +327,6 @@ def _read_side(
         sha256_by_id=sha256_by_id,
         signs_by_id=signs_by_id,
         source=real_path(builder.data_path),
-        left_out_by_id=left_out_by_id,
         read_files=functools.partial(_read_files, builder, split),
         keypoints_by_id=keypoints_by_id,
         image_id_by_tile=image_id_by_tile,
@@ -363,8 +356,7 @@ class _ReadImage:
       id: the record's id.
       image_id: the same; of a tile, the id of the image that it was cut from.
       sha256: of the image file's bytes.
-      signs: of the image, uint8 `[32]`; None if it is left out.
-      left_out: why it is left out; empty if it has signs.
+      signs: of the image, uint8 `[32]`; None if it is left out, as it is blank, smooth or damaged.
       keypoints: of the image, uint8 `[24, 9]`; None if they are not sought, or it is not decoded.
     """
 
@@ -372,7 +364,6 @@ class _ReadImage:
     image_id: str
     sha256: str
     signs: np.ndarray | None
-    left_out: str
     keypoints: np.ndarray | None = None
 
 
@@ -391,14 +382,12 @@ def _read_image(record: Record, *, parts: bool) -> _ReadImage:
         )
     except ImageError:  # `verify` names what is wrong with it
         sha256 = hashlib.sha256(image.data).hexdigest()
-        return _ReadImage(record.id, record.image_id, sha256, None, NOT_DECODED)
-    left_out = TOO_LITTLE_STRUCTURE if evidence.signs is None else ""
+        return _ReadImage(record.id, record.image_id, sha256, None)
     return _ReadImage(
         record.id,
         record.image_id,
         evidence.image_sha256,
         evidence.signs,
-        left_out,
         evidence.keypoints,
     )
 

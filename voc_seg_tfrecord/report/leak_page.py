@@ -68,7 +68,7 @@ def render(
         choices={"right": "Keep both", "wrong": "Remove left"},
         is_leak=any(overlap.is_leak for overlap in overlaps),
         sides=sides,
-        left_out=sum(len(side.left_out_by_id) for side in sides),
+        left_out=sum(side.left_out_count for side in sides),
         has_parts=has_parts,
         unlisted_parts=sum(overlap.unlisted_part_pairs for overlap in overlaps),
         kinds=_group_by_kind(pairs, cards),
