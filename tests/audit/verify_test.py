@@ -17,7 +17,6 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError
 from voc_seg_tfrecord.core.named_lists import named_lists
-from voc_seg_tfrecord.reading import short_messages
 from voc_seg_tfrecord.reading.dataset import open_built
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
@@ -281,10 +280,3 @@ def test_a_source_is_not_downloaded_and_not_guessed(sample, tmp_path, config, wo
     (tmp_path / "empty").mkdir()
     with pytest.raises(ConfigError, match=words):
         verify.find_originals(open_built(folder), tmp_path / "empty")
-
-
-def test_images_that_are_kept_once_are_compared_as_others_are(sample, doctored, monkeypatch):
-    changed = doctored(doctoring.reencode_image)
-    whole = found(sample), found(changed)
-    monkeypatch.setattr(short_messages, "MAX_KEPT_BYTES", 100)
-    assert (found(sample), found(changed)) == whole

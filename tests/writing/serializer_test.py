@@ -97,19 +97,6 @@ def test_features_of_any_name_and_value_are_serialized_as_by_tfds(made):
     assert StableSerializer(specs).serialize_example(encoded) == by_tfds(specs, encoded)
 
 
-def test_only_what_is_no_string_and_no_integer_is_left_to_tfds(monkeypatch):
-    features = tfds.builder("voc_seg_tfrecord", config="2012").info.features
-    given_ = example_of(7, "a.jpg")
-    encoded = features.encode_example({name: given_[name] for name in features})
-    left = []
-    made = StableSerializer(features.get_serialized_info())
-    monkeypatch.setattr(
-        made, "_entry_by_tfds", lambda name, _: left.append(name) or b"", raising=True
-    )
-    made.serialize_example(encoded)
-    assert left == ["objects/bbox", "objects/is_difficult", "objects/is_truncated"]
-
-
 def test_a_number_too_large_for_its_feature_is_refused_as_by_tfds():
     specs = {"n": tfds.features.TensorInfo(shape=(), dtype=np.int32)}
     for made in (StableSerializer(specs), example_serializer.ExampleSerializer(specs)):

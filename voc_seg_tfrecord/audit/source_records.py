@@ -30,7 +30,6 @@ from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.fields import FEATURES
 from voc_seg_tfrecord.reading.metadata import RETIRED_OPTION, class_names, config_of
 from voc_seg_tfrecord.reading.records import Record
-from voc_seg_tfrecord.reading.short_messages import stand_in
 from voc_seg_tfrecord.sources.fetcher import Fetcher
 from voc_seg_tfrecord.writing.examples import try_examples
 from voc_seg_tfrecord.writing.serializer import Encoder, StableSerializer
@@ -127,12 +126,7 @@ def _as_record(features: tfds.features.FeaturesDict, example: Mapping[str, Any])
     if not isinstance(image, bytes):
         serializer = StableSerializer(features.get_serialized_info())
         return records.parse(serializer.serialize_example(Encoder(features)(example)))
-    # A large image is not copied into the record: a small stand-in takes its place there.
-    small_image = stand_in(image)
-    record = records.parse(features.serialize_example({**example, IMAGE: small_image}))
-    if small_image is not image:
-        record = dataclasses.replace(record, large_image=image)
-    return record
+    return records.parse(features.serialize_example(example))
 
 
 def _digest(record: Record) -> bytes:

@@ -21,7 +21,7 @@ from voc_seg_tfrecord.core.errors import ConfigError, counted
 from voc_seg_tfrecord.core.releases import facts_folder
 from voc_seg_tfrecord.core.storage import as_storage_error
 from voc_seg_tfrecord.formats import frames
-from voc_seg_tfrecord.writing.serializer import record_parts
+from voc_seg_tfrecord.writing.serializer import serialize_record
 
 SUMMARY = "write small drawn data to try things with"
 EXAMPLE = "voc-seg-tfrecord example cracks --out cracks"
@@ -212,10 +212,7 @@ def _digit(number: int) -> dict[str, Any]:
 
 
 def _records(examples: Iterable[Mapping[str, Any]]) -> bytes:
-    with io.BytesIO() as stream:
-        for example in examples:
-            frames.write(stream, record_parts(example))
-        return stream.getvalue()
+    return b"".join(frames.frame(serialize_record(example)) for example in examples)
 
 
 def _labelmap(colors: Colors) -> bytes:

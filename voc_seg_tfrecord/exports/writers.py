@@ -41,7 +41,7 @@ from voc_seg_tfrecord.formats import bands, frames, images, png
 from voc_seg_tfrecord.reading import metadata
 from voc_seg_tfrecord.reading.records import count, parse, pixels, read_shards
 from voc_seg_tfrecord.sources.records.layouts import DEEPLAB
-from voc_seg_tfrecord.writing.serializer import record_parts
+from voc_seg_tfrecord.writing.serializer import serialize_record
 
 Record = dict[str, list[Any]]
 """The values of each feature of a record."""
@@ -145,7 +145,8 @@ def write_records(
             path = split.folder / f"{split.name}-{shard:05}-of-{num_shards:05}.tfrecord"
             files.append(open_files.enter_context(path.open("wb")))
         for number, example in enumerate(split.examples()):
-            frames.write(files[number % num_shards], record_parts(make_features(example)))
+            record = serialize_record(make_features(example))
+            files[number % num_shards].write(frames.frame(record))
     return []
 
 

@@ -11,7 +11,7 @@ References:
   https://www.tensorflow.org/tutorials/load_data/tfrecord, "TFRecords format details".
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 import dataclasses
 import os
 import struct
@@ -30,8 +30,6 @@ HEAD = 12
 
 TAIL = 4
 """Bytes after it: its checksum."""
-
-_BYTES_AT_ONCE = 1 << 20
 
 
 class FrameError(ValueError):
@@ -147,19 +145,6 @@ def frame(data: bytes) -> bytes:
     """Returns a record as a TFRecord file holds it."""
     length = struct.pack("<Q", len(data))
     return b"".join((length, _packed(checksum(length)), data, _packed(checksum(data))))
-
-
-def write(file: BinaryIO, parts: Sequence[bytes | memoryview]) -> None:
-    """Writes a record as a TFRecord file holds it, which is in pieces, as it may be large."""
-    length = struct.pack("<Q", sum(map(len, parts)))
-    file.write(length + _packed(checksum(length)))
-    crc = 0
-    for part in parts:
-        for start in range(0, len(part), _BYTES_AT_ONCE):
-            piece = bytes(part[start : start + _BYTES_AT_ONCE])
-            crc = google_crc32c.extend(crc, piece)
-            file.write(piece)
-    file.write(_packed(_masked(crc)))
 
 
 def _read_length(head: bytes, position: int, file_bytes: int) -> int:

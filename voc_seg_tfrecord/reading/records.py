@@ -1,14 +1,6 @@
 """Reads the records of a built dataset once, and decodes only what is needed.
 
 TFRecord files are read without TensorFlow, which takes seconds to import and some 600 MB.
-
-A record may have an image of gigabytes, so no record is held longer than it is needed. This module
-sees to it by four means, which say "large record" where they stand:
-
-- `_lighter` takes a large image out of a record's message, which would be a second copy.
-- `_boxed` hands over a record in a list, from which it is taken when it is parsed.
-- Records pass through `map`: the variable of a loop would hold the last one.
-- `del` ends a name before the next record is read.
 """
 
 import collections
@@ -17,7 +9,6 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-import operator
 from typing import Any, TypeVar
 
 from etils import epath
@@ -53,7 +44,6 @@ from voc_seg_tfrecord.core.storage import size
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.core.wanted_ids import check_present
 from voc_seg_tfrecord.formats import band_files, bands, frames, images, png, png_values
-from voc_seg_tfrecord.reading import short_messages
 from voc_seg_tfrecord.reading.identity import check_unchanged
 from voc_seg_tfrecord.reading.listed_split import ListedSplit
 
@@ -70,25 +60,18 @@ class Record:
       features: one `tf.train.Feature` per name.
       message: the `tf.train.Example` that holds them.
       length: how many bytes it was parsed from.
-      large_image: the bytes of a large image, for which `features` have a short stand-in; None if
-        they have the image itself.
     """
 
     id: str
     features: Mapping[str, Any]
     message: Any = dataclasses.field(default=None, repr=False, compare=False)
     length: int = dataclasses.field(default=0, repr=False, compare=False)
-    # bytes or None: within this class `bytes` is the method.
-    large_image: Any = dataclasses.field(default=None, repr=False, compare=False)
     _files: dict[str, File] = dataclasses.field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     def bytes(self, name: str) -> bytes:
         """Returns a feature of one string; empty if the record has none."""
-        if name == IMAGE and self.large_image is not None:
-            image: bytes = self.large_image
-            return image
         if name == IMAGE and name not in self.features:
             name = IMAGE_VALUE
         values = self.features[name].bytes_list.value if name in self.features else ()
@@ -125,8 +108,6 @@ class Record:
         if kind is None:
             return ()
         values: Sequence[Any] = getattr(feature, kind).value
-        if name == IMAGE and self.large_image is not None:
-            return [self.large_image]
         return values
 
     def ints(self, name: str) -> tuple[int, ...]:
@@ -184,7 +165,6 @@ def parse(serialized: bytes) -> Record:
     try:
         example = tf_example_pb2.Example.FromString(serialized)
         record = Record("", example.features.feature, example, len(serialized))
-        del serialized  # a large record
         filename = record.bytes(FILENAME).decode()
     except (message.DecodeError, UnicodeDecodeError) as error:
         raise RecordError("a record", found=str(error), expected="a tf.train.Example") from None
@@ -195,22 +175,7 @@ def parse(serialized: bytes) -> Record:
             expected="a record that voc_seg_tfrecord built",
             remedy="build the dataset again",
         )
-    return _lighter(dataclasses.replace(record, id=id_of_file(filename)))
-
-
-def _lighter(record: Record) -> Record:
-    """Returns a large record with its image once, and not in its message too."""
-    if record.length <= short_messages.MAX_KEPT_BYTES or len(record.values(IMAGE)) != 1:
-        return record
-    image = record.bytes(IMAGE)
-    shortened = short_messages.shorten(record.message, IMAGE, image)
-    return Record(
-        record.id,
-        shortened.message.features.feature,
-        shortened.message,
-        record.length - shortened.saved_bytes,
-        large_image=image,
-    )
+    return dataclasses.replace(record, id=id_of_file(filename))
 
 
 def scan(
@@ -231,7 +196,7 @@ def scan(
         not as many records as the dataset's info says.
     """
     total = count(builder, split)
-    serialized = map(_boxed, read_shards(builder, split, complete=complete))
+    serialized = read_shards(builder, split, complete=complete)
     results = ordered_map(functools.partial(_parse_and_call, function), serialized)
     for _, result in _with_progress(results, split, total, progress):
         yield result
@@ -264,10 +229,10 @@ def scan_splits(
 
 def _read_splits(
     builder: tfds.core.DatasetBuilder, splits: Sequence[str]
-) -> Iterator[tuple[str, list[bytes]]]:
+) -> Iterator[tuple[str, bytes]]:
     """Yields each record of several splits with its split."""
     for split in splits:
-        for serialized in map(_boxed, read_shards(builder, split)):
+        for serialized in read_shards(builder, split):
             yield str(split), serialized  # a list's name is sent to processes without its ids
 
 
@@ -285,11 +250,6 @@ def _with_progress(
     )
 
 
-def _boxed(serialized: bytes) -> list[bytes]:
-    """Returns a list, out of which a large record is taken when it is parsed."""
-    return [serialized]
-
-
 def count(builder: tfds.core.DatasetBuilder, split: str) -> int:
     """Returns how many examples a split has; of a list of ids, how many ids.
 
@@ -300,14 +260,14 @@ def count(builder: tfds.core.DatasetBuilder, split: str) -> int:
     return builder.info.splits[split].num_examples
 
 
-def _parse_and_call(function: Callable[[Record], Result], serialized: list[bytes]) -> Result:
-    record = parse(serialized.pop())
+def _parse_and_call(function: Callable[[Record], Result], serialized: bytes) -> Result:
+    record = parse(serialized)
     with large_in_turn(record):
         return function(record)
 
 
 def _call_with_split(
-    function: Callable[[str, Record], Result], stored: tuple[str, list[bytes]]
+    function: Callable[[str, Record], Result], stored: tuple[str, bytes]
 ) -> Result:
     split, serialized = stored
     return _parse_and_call(functools.partial(function, split), serialized)
@@ -384,31 +344,20 @@ def read_shards(
     check_unchanged(builder)
     if complete:
         _check_size(builder, split)
-    counter = _RecordCounter()
+    record_count = 0
     for shard in _shards_of(builder, split):
-        records = itertools.islice(_read_shard(shard), shard.skip, shard.stop)
-        yield from map(counter.count_one, records)
+        for record in itertools.islice(_read_shard(shard), shard.skip, shard.stop):
+            record_count += 1
+            yield record
     check_unchanged(builder)  # a build may have replaced it meanwhile
     expected = builder.info.splits[split].num_examples
-    if complete and counter.count != expected:
+    if complete and record_count != expected:
         raise RecordError(
             f"{builder.info.full_name}@{split}",
-            found=f"{counted(counter.count, 'record')}",
+            found=counted(record_count, "record"),
             expected=f"{expected} records, the number in the dataset's info",
             remedy="copy the dataset again, or build it again",
         )
-
-
-class _RecordCounter:
-    """Counts records that pass through `map`, as no large record may be the variable of a loop."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def count_one(self, record: bytes) -> bytes:
-        """Returns the record."""
-        self.count += 1
-        return record
 
 
 RecordNumber = tuple[str, int]
@@ -429,12 +378,10 @@ def read_at(
     for split, numbers in sorted(numbers_by_split.items()):
         if not isinstance(split, ListedSplit):  # a list of tiles has more records than ids
             _check_numbers(builder, split, numbers)
-        serialized = read_shards(builder, split)
-        for number in range(max(numbers) + 1):  # which holds no large record
+        records_up_to_last = itertools.islice(read_shards(builder, split), max(numbers) + 1)
+        for number, serialized in enumerate(records_up_to_last):
             if number in numbers:
-                yield (split, number), parse(next(serialized))
-            else:
-                next(serialized)
+                yield (split, number), parse(serialized)
         check_unchanged(builder)  # the end, where it is checked, is not read
 
 
@@ -562,8 +509,8 @@ def _read_shard(shard: _Shard) -> Iterator[bytes]:
     if not shard.path.exists():
         raise unreadable(shard.path, "no such file", shard.length)
     try:
-        # No loop over records here, as its variable would hold a large record.
-        yield from map(operator.itemgetter(1), frames.read(shard.path))
+        for _, record in frames.read(shard.path):
+            yield record
     except (OSError, RuntimeError, ValueError, IndexError) as error:
         raise_if_out_of_memory(error, shard.path)
         raise unreadable(shard.path, " ".join(str(error).split()), shard.length) from None

@@ -4,7 +4,7 @@
 digests of all splits. No file is read a second time.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 import dataclasses
 import itertools
 import os
@@ -150,37 +150,28 @@ class CopyFinder:
         """Returns the images that two splits share, in the order of the lists."""
         if len(self._splits) < 2:
             return SharedImages()
-        images = 0
-        first: list[tuple[SplitImage, SplitImage]] = []
-        for numbers in self._equal_images():
-            pair = self._first_pair(numbers)
-            if pair is None:
-                continue
-            images += 1
-            if len(first) < _MAX_NAMED_PAIRS:
-                first.append(pair)
-        return SharedImages(images, tuple(first))
+        pairs: list[tuple[SplitImage, SplitImage]] = []
+        for images in self._equal_images():
+            pair = self._first_pair(images)
+            if pair is not None:
+                pairs.append(pair)
+        return SharedImages(len(pairs), tuple(pairs[:_MAX_NAMED_PAIRS]))
 
-    def _equal_images(self) -> Iterator[list[int]]:
-        """Yields the numbers of equal images that are in several splits, ascending.
+    def _equal_images(self) -> Iterable[list[SplitImage]]:
+        """Returns the images of each digest that is in several splits, in the order of lists."""
+        digests_of_splits = [np.unique(split.digests) for split in self._splits]
+        digests, split_counts = np.unique(np.concatenate(digests_of_splits), return_counts=True)
+        shared_digests = digests[split_counts > 1]
+        images_by_digest: dict[int, list[SplitImage]] = {}
+        for split in self._splits:
+            is_shared = np.isin(split.digests, shared_digests)
+            for number in np.flatnonzero(is_shared).tolist():
+                images = images_by_digest.setdefault(int(split.digests[number]), [])
+                images.append(SplitImage(split.split, split.id_of(number)))
+        return images_by_digest.values()
 
-        Images are numbered through all splits. Groups come in the order of their first image.
-        """
-        digests = np.concatenate([split.digests for split in self._splits])
-        # A stable sort puts equal digests beside each other, and their numbers in order.
-        order = np.argsort(digests, kind="stable")
-        starts, ends = _runs_of_equal_values(digests[order])
-        split_ends = np.cumsum([len(split.digests) for split in self._splits])
-        first_split = np.searchsorted(split_ends, order[starts], "right")
-        last_split = np.searchsorted(split_ends, order[ends - 1], "right")
-        groups = np.flatnonzero(first_split != last_split)
-        first_image = order[starts[groups]]
-        for group in groups[np.argsort(first_image)]:
-            yield order[starts[group] : ends[group]].tolist()
-
-    def _first_pair(self, numbers: Sequence[int]) -> tuple[SplitImage, SplitImage] | None:
+    def _first_pair(self, images: Sequence[SplitImage]) -> tuple[SplitImage, SplitImage] | None:
         """Returns the first two of equal images that are to be reported, if any are."""
-        images = [self._image_of(number) for number in numbers]
         for one, other in itertools.combinations(images, 2):
             if one.split == other.split:
                 continue
@@ -188,19 +179,3 @@ class CopyFinder:
                 continue
             return one, other
         return None
-
-    def _image_of(self, number: int) -> SplitImage:
-        """Returns the split and the id of an image that is numbered through all splits."""
-        for split in self._splits:
-            if number < len(split.digests):
-                return SplitImage(split.split, split.id_of(number))
-            number -= len(split.digests)
-        raise IndexError(number)
-
-
-def _runs_of_equal_values(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns where runs of two or more equal values `[N]` start, and where they end."""
-    as_before = np.concatenate([[False], values[1:] == values[:-1], [False]])
-    starts = np.flatnonzero(~as_before[:-1] & as_before[1:])
-    ends = np.flatnonzero(as_before[:-1] & ~as_before[1:]) + 1
-    return starts, ends
