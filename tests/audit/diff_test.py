@@ -114,31 +114,6 @@ def test_files_that_a_build_refuses_are_named_with_the_reason(tree, capsys):
     assert "cannot be used in a build: 1" in capsys.readouterr().out
 
 
-def hashes_of(images):
-    """Returns the hashes of examples, whose images have these hashes, by id and split."""
-    return {diff._ExampleKey(*key): diff._Hashes(image) for key, image in images.items()}
-
-
-def test_folders_of_two_splits_may_have_the_same_id_for_different_images():
-    before = hashes_of({("0001", "train"): b"1", ("0001", "test"): b"2"})
-    after = hashes_of({("0001", "test"): b"1", ("0001", "dev"): b"2"})
-    matches = diff._match(before, after)
-    assert matches.pairs == {("0001", "test"): ("0001", "test")}
-    assert (matches.lost, matches.new) == ([("0001", "train")], [("0001", "dev")])
-
-
-def test_an_image_whose_id_has_only_its_last_part_in_common_moved_where_its_bytes_did():
-    before = hashes_of({("val/i1", "val"): b"1", ("val/i2", "val"): b"2"})
-    after = hashes_of({("train/i1", "train"): b"9", ("train/x", "train"): b"2"})
-    matches = diff._match(before, after)
-    assert matches.pairs == {("val/i2", "val"): ("train/x", "train")}
-    assert (matches.lost, matches.new) == ([("val/i1", "val")], [("train/i1", "train")])
-    after |= hashes_of({("train/i2", "train"): b"2", ("val/b/i1", "val"): b"3"})
-    matches = diff._match(before, after)
-    assert matches.pairs == {("val/i2", "val"): ("train/i2", "train")}
-    assert matches.lost == [("val/i1", "val")]
-
-
 @pytest.mark.parametrize("as_folder", [True, False])
 def test_an_image_that_moved_to_the_folder_of_another_split_is_moved(tmp_path, capsys, as_folder):
     root = tmp_path / "tree"

@@ -1,28 +1,26 @@
 """Finds what changed between two datasets, or between a dataset and a folder in the same layout.
 
-Each side is read once, and of most examples only hashes are kept. Of an example that may differ all
-features but the image are kept: those of the second side at once, those of the first one in another
-reading. If the classes of the two sides have other numbers, all examples may differ.
-
-Masks are decoded only of examples that may differ. Classes are compared by their names.
+Each side is read once, and a hash of each feature is kept. Masks are compared pixel by pixel only
+if their hashes differ, or if classes have other numbers on each side. Such masks of the second side
+are kept, and those of the first side are read once more. Classes are compared by their names.
 """
 
 import collections
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import hashlib
-from typing import NamedTuple
+import sys
 
 from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.proto import tf_feature_pb2
 
-from voc_seg_tfrecord.audit import leaks, source_records
+from voc_seg_tfrecord.audit import leaks, matching, source_records
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import id_list_sha256, last_part
+from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     IMAGE,
@@ -170,88 +168,41 @@ class Diff:
         return ids
 
 
-class _ExampleKey(NamedTuple):
-    """The id of an example and its split, which tell it apart from the others of a side."""
-
-    id: str
-    split: str
-
-
-_Features = dict[str, bytes]
-"""All features of an example but its image, by name, in the order of names."""
-
-
-@dataclasses.dataclass(frozen=True)
-class _Example:
-    """An example of one side.
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Example(matching.Example):
+    """An example of one side, as it is kept of every example.
 
     Attributes:
-      key: its id and its split.
-      image_hash: the hash of its image.
-      features: its other features.
-      unusable: why its files in a folder cannot be used; then it has neither image nor features.
+      image: see `matching.Example`; None if its files in a folder cannot be used.
+      image_id: the id of its image, which of a tile is another one than the example's.
+      features: the names of all features but the image and `labels`, one per line, ascending. The
+        text is interned, because nearly all examples have the same one.
+      hashes: 8 bytes of the hash of each of them, in this order.
+      unusable: why its files in a folder cannot be used; then it has no features.
     """
 
-    key: _ExampleKey
-    image_hash: bytes
-    features: _Features
+    image_id: str
+    features: str = ""
+    hashes: bytes = b""
     unusable: str = ""
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Hashes:
-    """The hashes of one example, which are kept of every example.
-
-    Attributes:
-      image: the hash of its image.
-      features: the hash of its other features.
-      image_id: the id of its image, which of a tile is another one than the example's.
-    """
-
-    image: bytes
-    features: bytes = b""
-    image_id: str = ""
+    def hash_by_feature(self) -> dict[str, bytes]:
+        """Returns the hash of each feature, by name."""
+        hashes: dict[str, bytes] = {}
+        for number, name in enumerate(self.features.splitlines()):
+            start = number * _FEATURE_HASH_BYTES
+            hashes[name] = self.hashes[start : start + _FEATURE_HASH_BYTES]
+        return hashes
 
 
-@dataclasses.dataclass(frozen=True)
-class _ReadSide:
-    """A side that was read.
+_IMAGE_HASH_BYTES = 16
+_FEATURE_HASH_BYTES = 8
 
-    Attributes:
-      hashes: of each example, by its key.
-      features: of the examples that may differ, by their keys.
-      unusable: why the files of some examples cannot be used, by their keys.
-    """
+_Place = tuple[str, str]
+"""Split and id of an example, which no other example of a side has both."""
 
-    hashes: dict[_ExampleKey, _Hashes] = dataclasses.field(default_factory=dict)
-    features: dict[_ExampleKey, _Features] = dataclasses.field(default_factory=dict)
-    unusable: dict[_ExampleKey, str] = dataclasses.field(default_factory=dict)
-
-    def summarize(self, name: str, classes: tuple[str, ...]) -> DiffSide:
-        """Returns the summary of the side for a report."""
-        counts = collections.Counter(key.split for key in self.hashes)
-        ids: dict[str, set[str]] = collections.defaultdict(set)
-        for key, hashes in self.hashes.items():
-            ids[key.split].add(hashes.image_id)
-        ids_sha256 = {split: id_list_sha256(ids_of_split) for split, ids_of_split in ids.items()}
-        return DiffSide(name, dict(counts), ids_sha256, classes)
-
-
-@dataclasses.dataclass(frozen=True)
-class _SecondSide:
-    """The second side of a comparison: another dataset, or a folder.
-
-    Attributes:
-      names: of both sides, for the report.
-      class_names: the classes of this side, in mask order.
-      has_default_names: whether nobody gave these names.
-      examples: its examples, which are read once.
-    """
-
-    names: tuple[str, str]
-    class_names: tuple[str, ...]
-    has_default_names: bool
-    examples: Iterator[_Example]
+_Label = dict[str, bytes]
+"""The file of a mask, or the class numbers in place of a mask, by the name of its feature."""
 
 
 def compare(
@@ -275,306 +226,203 @@ def compare(
       ConfigError: if the dataset does not say how it was built, which a folder needs.
       VocSegError: if a shard or the folder cannot be read.
     """
-    second = _open_second_side(before, after, name, progress)
-    classes = _pair_classes(before, second)
-    read_before = _ReadSide()
-    for example in _read_dataset(before, progress):
-        read_before.hashes[example.key] = _hash_example(example)
-    read_after = _read_second_side(second, read_before, classes)
-    matches = _match(read_before.hashes, read_after.hashes)
-    keys_to_compare = set()
-    for key, key_after in matches.pairs.items():
-        if _needs_content(key_after, read_after):
-            keys_to_compare.add(key)
-    read_before.features.update(_read_features(before, keys_to_compare, progress))
+    if isinstance(after, tfds.core.DatasetBuilder):
+        names = _name_datasets(before, after)
+        builder_after = after
+        examples_with_labels = _read_dataset(after, progress)
+    else:
+        names = (before.info.full_name, name or str(after))
+        builder_after = before  # its classes are those of the folder
+        examples_with_labels = _read_folder(before, epath.Path(after).expanduser(), progress)
+    classes = _pair_classes(before, builder_after)
+    examples = {_place(example): example for example, _ in _read_dataset(before, progress)}
+    examples_after: dict[_Place, _Example] = {}
+    labels_after: dict[_Place, _Label] = {}
+    for example, label in examples_with_labels:
+        place = _place(example)
+        examples_after[place] = example
+        if place not in examples or classes.may_differ(examples[place], example):
+            labels_after[place] = label
 
-    changes = _lost_and_new(matches, read_after.unusable)
-    for key, key_after in matches.pairs.items():
-        change = _move(key, key_after, read_after.unusable.get(key_after, ""))
-        if key in read_before.features:
-            change = _add_content(change, key, key_after, read_before, read_after, classes)
-        if change != Change(key.id, key.split, key.split):
-            changes.append(change)
-    changes.sort(key=lambda change: (change.before or change.after, change.id))
-    name_before, name_after = second.names
+    matches = matching.match(examples.values(), examples_after.values(), matching.BY_IMAGE)
+    mask_changes = _compare_labels(before, matches, labels_after, classes, progress)
+    unnamed = []
+    for builder, side_name in zip((before, builder_after), names, strict=True):
+        if metadata.has_default_names(builder):
+            unnamed.append(side_name)
     return Diff(
-        before=read_before.summarize(name_before, classes.before),
-        after=read_after.summarize(name_after, classes.after),
-        changes=changes,
-        unnamed=_list_unnamed(before, second),
+        before=_summarize(names[0], examples.values(), classes.before),
+        after=_summarize(names[1], examples_after.values(), classes.after),
+        changes=_list_changes(matches, mask_changes, classes),
+        unnamed=unnamed,
     )
 
 
-def _pair_classes(before: tfds.core.DatasetBuilder, second: "_SecondSide") -> "_ClassPair":
+def _name_datasets(
+    before: tfds.core.DatasetBuilder, after: tfds.core.DatasetBuilder
+) -> tuple[str, str]:
+    """Returns the names of two datasets; their folders if the names are the same."""
+    if before.info.full_name == after.info.full_name:
+        return str(before.data_path), str(after.data_path)
+    return before.info.full_name, after.info.full_name
+
+
+def _pair_classes(
+    before: tfds.core.DatasetBuilder, after: tfds.core.DatasetBuilder
+) -> "_ClassPair":
     """Returns the class names of both sides; default names become those of the other side."""
     names = metadata.class_names(before)
-    names_after = second.class_names
+    names_after = metadata.class_names(after)
     is_unnamed = metadata.has_default_names(before)
-    if is_unnamed and second.has_default_names:
+    is_unnamed_after = metadata.has_default_names(after)
+    if is_unnamed and is_unnamed_after:
         longer = max(names, names_after, key=len)
         return _ClassPair(longer[: len(names)], longer[: len(names_after)])
     if is_unnamed:
         names = (*names_after[: len(names)], *names[len(names_after) :])
-    elif second.has_default_names:
+    elif is_unnamed_after:
         names_after = (*names[: len(names_after)], *names_after[len(names) :])
     return _ClassPair(names, names_after)
 
 
-def _list_unnamed(before: tfds.core.DatasetBuilder, second: "_SecondSide") -> list[str]:
-    """Returns the names of the sides whose classes have default names."""
-    name, name_after = second.names
-    unnamed = []
-    if metadata.has_default_names(before):
-        unnamed.append(name)
-    if second.has_default_names:
-        unnamed.append(name_after)
-    return unnamed
+def _place(example: _Example) -> _Place:
+    return example.split, example.id
 
 
-def _read_second_side(second: _SecondSide, before: _ReadSide, classes: "_ClassPair") -> _ReadSide:
-    """Reads the second side, and keeps the features of examples that differ from the first side's.
-
-    It keeps those of all examples if classes have other numbers.
-    """
-    after = _ReadSide()
-    for example in second.examples:
-        hashes = _hash_example(example)
-        after.hashes[example.key] = hashes
-        if example.unusable:
-            after.unusable[example.key] = example.unusable
-        if before.hashes.get(example.key) != hashes or not classes.numbers_agree:
-            after.features[example.key] = example.features
-    return after
+def _summarize(name: str, examples: Iterable[_Example], classes: tuple[str, ...]) -> DiffSide:
+    """Returns the summary of a side for a report."""
+    counts: dict[str, int] = collections.Counter()
+    ids: dict[str, set[str]] = collections.defaultdict(set)
+    for example in examples:
+        counts[example.split] += 1
+        ids[example.split].add(example.image_id)
+    ids_sha256 = {split: id_list_sha256(ids_of_split) for split, ids_of_split in ids.items()}
+    return DiffSide(name, dict(counts), ids_sha256, classes)
 
 
-def _needs_content(key_after: _ExampleKey, after: _ReadSide) -> bool:
-    """Says whether an example of the second side may differ, and can be compared."""
-    return key_after in after.features and key_after not in after.unusable
-
-
-def _add_content(
-    change: Change,
-    key: _ExampleKey,
-    key_after: _ExampleKey,
-    before: _ReadSide,
-    after: _ReadSide,
+def _compare_labels(
+    before: tfds.core.DatasetBuilder,
+    matches: matching.Matches[_Example],
+    labels_after: Mapping[_Place, _Label],
     classes: "_ClassPair",
-) -> Change:
-    """Returns the change of an example with how its image, its mask and its other features differ.
+    progress: bool,
+) -> dict[_Place, MaskChange | None]:
+    """Compares the labels of all pairs that may differ.
 
     Args:
-      change: what its keys show.
-      key: its key on the first side.
-      key_after: its key on the second side.
-      before: the first side, with the features of the example.
-      after: the second side, likewise.
-      classes: by which masks are compared.
+      before: the first side.
+      matches: the examples of both sides.
+      labels_after: the labels of the second side that may differ, by place.
+      classes: the classes of both sides.
+      progress: whether to show progress bars.
+
+    Returns:
+      How the label changed, None if it did not, by the place of the example on the first side.
     """
-    features = before.features[key]
-    features_after = after.features[key_after]
-    return dataclasses.replace(
-        change,
-        image=before.hashes[key].image != after.hashes[key_after].image,
-        mask=classes.mask_or_label_change(features, features_after),
-        others=classes.other_changes(features, features_after, is_renamed=bool(change.id_after)),
-    )
+    place_after: dict[_Place, _Place] = {}
+    for example, example_after in matches.pairs:
+        if classes.may_differ(example, example_after):
+            place_after[_place(example)] = _place(example_after)
+    mask_changes: dict[_Place, MaskChange | None] = {}
+    for place, label in _read_labels(before, place_after.keys(), progress):
+        mask_changes[place] = classes.label_change(label, labels_after[place_after[place]])
+    return mask_changes
 
 
-def _open_second_side(
-    before: tfds.core.DatasetBuilder,
-    after: tfds.core.DatasetBuilder | epath.PathLike,
-    name: str,
-    progress: bool,
-) -> _SecondSide:
-    """Returns what a dataset is compared with; nothing of it is read yet."""
-    if not isinstance(after, tfds.core.DatasetBuilder):
-        names = (before.info.full_name, name or str(after))
-        folder = epath.Path(after).expanduser()
-        examples = _read_folder(before, folder, progress)
-        has_default_names = metadata.has_default_names(before)
-        return _SecondSide(names, metadata.class_names(before), has_default_names, examples)
-    names = (before.info.full_name, after.info.full_name)
-    if names[0] == names[1]:
-        names = (str(before.data_path), str(after.data_path))
-    has_default_names = metadata.has_default_names(after)
-    examples = _read_dataset(after, progress)
-    return _SecondSide(names, metadata.class_names(after), has_default_names, examples)
+def _list_changes(
+    matches: matching.Matches[_Example],
+    mask_changes: Mapping[_Place, MaskChange | None],
+    classes: "_ClassPair",
+) -> list[Change]:
+    """Returns the changes of all examples; those of masks are known."""
+    changes = [Change(example.id, example.split, "") for example in matches.lost]
+    for example in matches.new:
+        changes.append(Change(example.id, "", example.split, unusable=example.unusable))
+    for example, example_after in matches.pairs:
+        change = Change(
+            example.id,
+            example.split,
+            example_after.split,
+            id_after=example_after.id if example_after.id != example.id else "",
+        )
+        if example_after.unusable:
+            change = dataclasses.replace(change, unusable=example_after.unusable)
+        else:
+            change = dataclasses.replace(
+                change,
+                image=example.image != example_after.image,
+                mask=mask_changes.get(_place(example)),
+                others=classes.other_changes(example, example_after),
+            )
+        if change != Change(example.id, example.split, example.split):
+            changes.append(change)
+    return sorted(changes, key=lambda change: (change.before or change.after, change.id))
 
 
-def _read_dataset(builder: tfds.core.DatasetBuilder, progress: bool) -> Iterator[_Example]:
-    """Yields each example of a dataset."""
+def _read_dataset(
+    builder: tfds.core.DatasetBuilder, progress: bool
+) -> Iterator[tuple[_Example, _Label]]:
+    """Yields each example of a dataset, with its label."""
     for split in builder.info.splits:
         read = functools.partial(_as_example, split)
         yield from records.scan(builder, split, read, progress=progress)
 
 
-def _as_example(split: str, record: Record) -> _Example:
-    """Returns the example of a record; `labels` are left out, because they follow from the mask."""
-    features = {}
-    for name, value in sorted(record.features.items()):
-        if name == MASK:
-            features[name] = record.bytes(MASK)
-        elif name not in (IMAGE, LABELS):
-            features[name] = value.SerializeToString(deterministic=True)
-    return _Example(_ExampleKey(record.id, split), _hash(record.bytes(IMAGE)), features)
-
-
 def _read_folder(
     builder: tfds.core.DatasetBuilder, folder: epath.Path, progress: bool
-) -> Iterator[_Example]:
-    """Yields each example that a build would make of a folder; see `_Example.unusable`."""
+) -> Iterator[tuple[_Example, _Label]]:
+    """Yields each example that a build would make of a folder, with its label."""
     for split, image_id, result in source_records.read_folder(builder, folder, progress=progress):
         if isinstance(result, VocSegError):
-            yield _Example(_ExampleKey(image_id, split), b"", {}, unusable=str(result))
+            yield _Example(image_id, split, None, image_id, unusable=str(result)), {}
             continue
         for record in result:
             yield _as_example(split, record)
 
 
-def _read_features(
-    builder: tfds.core.DatasetBuilder, keys: set[_ExampleKey], progress: bool
-) -> dict[_ExampleKey, _Features]:
-    """Reads the splits of some examples once more; returns their features but the image."""
-    features: dict[_ExampleKey, _Features] = {}
-    splits = {key.split for key in keys}
-    for split in sorted(splits):
-        read = functools.partial(_as_example_of, keys, split)
-        for example in records.scan(builder, split, read, progress=progress):
-            if example is not None:
-                features[example.key] = example.features
-    return features
-
-
-def _as_example_of(keys: set[_ExampleKey], split: str, record: Record) -> _Example | None:
-    """Returns the example of a record if it has one of the keys."""
-    return _as_example(split, record) if _ExampleKey(record.id, split) in keys else None
-
-
-@dataclasses.dataclass(frozen=True)
-class _ExampleMatches:
-    """Which example of the first side is which of the second.
-
-    Attributes:
-      pairs: the key on the second side, by the key on the first side.
-      lost: keys that only the first side has.
-      new: keys that only the second side has.
-    """
-
-    pairs: Mapping[_ExampleKey, _ExampleKey]
-    lost: Sequence[_ExampleKey]
-    new: Sequence[_ExampleKey]
-
-
-def _match(
-    before: Mapping[_ExampleKey, _Hashes], after: Mapping[_ExampleKey, _Hashes]
-) -> _ExampleMatches:
-    """Finds the examples of the first side among those of the second.
-
-    An example is the same if its id and its split are. In another split it is the same if its
-    image is too, and its id or the id's last part: folders of two splits may each have a `0001`.
-    Of those that are left, one whose image no other one has was renamed if its image is there.
-    """
-    pairs = {key: key for key in before if key in after}
-    pairs |= _pair_moved(before, after, pairs, _complete_id)
-    pairs |= _pair_moved(before, after, pairs, last_part)
-    pairs |= _pair_renamed(before, after, pairs)
-    paired_after = set(pairs.values())
-    return _ExampleMatches(
-        pairs,
-        lost=[key for key in before if key not in pairs],
-        new=[key for key in after if key not in paired_after],
+def _as_example(split: str, record: Record) -> tuple[_Example, _Label]:
+    """Returns the example of a record; `labels` are left out, because they follow from the mask."""
+    names = sorted({*record.features} - {IMAGE, LABELS})
+    hashes = b""
+    for name in names:
+        hashes += hashlib.sha256(_serialize(record, name)).digest()[:_FEATURE_HASH_BYTES]
+    example = _Example(
+        record.id,
+        split,
+        image=hashlib.sha256(record.bytes(IMAGE)).digest()[:_IMAGE_HASH_BYTES],
+        image_id=record.image_id,
+        features=sys.intern("\n".join(names)),
+        hashes=hashes,
     )
+    return example, _label_of(record)
 
 
-def _pair_moved(
-    before: Mapping[_ExampleKey, _Hashes],
-    after: Mapping[_ExampleKey, _Hashes],
-    pairs: Mapping[_ExampleKey, _ExampleKey],
-    name_of: Callable[[str], str],
-) -> dict[_ExampleKey, _ExampleKey]:
-    """Finds examples without a pair that have the same image and name in another split.
-
-    Args:
-      before: the examples of the first side.
-      after: those of the second side.
-      pairs: the key on the second side of each example that has a pair.
-      name_of: returns the name of an id.
-
-    Returns:
-      The key on the second side, by the key on the first side.
-    """
-    paired_after = set(pairs.values())
-    candidates: dict[tuple[bytes, str], list[_ExampleKey]] = collections.defaultdict(list)
-    for key_after, hashes in after.items():
-        if key_after not in paired_after:
-            candidates[hashes.image, name_of(key_after.id)].append(key_after)
-    moved = {}
-    for key, hashes in before.items():
-        if key in pairs:
-            continue
-        same = candidates.get((hashes.image, name_of(key.id)), [])
-        in_other_split = [candidate for candidate in same if candidate.split != key.split]
-        if in_other_split:
-            moved[key] = in_other_split[0]
-            same.remove(in_other_split[0])
-    return moved
+def _label_of(record: Record) -> _Label:
+    return {name: _serialize(record, name) for name in (MASK, LABEL) if name in record.features}
 
 
-def _pair_renamed(
-    before: Mapping[_ExampleKey, _Hashes],
-    after: Mapping[_ExampleKey, _Hashes],
-    pairs: Mapping[_ExampleKey, _ExampleKey],
-) -> dict[_ExampleKey, _ExampleKey]:
-    """Finds examples without a pair that have the same image under another id.
-
-    Images that several of them have are copies, of which nobody knows which is which.
-
-    Args:
-      before: the examples of the first side.
-      after: those of the second side.
-      pairs: the key on the second side of each example that has a pair.
-
-    Returns:
-      The key on the second side, by the key on the first side.
-    """
-    paired_after = set(pairs.values())
-    lost = {key: hashes.image for key, hashes in before.items() if key not in pairs}
-    new = {key: hashes.image for key, hashes in after.items() if key not in paired_after}
-    keys_by_image = _keys_by_image(lost)
-    keys_after_by_image = _keys_by_image(new)
-    renamed = {}
-    for image, keys in keys_by_image.items():
-        keys_after = keys_after_by_image.get(image, [])
-        if image and len(keys) == len(keys_after) == 1:
-            renamed[keys[0]] = keys_after[0]
-    return renamed
+def _serialize(record: Record, name: str) -> bytes:
+    serialized: bytes = record.features[name].SerializeToString(deterministic=True)
+    return serialized
 
 
-def _keys_by_image(image_by_key: Mapping[_ExampleKey, bytes]) -> dict[bytes, list[_ExampleKey]]:
-    """Returns the keys of each image, which is empty if its file cannot be used."""
-    keys_by_image: dict[bytes, list[_ExampleKey]] = collections.defaultdict(list)
-    for key, image in image_by_key.items():
-        keys_by_image[image].append(key)
-    return keys_by_image
+def _read_labels(
+    builder: tfds.core.DatasetBuilder, places: Collection[_Place], progress: bool
+) -> Iterator[tuple[_Place, _Label]]:
+    """Reads the splits of some examples once more, and yields the labels of these examples."""
+    for split in sorted({split for split, _ in places}):
+        read = functools.partial(_label_at, places, split)
+        for found in records.scan(builder, split, read, progress=progress):
+            if found is not None:
+                yield found
 
 
-def _lost_and_new(matches: _ExampleMatches, unusable: Mapping[_ExampleKey, str]) -> list[Change]:
-    """Returns the changes of examples that only one side has."""
-    changes = [Change(key.id, key.split, "") for key in matches.lost]
-    for key in matches.new:
-        reason = unusable.get(key, "")
-        changes.append(Change(key.id, "", key.split, unusable=reason))
-    return changes
-
-
-def _move(key: _ExampleKey, key_after: _ExampleKey, unusable: str) -> Change:
-    """Returns the change of an example that both sides have, as far as its keys show it."""
-    id_after = key_after.id if key_after.id != key.id else ""
-    return Change(key.id, key.split, key_after.split, unusable=unusable, id_after=id_after)
-
-
-def _complete_id(image_id: str) -> str:
-    return image_id
+def _label_at(
+    places: Collection[_Place], split: str, record: Record
+) -> tuple[_Place, _Label] | None:
+    """Returns the label of a record with its place, if this is one of some places."""
+    place = (split, record.id)
+    return (place, _label_of(record)) if place in places else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -590,29 +438,28 @@ class _ClassPair:
         both = zip(self.before, self.after, strict=False)
         return all(name == name_after for name, name_after in both)
 
-    def mask_or_label_change(self, before: _Features, after: _Features) -> MaskChange | None:
-        """Returns how the mask differs, or the label in place of a mask; None if it does not."""
-        if LABEL in before or LABEL in after:
-            label = _label_of(before, self.before)
-            label_after = _label_of(after, self.after)
-            if label == label_after:
-                return None
-            return MaskChange(None, ((label, label_after, 0),))
-        if before.get(MASK) == after.get(MASK) and self.numbers_agree:
-            return None
-        return self._mask_change(before.get(MASK), after.get(MASK))
+    def may_differ(self, example: _Example, example_after: _Example) -> bool:
+        """Says whether two labels may differ, so that their pixels are compared."""
+        if example_after.unusable:
+            return False
+        if not self.numbers_agree:
+            return True
+        hashes = example.hash_by_feature()
+        hashes_after = example_after.hash_by_feature()
+        return any(hashes.get(name) != hashes_after.get(name) for name in (MASK, LABEL))
 
-    def other_changes(
-        self, before: _Features, after: _Features, *, is_renamed: bool
-    ) -> tuple[str, ...]:
-        """Returns the names of all other features that differ.
+    def other_changes(self, example: _Example, example_after: _Example) -> tuple[str, ...]:
+        """Returns the names of all features that differ, but image, mask and label.
 
         The features that follow from the id do not count if it is another one, nor do the labels of
         objects if classes have other numbers.
         """
+        hashes = example.hash_by_feature()
+        hashes_after = example_after.hash_by_feature()
+        is_renamed = example.id != example_after.id
         changed = []
-        for name in sorted({*before, *after}):
-            if before.get(name) == after.get(name) or name in (MASK, LABEL):
+        for name in sorted({*hashes, *hashes_after}):
+            if hashes.get(name) == hashes_after.get(name) or name in (MASK, LABEL):
                 continue
             if is_renamed and name in (FILENAME, TILE_IMAGE_ID):
                 continue
@@ -621,79 +468,62 @@ class _ClassPair:
             changed.append(name)
         return tuple(changed)
 
-    def _mask_change(self, before: bytes | None, after: bytes | None) -> MaskChange | None:
-        """Returns how two mask files differ, None if every pixel has the same class."""
-        if before is None or after is None:
-            return None if before is after else MaskChange()
+    def label_change(self, before: _Label, after: _Label) -> MaskChange | None:
+        """Returns how the mask differs, or the label in place of a mask; None if it does not."""
+        if LABEL in before or LABEL in after:
+            names = _name_label(before, self.before)
+            names_after = _name_label(after, self.after)
+            return None if names == names_after else MaskChange(None, ((names, names_after, 0),))
+        if MASK not in before or MASK not in after:
+            return None if before == after else MaskChange()
         try:
-            mask = records.pixels(File(before, MASK))
-            mask_after = records.pixels(File(after, MASK))
+            mask = _decode_mask(before)
+            mask_after = _decode_mask(after)
         except VocSegError:
             return None if before == after else MaskChange()
         if mask.shape != mask_after.shape:
             return MaskChange()
-        # Each pair of classes has a number, whose pixels are counted: first * count + second.
-        count = len(self._all_names)
-        first = self._numbers_in_all(self.before)[mask]
-        second = self._numbers_in_all(self.after)[mask_after]
-        pixels = np.bincount((first * count + second).ravel(), minlength=count**2)
+        return self._count_changed_pixels(mask, mask_after)
+
+    def _count_changed_pixels(self, mask: np.ndarray, mask_after: np.ndarray) -> MaskChange | None:
+        """Returns how two masks, uint8 `[H, W]`, differ; None if every pixel has the same class.
+
+        A value that is no class of its side is none of the other side either, whatever its number.
+        """
+        class_names = list(dict.fromkeys((*self.before, *self.after)))
+        all_names = [*class_names, *(f"value {value}" for value in range(VOID)), "void"]
+        numbers = _renumber(self.before, class_names)[mask]
+        numbers_after = _renumber(self.after, class_names)[mask_after]
+        # Each pair of classes has a number, whose pixels are counted.
+        count = len(all_names)
+        pixels = np.bincount((numbers * count + numbers_after).ravel(), minlength=count**2)
         pixels = pixels.reshape(count, count)
         np.fill_diagonal(pixels, 0)
-        if not pixels.any():
-            return None
         rows = []
         for row, column in np.argwhere(pixels):
-            rows.append((self._all_names[row], self._all_names[column], int(pixels[row, column])))
+            rows.append((all_names[row], all_names[column], int(pixels[row, column])))
         rows.sort(key=lambda row: -row[2])
-        return MaskChange(int(pixels.sum()), tuple(rows))
-
-    @functools.cached_property
-    def _all_names(self) -> list[str]:
-        """The classes of both sides, a name for each value that is no class, and void."""
-        values = [f"value {value}" for value in range(VOID)]
-        return [*self._class_names, *values, "void"]
-
-    @functools.cached_property
-    def _class_names(self) -> list[str]:
-        """The classes of both sides, each once."""
-        return list(dict.fromkeys((*self.before, *self.after)))
-
-    def _numbers_in_all(self, names: tuple[str, ...]) -> np.ndarray:
-        """Returns the index in `_all_names` of each value of a side's masks, int64 `[256]`.
-
-        A value that is no class of the side is none of the other side either, whatever its number.
-        """
-        numbers = len(self._class_names) + np.arange(256)
-        numbers[: len(names)] = [self._class_names.index(name) for name in names]
-        return numbers
+        return MaskChange(int(pixels.sum()), tuple(rows)) if rows else None
 
 
-def _label_of(features: _Features, names: tuple[str, ...]) -> str:
+def _renumber(names: tuple[str, ...], class_names: list[str]) -> np.ndarray:
+    """Returns the number of each value of a side's masks, int64 `[256]`.
+
+    Args:
+      names: the classes of the side.
+      class_names: those of both sides. A value that is no class has a number after them.
+    """
+    numbers = len(class_names) + np.arange(256)
+    numbers[: len(names)] = [class_names.index(name) for name in names]
+    return numbers
+
+
+def _decode_mask(label: _Label) -> np.ndarray:
+    (data,) = tf_feature_pb2.Feature.FromString(label[MASK]).bytes_list.value or [b""]
+    return records.pixels(File(data, MASK))
+
+
+def _name_label(label: _Label, names: tuple[str, ...]) -> str:
     """Returns the names of the classes that an image has in place of a mask."""
-    values = tf_feature_pb2.Feature.FromString(features.get(LABEL, b"")).int64_list.value
+    values = tf_feature_pb2.Feature.FromString(label.get(LABEL, b"")).int64_list.value
     return ", ".join(names[n] if 0 <= n < len(names) else str(n) for n in values)
-
-
-_HASH_BYTES = 16
-
-
-def _hash(*parts: bytes) -> bytes:
-    """Returns a hash of texts, each with its length before it."""
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(b"%d " % len(part))
-        digest.update(part)
-    return digest.digest()[:_HASH_BYTES]
-
-
-def _hash_example(example: _Example) -> _Hashes:
-    image_id = example.key.id
-    tile_image_id = example.features.get(TILE_IMAGE_ID)
-    if tile_image_id is not None:
-        values = tf_feature_pb2.Feature.FromString(tile_image_id).bytes_list.value
-        if values:
-            image_id = values[0].decode()
-    names_and_values = []
-    for name, value in example.features.items():
-        names_and_values += [name.encode(), value]
-    return _Hashes(example.image_hash, _hash(*names_and_values), image_id)

@@ -4,8 +4,7 @@ It warns of a number that means another class now, and of ids that are in anothe
 that were trained before, and their scores, no longer fit, and no reader could see it.
 """
 
-import collections
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 from typing import Self, cast
 import warnings
@@ -13,11 +12,13 @@ import warnings
 from etils import epath
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.audit import matching
+from voc_seg_tfrecord.audit.matching import Example
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Rows, check_rows, format_pairs
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted
 from voc_seg_tfrecord.core.example import Source
-from voc_seg_tfrecord.core.id_lists import id_list_sha256, last_part
+from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.core.names import IMAGE, VOID, background_index
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.plan import FolderPlan
@@ -247,16 +248,16 @@ class OlderVersion:
         if len(changed_splits) < 2:  # no id has moved from one split to another
             return
         try:
-            images_before = _read_images(self.builder, changed_splits)
+            before = _read_examples(self.builder, changed_splits)
         except VocSegError as error:
             _warn_unread(self.name, error)
             return
-        changed_ids_now = {split: ids_now.get(split, set()) for split in changed_splits}
-        digest_by_old_id: dict[str, int] = {}
-        for digest_by_id_of_split in images_before.values():
-            digest_by_old_id |= digest_by_id_of_split
-        images = _ImageDigests(digest_by_old_id, digest_by_id or {})
-        moved = _find_moved(_splits_by_id(images_before), _splits_by_id(changed_ids_now), images)
+        images_now = digest_by_id or {}
+        now = []
+        for split in changed_splits:
+            for image_id in sorted(ids_now.get(split, ())):
+                now.append(Example(image_id, split, images_now.get(image_id)))
+        moved = _find_moved(before, now)
         if moved:
             verb = "is" if len(moved) == 1 else "are"
             warnings.warn(
@@ -266,142 +267,36 @@ class OlderVersion:
             )
 
 
-@dataclasses.dataclass(frozen=True)
-class _ImageDigests:
-    """The digests of images, by which those are known that were renamed.
-
-    Attributes:
-      before: of the older version, by image id.
-      now: of those that are built, by image id.
-    """
-
-    before: Mapping[str, int]
-    now: Mapping[str, int]
-
-    def match(self, new_ids: Iterable[str], gone_ids: Iterable[str]) -> dict[str, str]:
-        """Returns the id that is gone of each new id that has its image.
-
-        Images that several of the ids have are copies, of which nobody knows which is which.
-        """
-        new_by_digest = _ids_by_digest(new_ids, self.now)
-        gone_by_digest = _ids_by_digest(gone_ids, self.before)
-        old_ids: dict[str, str] = {}
-        for digest, new_ids_of_image in new_by_digest.items():
-            gone_ids_of_image = gone_by_digest.get(digest, [])
-            if len(new_ids_of_image) == len(gone_ids_of_image) == 1:
-                old_ids[new_ids_of_image[0]] = gone_ids_of_image[0]
-        return old_ids
-
-
-def _ids_by_digest(ids: Iterable[str], digest_by_id: Mapping[str, int]) -> dict[int, list[str]]:
-    """Returns the ids of each digest, without those that have none."""
-    ids_by_digest: dict[int, list[str]] = collections.defaultdict(list)
-    for image_id in ids:
-        if image_id in digest_by_id:
-            ids_by_digest[digest_by_id[image_id]].append(image_id)
-    return ids_by_digest
-
-
-def _read_images(
-    builder: tfds.core.DatasetBuilder, splits: Sequence[str]
-) -> dict[str, dict[str, int]]:
-    """Returns the image ids of those splits that a dataset has, with the digests of images.
+def _read_examples(builder: tfds.core.DatasetBuilder, splits: Sequence[str]) -> list[Example]:
+    """Returns the images of those splits that a dataset has, ascending by id within a split.
 
     The digest of an image that was cut into tiles is that of a tile, which no image has.
     """
-    images: dict[str, dict[str, int]] = {}
+    examples = []
     for split in splits:
         if split in builder.info.splits:
-            images[split] = dict(records.scan(builder, split, _digest_record))
-    return images
+            digest_by_id = dict(records.scan(builder, split, _digest_record))
+            for image_id, digest in sorted(digest_by_id.items()):
+                examples.append(Example(image_id, split, digest))
+    return examples
 
 
 def _digest_record(record: records.Record) -> tuple[str, int]:
     return record.image_id, digest_image(record.bytes(IMAGE))
 
 
-def _splits_by_id(ids: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
-    """Returns the splits of each id."""
-    splits_by_id: dict[str, list[str]] = {}
-    for split, ids_of_split in ids.items():
-        for image_id in ids_of_split:
-            splits_by_id.setdefault(image_id, []).append(split)
-    return splits_by_id
+def _find_moved(before: Iterable[Example], now: Iterable[Example]) -> list[str]:
+    """Returns which images are in another split, as `ID (SPLIT -> SPLIT)`.
 
-
-def _find_moved(
-    before: Mapping[str, list[str]], now: Mapping[str, list[str]], images: _ImageDigests
-) -> list[str]:
-    """Returns which ids are in other splits, as `ID (SPLIT -> SPLIT)`.
-
-    Args:
-      before: the splits of each image id of the older version.
-      now: the splits of each image id that is built.
-      images: the digests of images.
+    Images that were changed or whose digests are not known are matched by their ids.
     """
+    pairs = matching.match(before, now, (*matching.BY_IMAGE, *matching.BY_NAME)).pairs
     moved = []
-    for image_id, old_id in sorted(_match_ids(before, now, images).items()):
-        if set(before[old_id]).isdisjoint(now[image_id]):
-            name = old_id if old_id == image_id else f"{old_id} -> {image_id}"
-            moved.append(f"{name} ({', '.join(before[old_id])} -> {', '.join(now[image_id])})")
+    for old, new in sorted(pairs, key=lambda pair: pair[1].id):
+        if old.split != new.split:
+            name = new.id if old.id == new.id else f"{old.id} -> {new.id}"
+            moved.append(f"{name} ({old.split} -> {new.split})")
     return moved
-
-
-def _match_ids(
-    before: Mapping[str, list[str]], now: Mapping[str, list[str]], images: _ImageDigests
-) -> dict[str, str]:
-    """Returns the old id of each image id that has one; each old id has one new id at most.
-
-    In the folder of another split an image has another id. So ids that are gone are compared by
-    their last part too, first within the same split: `all/1` (in train) is matched with `train/1`,
-    not with `val/1`. Before that they are compared by their images, which may have been renamed.
-    """
-    old_ids = {image_id: image_id for image_id in now if image_id in before}
-    gone_ids = sorted(before.keys() - now.keys())
-    new_ids = sorted(now.keys() - before.keys())
-    old_ids |= images.match(new_ids, gone_ids)
-    new_ids = [new_id for new_id in new_ids if new_id not in old_ids]
-    gone_ids = sorted(set(gone_ids) - set(old_ids.values()))
-
-    def share_a_split(new_id: str, gone_id: str) -> bool:
-        return not set(now[new_id]).isdisjoint(before[gone_id])
-
-    old_ids |= _match_by_last_part(new_ids, gone_ids, may_match=share_a_split)
-    matched_ids = set(old_ids.values())
-    new_ids = [new_id for new_id in new_ids if new_id not in old_ids]
-    gone_ids = [gone_id for gone_id in gone_ids if gone_id not in matched_ids]
-    return old_ids | _match_by_last_part(new_ids, gone_ids)
-
-
-def _match_by_last_part(
-    new_ids: Iterable[str],
-    gone_ids: Iterable[str],
-    *,
-    may_match: Callable[[str, str], bool] | None = None,
-) -> dict[str, str]:
-    """Returns for new ids the first id that is gone and has the same last part.
-
-    Each id that is gone is matched with one new id at most.
-
-    Args:
-      new_ids: ids that the older version does not have.
-      gone_ids: ids that only the older version has.
-      may_match: says whether a new id may be one that is gone; None if it always may.
-    """
-    unmatched: dict[str, list[str]] = collections.defaultdict(list)
-    for gone_id in gone_ids:
-        unmatched[last_part(gone_id)].append(gone_id)
-    old_ids = {}
-    for new_id in new_ids:
-        candidates = unmatched[last_part(new_id)]
-        matches = candidates
-        if may_match is not None:
-            matches = [gone_id for gone_id in candidates if may_match(new_id, gone_id)]
-        if matches:
-            old_id = matches[0]
-            old_ids[new_id] = old_id
-            candidates.remove(old_id)
-    return old_ids
 
 
 def _index_by_value(builder: tfds.core.DatasetBuilder, names: Sequence[str]) -> dict[int, int]:
