@@ -1,20 +1,19 @@
 """Checks one record: in itself, against its source files, and as a tile of its image.
 
 Enter at `examine`, which makes all checks. A check is a function that yields one sentence for each
-problem. Those of `feature_values` and `tile_places` are among them.
+problem.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint
-from voc_seg_tfrecord.audit.feature_values import ValueCheck, value_checks, value_problems
 from voc_seg_tfrecord.audit.source_records import Originals
-from voc_seg_tfrecord.audit.tile_places import TilePlace, tile_place, tile_problems
 from voc_seg_tfrecord.core.errors import RecordError, VocSegError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.file_names import name_fault, show_file_name
@@ -31,27 +30,20 @@ from voc_seg_tfrecord.core.names import (
     MASK,
     MASKS,
     SEGMENTATION,
+    TILE_IMAGE_HEIGHT,
     TILE_IMAGE_ID,
+    TILE_IMAGE_WIDTH,
+    TILE_X,
+    TILE_Y,
     VOID,
     WIDTH,
 )
-from voc_seg_tfrecord.core.tiling import Tiling
+from voc_seg_tfrecord.core.tiling import MAX_TILES, Tile, Tiling
 from voc_seg_tfrecord.formats import images, pillow
 from voc_seg_tfrecord.formats.value_counts import count_values
 from voc_seg_tfrecord.reading import metadata, records
 from voc_seg_tfrecord.reading.fields import Field, fields_of
 from voc_seg_tfrecord.reading.records import Record
-
-
-@dataclasses.dataclass(frozen=True)
-class BandFormat:
-    """The number and dtype of an image's bands."""
-
-    count: int
-    dtype: np.dtype[Any]
-
-    def __str__(self) -> str:
-        return f"{self.count} bands of {self.dtype}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,20 +54,18 @@ class Standard:
       class_names: the dataset's classes, in mask order.
       background: the index of background, which `labels` leaves out; None if there is none.
       fields: what a record holds, by path.
-      checks: of the values of each feature, by path.
       tiling: how the dataset's images were cut into tiles; None if they were not.
       images: the features that are images and no masks.
-      bands: the bands of `image`; None of RGB of 8 bits.
+      bands: number and dtype of the bands of `image`, in words; empty of RGB of 8 bits.
       source: what the dataset was made from; None if it is not available.
     """
 
     class_names: tuple[str, ...]
     background: int | None
     fields: Mapping[str, Field]
-    checks: Mapping[str, ValueCheck]
     tiling: Tiling | None
     images: tuple[str, ...]
-    bands: BandFormat | None
+    bands: str
     source: Originals | None
 
 
@@ -89,20 +79,59 @@ def make_standard(builder: tfds.core.DatasetBuilder, source: Originals | None = 
     metadata.check_features(builder, IMAGE_AND_SIZE if only_images else SEGMENTATION)
     fields = fields_of(builder.info.features)
     other_images = (name for name, field in fields.items() if field.is_image and name not in MASKS)
-    bands = None
+    bands = ""
     if metadata.bands_of(builder):
         image = builder.info.features[IMAGE]
-        bands = BandFormat(image.shape[-1], np.dtype(image.np_dtype))
+        bands = _describe_bands(image.shape[-1], np.dtype(image.np_dtype))
     return Standard(
         class_names=metadata.class_names(builder),
         background=metadata.background(builder),
         fields=fields,
-        checks=value_checks(builder.info.features),
         tiling=metadata.tiling_of(builder),
         images=tuple(dict.fromkeys((IMAGE, *other_images))),
         bands=bands,
         source=source,
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class TilePlace:
+    """The place of a tile in its image, as its record gives it.
+
+    Attributes:
+      image_id: the id of the image.
+      size: height and width of the image.
+      at: row and column at which the tile begins.
+    """
+
+    image_id: str
+    size: tuple[int, ...]
+    at: tuple[int, ...]
+
+    @property
+    def has_size(self) -> bool:
+        """Whether an image can have that size."""
+        return len(self.size) == 2 and min(self.size) > 0
+
+    def tile(self, tiling: Tiling) -> Tile | None:
+        """Returns the tile that begins there; None if no tile of such an image does."""
+        if not self.has_size or len(self.at) != 2:
+            return None
+        height, width = self.size
+        if tiling.count(height, width) > MAX_TILES:
+            return None
+        top, left = self.at
+        return tiling.tile_at(height, width, top, left)
+
+
+def tile_place(record: Record) -> TilePlace | None:
+    """Returns the place of a record's tile, None if it is no tile."""
+    if TILE_IMAGE_ID not in record.features:
+        return None
+    image_id = record.bytes(TILE_IMAGE_ID).decode(errors="replace")
+    size = record.ints(TILE_IMAGE_HEIGHT) + record.ints(TILE_IMAGE_WIDTH)
+    at = record.ints(TILE_Y) + record.ints(TILE_X)
+    return TilePlace(image_id, size, at)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,8 +153,15 @@ class RecordReport:
 
 def examine(standard: Standard, split: str, record: Record) -> RecordReport:
     """Decodes one record, hashes it and collects its problems."""
-    sizes, problems = _decode_images(standard, record)
-    masks, mask_problems = decode_masks(record)  # when the pixels of a large image are freed
+    problems: list[str] = []
+    sizes: dict[str, tuple[int, ...]] = {}
+    for name in standard.images:
+        # The pixels of a large image are freed before the next one is decoded.
+        try:
+            problems += _examine_image(standard, record, name, sizes)
+        except VocSegError as error:
+            problems.append(str(error.changed(where=name)))
+    masks, mask_problems = decode_masks(record)
     problems += mask_problems
     for name, mask in masks.items():
         sizes[name] = mask.shape
@@ -136,66 +172,40 @@ def examine(standard: Standard, split: str, record: Record) -> RecordReport:
         problems += inner_problems(
             record, sizes[IMAGE], masks, standard.class_names, standard.background
         )
-    problems += tile_problems(record, standard.tiling)
+    problems += _tile_problems(record, standard.tiling)
     source = standard.source
     if source is not None and not source.agrees(split, record):
-        has_bands = standard.bands is not None
+        has_bands = bool(standard.bands)
         problems += _source_problems(record, masks, source, split, has_bands=has_bands)
     return RecordReport(record.id, digests_of(record, masks), tuple(problems), tile_place(record))
 
 
-def _decode_images(
-    standard: Standard, record: Record
-) -> tuple[dict[str, tuple[int, ...]], list[str]]:
-    """Returns height and width of each image by feature, and what is wrong with images."""
-    sizes: dict[str, tuple[int, ...]] = {}
-    problems: list[str] = []
-    for name in standard.images:
-        is_array = name == IMAGE and IMAGE_VALUE in record.features
-        if name not in record.features and not is_array:
-            continue
-        try:
-            if name == IMAGE and standard.bands is not None:
-                decoded = _decode_bands(record, standard.bands)
-            else:
-                decoded = _decode_image(record, name)
-        except VocSegError as error:
-            problems.append(str(error.changed(where=name)))
-            continue
-        sizes[name] = decoded.size
-        if decoded.problem:
-            problems.append(f"{name}: {decoded.problem}")
-    return sizes, problems
+def _examine_image(
+    standard: Standard, record: Record, name: str, sizes: dict[str, tuple[int, ...]]
+) -> list[str]:
+    """Decodes an image and adds its height and width to `sizes`; returns what is wrong with it.
 
-
-@dataclasses.dataclass(frozen=True)
-class _DecodedImage:
-    """An image that can be decoded.
-
-    Attributes:
-      size: height and width.
-      problem: what it is, if that is not what the dataset should hold; else empty.
+    Raises:
+      VocSegError: if it cannot be decoded.
     """
-
-    size: tuple[int, ...]
-    problem: str = ""
-
-
-def _decode_bands(record: Record, expected: BandFormat) -> _DecodedImage:
-    """Decodes an image of bands."""
-    pixels = record.bands()
-    bands = BandFormat(pixels.shape[2], pixels.dtype)
-    return _DecodedImage(pixels.shape[:2], "" if bands == expected else str(bands))
-
-
-def _decode_image(record: Record, name: str) -> _DecodedImage:
-    """Decodes an image of 8-bit RGB."""
+    is_array = name == IMAGE and IMAGE_VALUE in record.features
+    if name not in record.features and not is_array:
+        return []
+    if name == IMAGE and standard.bands:
+        pixels = record.bands()
+        sizes[name] = pixels.shape[:2]
+        bands = _describe_bands(pixels.shape[2], pixels.dtype)
+        return [] if bands == standard.bands else [f"{name}: {bands}"]
     file = record.file(name)
     image = images.open_image(file, decoding="readable", user_wants_rgb=True)
-    size = (image.height, image.width)
+    sizes[name] = (image.height, image.width)
     if isinstance(image, images.StoredImage):
-        return _DecodedImage(size)
-    return _DecodedImage(size, f"{file.kind.value}, expected what TensorFlow and NumPy read alike")
+        return []
+    return [f"{name}: {file.kind.value}, expected what TensorFlow and NumPy read alike"]
+
+
+def _describe_bands(count: int, dtype: np.dtype[Any]) -> str:
+    return f"{count} bands of {dtype}"
 
 
 def _feature_problems(standard: Standard, record: Record) -> Iterator[str]:
@@ -205,7 +215,7 @@ def _feature_problems(standard: Standard, record: Record) -> Iterator[str]:
         yield f"{surplus} bytes that belong to no feature, or to one that is there twice"
     for name in sorted(set(record.features) - set(standard.fields)):
         yield f"{name}: a feature that features.json does not have"
-    yield from value_problems(standard.checks, record)
+    yield from value_problems(standard.fields, record)
     for name in (FILENAME, TILE_IMAGE_ID):
         if name not in record.features:
             continue
@@ -213,6 +223,60 @@ def _feature_problems(standard: Standard, record: Record) -> Iterator[str]:
         fault = name_fault(text)
         if fault:
             yield f"{name}: {show_file_name(text)}, which {fault}"
+
+
+def value_problems(fields: Mapping[str, Field], record: Record) -> Iterator[str]:
+    """Yields which features of a record are missing, or hold other values than expected."""
+    for name, field in sorted(fields.items()):
+        if name not in record.features:
+            yield f"{name}: missing"
+            continue
+        problem = _value_problem(field, record.features[name])
+        if problem:
+            yield f"{name}: {problem}"
+
+
+_KIND_OF_DTYPE = {"O": "bytes_list", "f": "float_list"}
+"""The list that holds values by the kind of their dtype; `int64_list` holds all others."""
+
+
+def _value_problem(field: Field, feature: Any) -> str:
+    """Returns what is wrong with the values of a `tf.train.Feature`; empty if nothing is."""
+    expected_kind = _KIND_OF_DTYPE.get(field.np_dtype.kind, "int64_list")
+    kind = feature.WhichOneof("kind")
+    if kind != expected_kind:
+        return f"{kind or 'no values'}, expected a {expected_kind}"
+    values = getattr(feature, kind).value
+    if field.sequence:
+        if len(values) % field.values_per_item:
+            return f"{len(values)} values, expected groups of {field.values_per_item}"
+    elif len(values) != field.values_per_record:
+        return f"{len(values)} values, expected {field.values_per_record}"
+    if field.feature is tfds.features.Text:
+        try:
+            b"".join(values).decode()
+        except UnicodeDecodeError as error:
+            return str(error)
+    limits = _limits_of(field)
+    if limits is not None:
+        lowest, highest = limits
+        for value in values:
+            if not lowest <= value <= highest:  # NaN is wrong too
+                return f"{value}, expected {lowest} to {highest}"
+    return ""
+
+
+@functools.cache
+def _limits_of(field: Field) -> tuple[int, int] | None:
+    """Returns the lowest and the highest number that a feature may have; None for any."""
+    if field.feature is tfds.features.ClassLabel:
+        return 0, field.classes - 1
+    if field.feature is tfds.features.BBoxFeature or field.np_dtype.kind == "b":
+        return 0, 1
+    if field.np_dtype.kind in "Of":
+        return None
+    integers = np.iinfo(field.np_dtype)
+    return int(integers.min), int(integers.max)
 
 
 def _object_problems(standard: Standard, record: Record) -> Iterator[str]:
@@ -320,6 +384,23 @@ def inner_problems(
     labels = tuple(value for value in present if value != background)
     if labels != record.ints(LABELS):
         yield f"{LABELS}: {record.ints(LABELS)}, the mask has {labels}"
+
+
+def _tile_problems(record: Record, tiling: Tiling | None) -> Iterator[str]:
+    """Yields what is wrong about the place of one tile."""
+    place = tile_place(record)
+    if place is None or tiling is None:
+        return
+    tile = place.tile(tiling)
+    if tile is None:
+        yield f"{TILE_Y}, {TILE_X}: {place.at}, no tile of an image of {place.size} begins there"
+        return
+    name = tile.name(place.image_id)
+    if name != record.id:
+        yield f"the id is {record.id}, the tile's place {place.at} is that of {name}"
+    size = (tile.height, tile.width)
+    if size != record.size:
+        yield f"height and width {record.size}, a tile at {place.at} has {size}"
 
 
 def _source_problems(

@@ -4,7 +4,7 @@ Enter at `verify`, which lists the checks.
 """
 
 import collections
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import itertools
@@ -12,14 +12,20 @@ import itertools
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, pinned_facts
-from voc_seg_tfrecord.audit.record import RecordReport, Standard, examine, make_standard
+from voc_seg_tfrecord.audit.record import (
+    RecordReport,
+    Standard,
+    TilePlace,
+    examine,
+    make_standard,
+)
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.audit.source_records import find_originals as find_originals
-from voc_seg_tfrecord.audit.tile_places import TilePlace, find_tile_faults
 from voc_seg_tfrecord.core import dataset_files, display
 from voc_seg_tfrecord.core.errors import VocSegError, counted
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.reading import dataset as datasets
 from voc_seg_tfrecord.reading import metadata, records
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
@@ -264,13 +270,70 @@ def _split_faults(
         if stated is not None and stated != sha256:
             message = f"ids: sha256 {sha256}, the dataset's metadata says {stated}"
             yield Fault(split, "", message)
-    for fault in find_tile_faults(records_of_split.places, standard.tiling):
-        yield Fault(split, fault.id, fault.problem, fault.is_missing)
+    yield from _tile_faults(split, records_of_split.places, standard.tiling)
     if standard.source is not None:
         message = "missing: the source lists it, no record has it"
         expected_ids = standard.source.expected_ids(split)
         for record_id in sorted(expected_ids - set(records_of_split.digests)):
             yield Fault(split, record_id, message, is_missing=True)
+
+
+_MAX_NAMED_TILES = 1000
+"""How many missing tiles of one image are named one by one."""
+
+
+def _tile_faults(
+    split: str, places: Mapping[str, TilePlace], tiling: Tiling | None
+) -> Iterator[Fault]:
+    """Yields the faults that only all tiles of a split together show.
+
+    Args:
+      split: the split.
+      places: the places of all its tiles, by the id of the record.
+      tiling: how the images were cut; None if they were not.
+    """
+    places_by_image: dict[str, list[TilePlace]] = collections.defaultdict(list)
+    for place in places.values():
+        places_by_image[place.image_id].append(place)
+    for image_id, places_of_image in sorted(places_by_image.items()):
+        sizes = {place.size for place in places_of_image}
+        if len(sizes) > 1:
+            problem = f"its tiles give different sizes of the image: {sorted(sizes)}"
+            yield Fault(split, image_id, problem)
+        elif tiling is not None and places_of_image[0].has_size:
+            yield from _missing_tiles(split, places_of_image, places, tiling)
+
+
+def _missing_tiles(
+    split: str,
+    places_of_image: Sequence[TilePlace],
+    places: Container[str],
+    tiling: Tiling,
+) -> Iterator[Fault]:
+    """Yields each missing tile of an image; if they are many, one fault with their number.
+
+    Args:
+      split: the split.
+      places_of_image: the tiles that the split has of the image.
+      places: the ids of all tiles of the split.
+      tiling: how the image was cut.
+    """
+    image_id = places_of_image[0].image_id
+    height, width = places_of_image[0].size
+    least_missing = tiling.count(height, width) - len(places_of_image)
+    if least_missing > _MAX_NAMED_TILES:  # the image may have too many tiles to list them
+        problem = f"missing: at least {least_missing:,} of its tiles"
+        yield Fault(split, image_id, problem, is_missing=True)
+        return
+    tile_ids = [tile.name(image_id) for tile in tiling.tiles(height, width)]
+    missing_ids = [tile_id for tile_id in tile_ids if tile_id not in places]
+    if len(missing_ids) > _MAX_NAMED_TILES:
+        problem = f"missing: {len(missing_ids):,} of its tiles"
+        yield Fault(split, image_id, problem, is_missing=True)
+        return
+    for tile_id in missing_ids:
+        problem = "missing, although the image has other tiles"
+        yield Fault(split, tile_id, problem, is_missing=True)
 
 
 def _faults_across_splits(

@@ -12,8 +12,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint
 from voc_seg_tfrecord.audit.fingerprint import Digests, Fingerprint
-from voc_seg_tfrecord.audit.record import digests_of
-from voc_seg_tfrecord.audit.tile_places import tile_place
+from voc_seg_tfrecord.audit.record import digests_of, tile_place
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
     MaskError,

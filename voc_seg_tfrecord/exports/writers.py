@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
-from voc_seg_tfrecord.audit.feature_values import ValueCheck, value_checks, value_problems
+from voc_seg_tfrecord.audit.record import value_problems
 from voc_seg_tfrecord.core import file_names, id_lists, staging
 from voc_seg_tfrecord.core.errors import RecordError, counted
 from voc_seg_tfrecord.core.file import File, Kind, kind_of
@@ -39,6 +39,7 @@ from voc_seg_tfrecord.core.names import (
 )
 from voc_seg_tfrecord.formats import bands, frames, images, png
 from voc_seg_tfrecord.reading import metadata
+from voc_seg_tfrecord.reading.fields import Field, fields_of
 from voc_seg_tfrecord.reading.records import count, parse, pixels, read_shards
 from voc_seg_tfrecord.sources.records.layouts import DEEPLAB
 from voc_seg_tfrecord.writing.serializer import serialize_record
@@ -79,20 +80,20 @@ class ExportedSplit:
         Raises:
           RecordError: if a record cannot be read, or holds something else than its features.
         """
-        checks = value_checks(self.builder.info.features)
+        fields = dict(sorted(fields_of(self.builder.info.features).items()))
         total = count(self.builder, self.name)
         label = f"Exporting {self.name}..."
         with tqdm(total=total, desc=label, unit=" examples", leave=False) as bar:
             # A loop would keep the last record, which may be large.
-            read = functools.partial(self._read, checks, bar)
+            read = functools.partial(self._read, fields, bar)
             yield from map(read, read_shards(self.builder, self.name))
 
     def _read(
-        self, checks: Mapping[str, ValueCheck], bar: "tqdm[Any]", serialized: bytes
+        self, fields: Mapping[str, Field], bar: "tqdm[Any]", serialized: bytes
     ) -> tuple[str, Record]:
         where = f"{self.builder.info.full_name}, split {self.name}, record {bar.n}"
         record = parse(serialized)
-        problem = next(value_problems(checks, record), None)
+        problem = next(value_problems(fields, record), None)
         if problem is not None:
             raise RecordError(
                 where,
@@ -102,7 +103,7 @@ class ExportedSplit:
                 "again",
             )
         bar.update()
-        return where, {name: list(record.values(name)) for name in checks}
+        return where, {name: list(record.values(name)) for name in fields}
 
     def examples(self) -> Iterator[dict[str, Any]]:
         """Yields features with one value, images and masks still encoded; see `records`."""
