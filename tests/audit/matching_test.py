@@ -1,7 +1,7 @@
 import pytest
 
 from voc_seg_tfrecord.audit import matching
-from voc_seg_tfrecord.audit.matching import BY_IMAGE, BY_NAME, Example
+from voc_seg_tfrecord.audit.matching import BY_IMAGE, BY_NAME, ComparedExample
 
 
 def examples(text):
@@ -10,7 +10,7 @@ def examples(text):
     for word in text.split():
         place, _, image = word.partition("=")
         split, _, image_id = place.partition(":")
-        found.append(Example(image_id, split, None if image == "?" else image))
+        found.append(ComparedExample(image_id, split, None if image == "?" else image))
     return found
 
 

@@ -169,11 +169,11 @@ class Diff:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Example(matching.Example):
+class _HashedExample(matching.ComparedExample):
     """An example of one side, as it is kept of every example.
 
     Attributes:
-      image: see `matching.Example`; None if its files in a folder cannot be used.
+      image: see `matching.ComparedExample`; None if its files in a folder cannot be used.
       image_id: the id of its image, which of a tile is another one than the example's.
       features: the names of all features but the image and `labels`, one per line, ascending. The
         text is interned, because nearly all examples have the same one.
@@ -236,7 +236,7 @@ def compare(
         examples_with_labels = _read_folder(before, epath.Path(after).expanduser(), progress)
     classes = _pair_classes(before, builder_after)
     examples = {_place(example): example for example, _ in _read_dataset(before, progress)}
-    examples_after: dict[_Place, _Example] = {}
+    examples_after: dict[_Place, _HashedExample] = {}
     labels_after: dict[_Place, _Label] = {}
     for example, label in examples_with_labels:
         place = _place(example)
@@ -285,11 +285,11 @@ def _pair_classes(
     return _ClassPair(names, names_after)
 
 
-def _place(example: _Example) -> _Place:
+def _place(example: _HashedExample) -> _Place:
     return example.split, example.id
 
 
-def _summarize(name: str, examples: Iterable[_Example], classes: tuple[str, ...]) -> DiffSide:
+def _summarize(name: str, examples: Iterable[_HashedExample], classes: tuple[str, ...]) -> DiffSide:
     """Returns the summary of a side for a report."""
     counts: dict[str, int] = collections.Counter()
     ids: dict[str, set[str]] = collections.defaultdict(set)
@@ -302,7 +302,7 @@ def _summarize(name: str, examples: Iterable[_Example], classes: tuple[str, ...]
 
 def _compare_labels(
     before: tfds.core.DatasetBuilder,
-    matches: matching.Matches[_Example],
+    matches: matching.MatchedExamples[_HashedExample],
     labels_after: Mapping[_Place, _Label],
     classes: "_ClassPair",
     progress: bool,
@@ -330,7 +330,7 @@ def _compare_labels(
 
 
 def _list_changes(
-    matches: matching.Matches[_Example],
+    matches: matching.MatchedExamples[_HashedExample],
     mask_changes: Mapping[_Place, MaskChange | None],
     classes: "_ClassPair",
 ) -> list[Change]:
@@ -361,7 +361,7 @@ def _list_changes(
 
 def _read_dataset(
     builder: tfds.core.DatasetBuilder, progress: bool
-) -> Iterator[tuple[_Example, _Label]]:
+) -> Iterator[tuple[_HashedExample, _Label]]:
     """Yields each example of a dataset, with its label."""
     for split in builder.info.splits:
         read = functools.partial(_as_example, split)
@@ -370,23 +370,23 @@ def _read_dataset(
 
 def _read_folder(
     builder: tfds.core.DatasetBuilder, folder: epath.Path, progress: bool
-) -> Iterator[tuple[_Example, _Label]]:
+) -> Iterator[tuple[_HashedExample, _Label]]:
     """Yields each example that a build would make of a folder, with its label."""
     for split, image_id, result in source_records.read_folder(builder, folder, progress=progress):
         if isinstance(result, VocSegError):
-            yield _Example(image_id, split, None, image_id, unusable=str(result)), {}
+            yield _HashedExample(image_id, split, None, image_id, unusable=str(result)), {}
             continue
         for record in result:
             yield _as_example(split, record)
 
 
-def _as_example(split: str, record: Record) -> tuple[_Example, _Label]:
+def _as_example(split: str, record: Record) -> tuple[_HashedExample, _Label]:
     """Returns the example of a record; `labels` are left out, because they follow from the mask."""
     names = sorted({*record.features} - {IMAGE, LABELS})
     hashes = b""
     for name in names:
         hashes += hashlib.sha256(_serialize(record, name)).digest()[:_FEATURE_HASH_BYTES]
-    example = _Example(
+    example = _HashedExample(
         record.id,
         split,
         image=hashlib.sha256(record.bytes(IMAGE)).digest()[:_IMAGE_HASH_BYTES],
@@ -438,7 +438,7 @@ class _ClassPair:
         both = zip(self.before, self.after, strict=False)
         return all(name == name_after for name, name_after in both)
 
-    def may_differ(self, example: _Example, example_after: _Example) -> bool:
+    def may_differ(self, example: _HashedExample, example_after: _HashedExample) -> bool:
         """Says whether two labels may differ, so that their pixels are compared."""
         if example_after.unusable:
             return False
@@ -448,7 +448,9 @@ class _ClassPair:
         hashes_after = example_after.hash_by_feature()
         return any(hashes.get(name) != hashes_after.get(name) for name in (MASK, LABEL))
 
-    def other_changes(self, example: _Example, example_after: _Example) -> tuple[str, ...]:
+    def other_changes(
+        self, example: _HashedExample, example_after: _HashedExample
+    ) -> tuple[str, ...]:
         """Returns the names of all features that differ, but image, mask and label.
 
         The features that follow from the id do not count if it is another one, nor do the labels of

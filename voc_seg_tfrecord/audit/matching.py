@@ -1,4 +1,4 @@
-"""Matches the examples of one side of a comparison with those of the other.
+"""MatchedExamples the examples of one side of a comparison with those of the other.
 
 `diff` compares two datasets, `versions` a new version with the one before it. Files may be renamed,
 and moved to the folder of another split, which changes their ids. So examples are matched by one
@@ -14,7 +14,7 @@ from voc_seg_tfrecord.core.id_lists import last_part
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Example:
+class ComparedExample:
     """What rules compare of an example.
 
     Attributes:
@@ -28,12 +28,12 @@ class Example:
     image: Hashable
 
 
-AnyExample = TypeVar("AnyExample", bound=Example)
+AnyExample = TypeVar("AnyExample", bound=ComparedExample)
 
 
 @dataclasses.dataclass(frozen=True)
-class Rule:
-    """Matches examples that have the same key.
+class MatchingRule:
+    """MatchedExamples examples that have the same key.
 
     Attributes:
       key_of: returns the key of an example; None if the rule does not apply to it.
@@ -41,55 +41,55 @@ class Rule:
         one key are matched in their order.
     """
 
-    key_of: Callable[[Example], Hashable]
+    key_of: Callable[[ComparedExample], Hashable]
     needs_unique_key: bool = False
 
 
-def _split_and_id(example: Example) -> Hashable:
+def _split_and_id(example: ComparedExample) -> Hashable:
     return example.split, example.id
 
 
-def _image_and_id(example: Example) -> Hashable:
+def _image_and_id(example: ComparedExample) -> Hashable:
     return None if example.image is None else (example.image, example.id)
 
 
-def _image_and_last_part(example: Example) -> Hashable:
+def _image_and_last_part(example: ComparedExample) -> Hashable:
     return None if example.image is None else (example.image, last_part(example.id))
 
 
-def _image(example: Example) -> Hashable:
+def _image(example: ComparedExample) -> Hashable:
     return example.image
 
 
-def _id(example: Example) -> Hashable:
+def _id(example: ComparedExample) -> Hashable:
     return example.id
 
 
-def _split_and_last_part(example: Example) -> Hashable:
+def _split_and_last_part(example: ComparedExample) -> Hashable:
     return example.split, last_part(example.id)
 
 
-def _last_part(example: Example) -> Hashable:
+def _last_part(example: ComparedExample) -> Hashable:
     return last_part(example.id)
 
 
 BY_IMAGE = (
-    Rule(_split_and_id),
-    Rule(_image_and_id),
-    Rule(_image_and_last_part),
-    Rule(_image, needs_unique_key=True),  # nobody knows which of several copies is which
+    MatchingRule(_split_and_id),
+    MatchingRule(_image_and_id),
+    MatchingRule(_image_and_last_part),
+    MatchingRule(_image, needs_unique_key=True),  # nobody knows which of several copies is which
 )
-"""Matches an example in another split, or with another id, only if its image is the same.
+"""MatchedExamples an example in another split, or with another id, only if its image is the same.
 
 Folders of two splits may each have a `0001`.
 """
 
-BY_NAME = (Rule(_id), Rule(_split_and_last_part), Rule(_last_part))
-"""Matches examples whose images may be unknown or changed."""
+BY_NAME = (MatchingRule(_id), MatchingRule(_split_and_last_part), MatchingRule(_last_part))
+"""MatchedExamples examples whose images may be unknown or changed."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Matches(Generic[AnyExample]):
+class MatchedExamples(Generic[AnyExample]):
     """Which example of one side is which of the other.
 
     Attributes:
@@ -104,9 +104,9 @@ class Matches(Generic[AnyExample]):
 
 
 def match(
-    before: Iterable[AnyExample], after: Iterable[AnyExample], rules: Iterable[Rule]
-) -> Matches[AnyExample]:
-    """Matches each example of the first side with at most one of the second.
+    before: Iterable[AnyExample], after: Iterable[AnyExample], rules: Iterable[MatchingRule]
+) -> MatchedExamples[AnyExample]:
+    """MatchedExamples each example of the first side with at most one of the second.
 
     Args:
       before: the examples of the first side.
@@ -131,10 +131,10 @@ def match(
             pairs += zip(lost_of_key[:count], new_of_key[:count], strict=True)
             lost += lost_of_key[count:]
             new += new_of_key[count:]
-    return Matches(pairs, lost, new)
+    return MatchedExamples(pairs, lost, new)
 
 
-def _group(examples: Iterable[AnyExample], rule: Rule) -> dict[Hashable, list[AnyExample]]:
+def _group(examples: Iterable[AnyExample], rule: MatchingRule) -> dict[Hashable, list[AnyExample]]:
     """Returns the examples of each key, in their order."""
     examples_by_key: dict[Hashable, list[AnyExample]] = collections.defaultdict(list)
     for example in examples:

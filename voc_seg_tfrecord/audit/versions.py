@@ -13,7 +13,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import matching
-from voc_seg_tfrecord.audit.matching import Example
+from voc_seg_tfrecord.audit.matching import ComparedExample
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Rows, check_rows, format_pairs
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted
@@ -256,7 +256,7 @@ class OlderVersion:
         now = []
         for split in changed_splits:
             for image_id in sorted(ids_now.get(split, ())):
-                now.append(Example(image_id, split, images_now.get(image_id)))
+                now.append(ComparedExample(image_id, split, images_now.get(image_id)))
         moved = _find_moved(before, now)
         if moved:
             verb = "is" if len(moved) == 1 else "are"
@@ -267,7 +267,9 @@ class OlderVersion:
             )
 
 
-def _read_examples(builder: tfds.core.DatasetBuilder, splits: Sequence[str]) -> list[Example]:
+def _read_examples(
+    builder: tfds.core.DatasetBuilder, splits: Sequence[str]
+) -> list[ComparedExample]:
     """Returns the images of those splits that a dataset has, ascending by id within a split.
 
     The digest of an image that was cut into tiles is that of a tile, which no image has.
@@ -277,7 +279,7 @@ def _read_examples(builder: tfds.core.DatasetBuilder, splits: Sequence[str]) -> 
         if split in builder.info.splits:
             digest_by_id = dict(records.scan(builder, split, _digest_record))
             for image_id, digest in sorted(digest_by_id.items()):
-                examples.append(Example(image_id, split, digest))
+                examples.append(ComparedExample(image_id, split, digest))
     return examples
 
 
@@ -285,7 +287,7 @@ def _digest_record(record: records.Record) -> tuple[str, int]:
     return record.image_id, digest_image(record.bytes(IMAGE))
 
 
-def _find_moved(before: Iterable[Example], now: Iterable[Example]) -> list[str]:
+def _find_moved(before: Iterable[ComparedExample], now: Iterable[ComparedExample]) -> list[str]:
     """Returns which images are in another split, as `ID (SPLIT -> SPLIT)`.
 
     Images that were changed or whose digests are not known are matched by their ids.
