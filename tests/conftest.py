@@ -45,17 +45,24 @@ def pytest_xdist_make_scheduler(config, log):
 MIN_TESTS_OF_SUITE = 5000
 """A run of so many tests is one of the suite; one of fewer is of what somebody works on."""
 
-MAX_FAST_CASES = 8
-"""A test with more cases is slow in two of three of them, if the suite is run."""
+MAX_FAST_CASES = 4
+"""How many cases of a test are fast if the suite is run; the others are slow."""
+
+
+def spread_out(cases: list, max_cases: int) -> list:
+    """Returns at most so many cases, from the first on at equal distances."""
+    if len(cases) <= max_cases:
+        return cases
+    return [cases[len(cases) * place // max_cases] for place in range(max_cases)]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items) -> None:
     """Makes cases slow of tests that have many.
 
-    Of a test with the marker `slow_but_first`, these are all but the first; of one with more than
-    `MAX_FAST_CASES`, two of three if the suite is run, so that each room has all of its tests where
-    somebody works on it.
+    Of a test with the marker `slow_but_first`, these are all but the first; of any other, all but
+    `MAX_FAST_CASES` if the suite is run, so that a room has all of its tests where somebody works
+    on it.
     """
     cases_by_test = {}
     for item in items:
@@ -65,8 +72,8 @@ def pytest_collection_modifyitems(items) -> None:
         fast_cases = cases
         if cases[0].get_closest_marker("slow_but_first"):
             fast_cases = cases[:1]
-        elif is_suite and len(cases) > MAX_FAST_CASES:
-            fast_cases = cases[::3]
+        elif is_suite:
+            fast_cases = spread_out(cases, MAX_FAST_CASES)
         for case in cases:
             if case not in fast_cases:
                 case.add_marker("slow")

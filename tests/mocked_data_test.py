@@ -27,6 +27,7 @@ READERS = {
 }
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("reader", READERS)
 def test_a_mocked_dataset_has_random_examples_and_is_not_built(reader, tmp_path):
     with tfds.testing.mock_data(num_examples=2, data_dir=str(tmp_path / "none")):

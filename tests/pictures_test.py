@@ -35,6 +35,7 @@ def test_every_picture_of_the_docs_comes_out_of_a_script_and_is_shown(drawn):
     assert all(f"images/{name})" in text for name in committed)
 
 
+@pytest.mark.slow
 def test_the_script_draws_the_committed_pictures_to_the_pixel(drawn):
     for package in DRAWS:
         if importlib.metadata.version(package) != pinned(package):

@@ -77,6 +77,7 @@ def test_every_command_notices_a_flipped_byte_in_any_file(folder, commands, caps
         (folder / name).write_bytes(whole)
 
 
+@pytest.mark.slow
 def test_a_shard_cut_at_the_end_of_a_record_is_noticed(folder, commands, capsys):
     records = list(tf.data.TFRecordDataset(str(folder / SHARD)).as_numpy_iterator())
     with tf.io.TFRecordWriter(str(folder / SHARD)) as writer:
@@ -132,6 +133,7 @@ def test_a_shard_that_is_not_the_one_that_was_built_is_noticed_before_its_first_
         assert ("the file's sha256 is" if sha256 else "dataset_info.json says 5392") in said
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("name", FILES[1:])
 def test_a_damaged_file_of_a_dataset_without_digests_is_an_error_of_ours(folder, name):
     (folder / "SHA256SUMS").unlink()

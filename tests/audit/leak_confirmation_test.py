@@ -56,6 +56,7 @@ def test_pixels_confirm_changed_copies(name):
     assert sorted(pairs) == [(i, i, transformation, True) for i in photos]
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("orientation", ORIENTATIONS, ids=lambda orientation: orientation.name)
 def test_pixels_confirm_copies_in_every_orientation(orientation):
     photo = pictures.draw_photo(0)

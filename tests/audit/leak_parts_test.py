@@ -58,6 +58,7 @@ def test_crops_are_found_and_confirmed_and_whole_pictures_are_not_repeated(built
     ]
 
 
+@pytest.mark.slow
 def test_the_lines_say_what_was_found(built, capsys):
     ours, theirs = built
     cli.main(["leaks", f"{ours}@train", f"{theirs}@validation", "--parts"])

@@ -73,7 +73,7 @@ def built(request, tmp_path_factory):
     return root, builder, count, dtype, feature
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 def test_every_value_comes_back_through_every_reader(built):
     _, builder, count, dtype, feature = built
     image = builder.info.features["image"]

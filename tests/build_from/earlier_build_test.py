@@ -48,6 +48,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("case", OPTIONS)
 def test_the_same_folder_is_built_to_the_same_bytes(root, case, capsys):
     if case == "two classes":

@@ -67,6 +67,7 @@ def refilled(values, shape):
         yield buffer
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("splits", [None, {"train": 0.6, "test": 0.4}])
 @pytest.mark.parametrize("fresh", ["images", "masks", "neither"])
 def test_an_iterator_may_fill_one_array_again_and_again(tmp_path, fresh, splits):

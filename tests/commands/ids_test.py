@@ -54,6 +54,7 @@ def test_a_command_takes_the_images_of_a_file(dataset_with_predictions, command,
     assert ended.status == 0, ended.text
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("command", OF_SPLITS)
 def test_a_command_takes_the_images_of_a_published_list(
     dataset_with_predictions, monkeypatch, command

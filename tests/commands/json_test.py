@@ -89,6 +89,7 @@ def test_the_page_names_every_command_that_has_json():
     assert documented().keys() == CALLS.keys() == WRONG.keys()
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("command", CALLS)
 def test_json_is_one_document_with_the_keys_of_the_page(command, world, tmp_path, capfd):
     assert call(CALLS[command], world, tmp_path) == 0

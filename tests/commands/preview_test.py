@@ -29,6 +29,7 @@ def test_the_number_of_examples_is_the_number_of_rows(sample, tmp_path, capsys):
         assert two.height > 1.5 * one.height
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     ("words", "said", "color"),
     [

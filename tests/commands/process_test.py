@@ -101,7 +101,7 @@ def test_in_any_other_process_ctrl_c_stays_as_it_is(start, tmp_path, words):
     assert stopped.returncode == -signal.SIGINT
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize(("closed", "option"), [(">&-", "--json"), ("2>&-", "")])
 def test_closed_standard_streams_are_no_traceback(tmp_path, closed, option):
     python = shlex.quote(sys.executable)

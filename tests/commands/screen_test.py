@@ -104,7 +104,7 @@ def test_with_json_a_document_that_is_json_is_alone_on_standard_output(capsys):
         screen.write_json({"value": float("nan")})
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_a_reader_that_has_gone_away_is_no_error(options):
     ours, theirs = os.pipe()

@@ -278,6 +278,7 @@ def test_the_score_of_tiles_is_that_of_the_complete_images(whole, tiled, made, t
     assert expected.pixels == sum((truth(n)[1] != 255).sum() for n in range(COUNT))
 
 
+@pytest.mark.slow
 def test_where_tiles_disagree_the_first_one_counts(tiled, written):
     tiling = Tiling(16, tiled.info.metadata["config"].get("tile_overlap", 0))
     expected = np.zeros((3, 3), int)

@@ -144,6 +144,7 @@ def test_a_release_carries_its_own_citation(tmp_path):
     assert read(text)[0]["pretty_name"] == "Pascal VOC segmentation, part"
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("layout", ["tfds", *BASE_LAYOUTS])
 def test_a_card_is_the_same_wherever_the_dataset_lies(tmp_path, layout):
     first, second = (odd_names(tmp_path / place) for place in ("here", "there"))

@@ -626,6 +626,7 @@ def put_scenes(root, count):
                 drawing.put_mask(root, path, drawing.truth(f"{scene}{annotator}"))
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("count", [3, 12])
 def test_masks_of_two_annotators_in_each_scene_are_one_line_of_each(tmp_path, count):
     put_scenes(tmp_path, count)

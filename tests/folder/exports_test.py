@@ -478,6 +478,7 @@ REAL_EXPORTS = {
 }
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("folders", REAL_EXPORTS.values(), ids=REAL_EXPORTS)
 def test_real_exports_that_differ_are_never_read_together(real_data, tmp_path, folders):
     root = copy_real(real_data, tmp_path / "set", **folders)

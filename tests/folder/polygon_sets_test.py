@@ -577,6 +577,7 @@ def test_a_group_of_categories_is_no_class_if_no_shape_of_the_set_has_it(street)
     assert "traffic only groups other classes, so it is not a class." in text
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("tool", TOOLS)
 def test_polygons_behind_many_other_files_are_found(street, tool):
     root = street(tool)

@@ -362,6 +362,7 @@ def test_a_mask_that_several_folders_have_is_refused_if_it_is_not_that_by_name(
         assert len(pairs) == 8
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("ending", ["txt", "json"])
 def test_a_text_of_pairs_among_many_other_texts_is_read(tmp_path, ending):
     folder(tmp_path)

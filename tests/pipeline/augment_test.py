@@ -17,7 +17,7 @@ def moved(layers, count=8):
     return list(examples.map(lambda e: pipeline.augment(e, layers)).as_numpy_iterator())
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "interpolation", ["bilinear", pytest.param("nearest", marks=pytest.mark.slow)]
 )

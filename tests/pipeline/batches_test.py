@@ -85,6 +85,7 @@ def test_an_example_is_moved_the_same_way_whatever_comes_before_it(small, two_ep
         assert_same(example, in_order[key])
 
 
+@pytest.mark.slow
 def test_batches_are_full_and_keep_to_their_epoch(two_epochs):
     assert [b["image"].shape for b in two_epochs] == [(4, 24, 24, 3)] * 6
     for epoch in (two_epochs[:3], two_epochs[3:]):
@@ -145,6 +146,7 @@ def test_reading_leaves_images_encoded_and_the_order_as_it_is(small, names):
     assert filenames(dataset) == names
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("size", [None, 24, (7, 50)])
 def test_evaluation_sees_every_example_once_in_the_records_order(small, names, size):
     found = list(pipeline.evaluation_batches(small, "train", batch_size=4, size=size))

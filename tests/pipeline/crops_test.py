@@ -53,6 +53,7 @@ def one_pixel(row, column, size=(90, 70)):
     return mask
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [(0, 0), (89, 69), (45, 3), (2, 69), (50, 40)])
 @pytest.mark.parametrize("scale", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in (1.5, 2))])
 def test_a_crop_on_a_class_holds_its_pixel_wherever_it_lies(place, scale):
@@ -156,6 +157,7 @@ def test_an_image_of_one_class_ends_after_ten_places():
     assert len(found) == len(SEEDS)
 
 
+@pytest.mark.slow
 def test_a_place_that_has_no_class_too_often_is_the_one_without_the_limit():
     mask = np.indices((64, 64)).sum(axis=0) % 2
     given = example(mask.astype(np.uint8), [1])

@@ -104,6 +104,7 @@ def test_resized_pixels_are_those_of_tensorflow(size, target):
     assert np.array_equal(example["segmentation_mask"], nearest)
 
 
+@pytest.mark.slow
 def test_nothing_of_a_smaller_image_is_lost_by_padding():
     for example in moved(MOVES["random_crop_or_pad"], [(20, 30)]):
         assert (~padding(example)).sum() == 20 * 30

@@ -249,7 +249,7 @@ def test_no_batch_has_an_image_twice_where_there_are_enough(rare):
     assert copies[10] > 2 * copies[11]  # and yet they are drawn more often
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scales", "found"),
     [

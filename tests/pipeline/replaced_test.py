@@ -102,6 +102,7 @@ def replaced(tmp_path_factory):
     return Replaced(builder, opened_by_name, examples, examples_read, endless, endless_read)
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("reader", {**READERS, **SCANS})
 def test_a_reader_of_a_replaced_dataset_refuses_it(replaced, reader):
     with pytest.raises(RecordError, match="a build has replaced it"):

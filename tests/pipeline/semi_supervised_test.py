@@ -79,6 +79,7 @@ def test_a_dataset_that_is_iterated_again_goes_on_with_both_parts(small):
     assert sorted(ids(labeled for labeled, _ in passes)) == sorted(LABELED * 2)
 
 
+@pytest.mark.slow
 def test_the_number_of_pairs_is_known_before_they_are_read(run, three_epochs):
     assert run.cardinality() == len(three_epochs) == 9
 

@@ -39,6 +39,7 @@ def batches(builder, size=3, **options):
     return pipeline.evaluation_batches(builder, "train", batch_size=size, **options)
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("overlap", ["average", "first"])
 def test_scores_of_a_network_that_sees_one_pixel_are_those_of_the_image(tiled, overlap):
     predictions = ((batch, scores(batch["image"])) for batch in batches(tiled))
@@ -164,6 +165,7 @@ def test_missing_double_and_foreign_tiles_are_refused(tiled, examples):
             list(pipeline.stitch(tiled, given))
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("count", [2, 4])
 def test_as_many_predictions_as_tiles_are_needed_in_a_batch(tiled, count):
     batch = next(iter(batches(tiled, size=3)))

@@ -87,7 +87,7 @@ def test_images_that_are_decoded_stay_as_they_are(sample):
         )
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_gives_the_same_of_encoded_images_as_of_decoded_ones(sample, name):
     for decoded, later in decoded_and_encoded(sample):
@@ -104,6 +104,7 @@ def test_a_window_of_a_jpeg_is_the_whole_ones_to_the_bit(subsampling):
         assert np.array_equal(crop, whole[top : top + height, left : left + width])
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("mode", ["RGB", "L", "P", "RGBA"])
 def test_a_png_image_is_told_from_a_jpeg_inside_the_graph(mode):
     pixels = noise(60, 90, 3)

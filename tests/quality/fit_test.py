@@ -76,6 +76,7 @@ def test_the_mask_of_another_image_is_named_with_that_image():
     assert misfit.other_image == 9
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("exchanged_count", [10, 15, 24, 30])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_masks_that_are_exchanged_are_named_at_any_share(exchanged_count, seed):

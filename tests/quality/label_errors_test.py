@@ -41,6 +41,7 @@ def test_a_check_names_all_planted_mistakes_and_no_good_image(world):
     assert len({image_id for image_id, _ in found} - expected.keys()) <= 5
 
 
+@pytest.mark.slow
 def test_the_table_of_fixes_has_a_row_for_each_with_place_and_advice(world):
     root, expected, _, _, fixes = world
     rows = list(csv.DictReader(fixes.read_text().splitlines()))

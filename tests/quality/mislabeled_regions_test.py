@@ -169,6 +169,7 @@ def test_a_class_with_few_regions_is_left_out_and_named(drawn, tmp_path, capsys)
     assert f"coin has {few} regions" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_small_set_has_no_note_that_nobody_can_act_on(drawn, tmp_path, capsys):
     planted.write(tmp_path, drawn[:12])
     cli.main(["check", str(tmp_path)])

@@ -32,6 +32,7 @@ def flip_bits(signs, count, seed=0):
     return picture_signs.pack_signs(bits)
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("name", pictures.CHANGES)
 def test_copies_are_found_with_what_was_done_to_them_and_nothing_else(name):
     images = [draw(seed) for draw in DRAWINGS for seed in range(12)]

@@ -44,7 +44,7 @@ def packed(scenes):
     return np.stack([keypoints.describe(scene) for scene in scenes])
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_changed_part_is_found_in_its_image_alone_and_confirmed(name, scenes, packed):
     parts = [encode_again(CHANGES[name](scene), 85) for scene in scenes]

@@ -117,6 +117,7 @@ def test_what_pillow_decodes_is_what_the_source_gives(sample):
 SLICES = ["train[:10%]", "train[3:]", "train[-4:-1]", "train[50%:]", "train+train[:2]", "all"]
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("split", SLICES)
 def test_splits_are_cut_as_tfds_cuts_them(small, split):
     read = small.as_dataset(split=split, read_config=IN_FILE_ORDER).as_numpy_iterator()
@@ -226,7 +227,7 @@ def test_threads_read_what_one_thread_reads(small):
         assert list(found) == [expected[number] for number in numbers]
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "start", ["fork", "forkserver", pytest.param("spawn", marks=pytest.mark.slow)]
 )

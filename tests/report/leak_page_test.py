@@ -139,7 +139,7 @@ def test_the_page_says_first_that_training_data_meets_evaluation_data(page):
     assert kinds == ["same bytes", "same picture", "same picture", "same picture"]
 
 
-@pytest.mark.slow_but_first
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_exactly_the_decided_images_are_removed(seed, datasets, page, tmp_path, capsys):
     cards = read_cards(page)
@@ -156,6 +156,7 @@ def test_exactly_the_decided_images_are_removed(seed, datasets, page, tmp_path, 
     assert "left out by --exclude: " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_once_all_pairs_are_removed_none_is_found(datasets, page, tmp_path, capsys):
     cards = read_cards(page)
     decisions = save_decisions(tmp_path / "d.json", [(card, "wrong") for card in cards])

@@ -49,6 +49,7 @@ def outlined(request, real_data):
     return images
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize(
     ("write", "draw", "smaller_above"),
     [

@@ -98,6 +98,7 @@ def same(found, records, pairs, target):
     return True
 
 
+@pytest.mark.slow_but_first
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_tutorials_records_come_in_and_go_out_equal(tmp_path, program):
     write, pairs, options, target = PROGRAMS[program]
