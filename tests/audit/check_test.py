@@ -2,6 +2,7 @@ import csv
 import itertools
 import json
 import os
+import threading
 
 import numpy as np
 from PIL import Image
@@ -15,7 +16,7 @@ from support.png_writer import write_png
 from voc_seg_tfrecord.audit import check as check_module
 from voc_seg_tfrecord.build_from.tree import FolderPlanner
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import id_lists, worker
+from voc_seg_tfrecord.core import id_lists
 from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.quality import evidence
 
@@ -182,10 +183,12 @@ def test_a_line_that_a_list_repeats_stops_check_as_little_as_a_build(cvat, capsy
 
 def test_labels_of_large_images_are_examined_one_at_a_time(cvat, capsys, monkeypatch):
     monkeypatch.setattr(images, "LARGE", 10)
+    turn = threading.Lock()
+    monkeypatch.setattr(images, "in_turn", lambda: turn)
     examined = []
 
     def examine(*args, **options):
-        examined.append(worker.TURN.depth > 0)
+        examined.append(turn.locked())
         return evidence.examine(*args, **options)
 
     monkeypatch.setattr(check_module, "examine", examine)

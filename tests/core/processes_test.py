@@ -1,5 +1,6 @@
 from collections.abc import Callable
 import contextlib
+import multiprocessing
 import os
 import pathlib
 import pickle
@@ -40,7 +41,7 @@ def test_every_task_is_done_once_and_told_with_its_number():
 
 
 def test_without_a_task_no_process_is_started(monkeypatch):
-    monkeypatch.setattr(subprocess, "Popen", None)
+    monkeypatch.setattr(multiprocessing, "get_context", None)
     assert done([]) == {}
 
 
@@ -58,10 +59,13 @@ def test_without_a_task_no_process_is_started(monkeypatch):
         (
             ("kill", signal.SIGKILL),
             VocSegError,
-            r"(?s)ended by SIGKILL, and its last output.*my words",
+            "ended by signal 9 ",
         ),
         pytest.param(
-            ("kill", signal.SIGRTMIN + 3), VocSegError, "ended by signal 37", marks=pytest.mark.slow
+            ("kill", signal.SIGRTMIN + 3),
+            VocSegError,
+            "ended by signal 37 ",
+            marks=pytest.mark.slow,
         ),
         pytest.param(("exit", 3), VocSegError, "ended with status 3", marks=pytest.mark.slow),
     ],

@@ -3,31 +3,28 @@
 Enter at `ordered_map` for many small items, and at `unordered_map` for a few large tasks. `worker`
 is what runs in each process.
 
-Pools of the standard library and loky are not used for two reasons. They import the caller's main
-module in each process, which builds again where a script has no `if __name__ == "__main__"`. And
-their processes live on after this process is killed, and write into folders that the next run
-removes.
+A pool of the standard library is not used, because it does not end for certain if one of its
+processes is killed while it sends a large result.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 import contextlib
-import dataclasses
 import functools
 import itertools
+import multiprocessing
+from multiprocessing import connection
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext
 import os
-import pickle
-import queue
 import signal
-import subprocess
 import sys
-import tempfile
-import threading
-from typing import IO, Any, Generic, Literal, TypeVar, cast
+import types
+from typing import Any, TypeVar, cast
 
 from voc_seg_tfrecord.core import threads, worker
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.signals import DelayedSignals
-from voc_seg_tfrecord.core.worker import AnswerKind, Note, picklable_error
+from voc_seg_tfrecord.core.worker import Note
 
 Task = TypeVar("Task")
 Item = TypeVar("Item")
@@ -35,6 +32,9 @@ Result = TypeVar("Result")
 
 MIN_ITEMS_PER_PROCESS = 250
 """For fewer items `ordered_map` starts no process, because a start takes half a second."""
+
+_MAX_GROUP_ITEMS = 16
+"""How many items a process gets at a time."""
 
 _MAX_GROUPS_AHEAD_PER_WORKER = 16
 """How many groups of items `ordered_map` keeps ahead of one that takes long, for each process.
@@ -46,12 +46,11 @@ _PACKAGE = __name__.partition(".")[0]
 _WORKER_CODE = (
     # An empty package stands for the real one, whose import registers the dataset. This would
     # import half of TFDS, which takes half of the time of a start.
-    "import sys, types; sys.path[:] = sys.argv[1:]; "
-    f"package = sys.modules[{_PACKAGE!r}] = types.ModuleType({_PACKAGE!r}); "
+    f"import sys, types; package = sys.modules[{_PACKAGE!r}] = types.ModuleType({_PACKAGE!r}); "
     f"package.__path__ = {[*sys.modules[_PACKAGE].__path__]!r}; "
-    f"from {worker.__name__} import serve; serve()"
+    f"from {worker.__name__} import serve; serve(connection, turn)"
 )
-"""The code of a worker; its arguments are `sys.path`."""
+"""The code of a worker. It gets the two arguments of `worker.serve` as its variables."""
 
 _KEPT_MEMORY_BYTES = str(32 << 20)
 _WORKER_ENVIRONMENT = {
@@ -61,11 +60,9 @@ _WORKER_ENVIRONMENT = {
     "MALLOC_MMAP_THRESHOLD_": _KEPT_MEMORY_BYTES,
     "MALLOC_TRIM_THRESHOLD_": _KEPT_MEMORY_BYTES,
 }
-_MAX_OUTPUT_CHARACTERS = 500
-"""How much of a dead worker's last output an error shows."""
 
 _MAX_SECONDS_OF_DYING = 10
-"""How long a process may take to end after it has closed its output. Then it is killed."""
+"""How long a process may take to end after it has closed its connection. Then it is killed."""
 
 
 def ordered_map(
@@ -92,46 +89,38 @@ def ordered_map(
     if workers < 2:
         yield from threads.ordered_map(function, items)
         return
+    groups = _in_groups(items)
     waiting_groups: dict[int, list[Item]] = {}
-    groups = _draw_groups(items, waiting_groups)
-    work = functools.partial(_map_group, function)
+
+    def draw_groups() -> Iterator[list[Item]]:
+        for number, group in enumerate(groups):
+            waiting_groups[number] = group
+            yield group
+
     arriving = unordered_map(
-        work,
-        groups,
+        functools.partial(_map_group, function),
+        draw_groups(),
         workers=workers,
         note=_ignore_note,
         max_ahead=workers * _MAX_GROUPS_AHEAD_PER_WORKER,
     )
-    done_groups: dict[int, threads.GroupResults[Result]] = {}
+    done_groups: dict[int, _GroupResults] = {}
     next_number = 0
     with contextlib.closing(arriving):
         for number, done_group in arriving:
             done_groups[number] = done_group
             while next_number in done_groups:
-                done = done_groups.pop(next_number)
-                group = waiting_groups.pop(next_number)
+                results, error = done_groups.pop(next_number)
+                yield from zip(waiting_groups.pop(next_number), results, strict=False)
+                if error is not None:
+                    raise error
                 next_number += 1
-                yield from zip(group, done.results, strict=False)
-                if done.error is not None:
-                    raise done.error
 
 
-def _draw_groups(
-    items: Iterable[Item], waiting_groups: dict[int, list[Item]]
-) -> Iterator[list[Item]]:
-    """Yields items in groups, each of which a worker gets at once.
-
-    Args:
-      items: the items.
-      waiting_groups: gets each group by its number, which `unordered_map` gives it as a task, too:
-        it numbers tasks in the order in which it draws them.
-    """
+def _in_groups(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Yields items in groups, each of which a worker gets at once."""
     undrawn_items = iter(items)
-    for number in itertools.count():
-        group = list(itertools.islice(undrawn_items, threads.MAX_GROUP_ITEMS))
-        if not group:
-            return
-        waiting_groups[number] = group
+    while group := list(itertools.islice(undrawn_items, _MAX_GROUP_ITEMS)):
         yield group
 
 
@@ -139,14 +128,19 @@ def _ignore_note(_: int) -> None:
     pass
 
 
-def _map_group(
-    function: Callable[[Item], Result], group: list[Item], _: Note
-) -> threads.GroupResults[Result]:
+_GroupResults = tuple[list[Any], Exception | None]
+"""The results of the items before the first that failed, and its error if one has."""
+
+
+def _map_group(function: Callable[[Item], Result], group: list[Item], _: Note) -> _GroupResults:
     """Does a group of items in a worker."""
-    done = threads.map_group(function, group)
-    if done.error is not None:
-        done.error = picklable_error(done.error)
-    return done
+    results: list[Result] = []
+    try:
+        for item in group:
+            results.append(function(item))
+    except Exception as error:
+        return results, worker.picklable_error(error)
+    return results, None
 
 
 def unordered_map(
@@ -155,7 +149,7 @@ def unordered_map(
     *,
     workers: int,
     note: Note,
-    max_ahead: int | None = None,
+    max_ahead: int = sys.maxsize,
 ) -> Generator[tuple[int, Result], None, None]:
     """Does tasks in processes, one at a time in each.
 
@@ -168,8 +162,7 @@ def unordered_map(
       tasks: drawn when a process is free, and numbered from 0.
       workers: how many processes at most.
       note: called in this process with the numbers that `work` notes.
-      max_ahead: how many tasks may be done or in work from the first unfinished one on; no matter
-        how many by default.
+      max_ahead: how many tasks may be done or in work from the first unfinished one on.
 
     Yields:
       The number of each task and its result, in the order in which they are done.
@@ -178,212 +171,149 @@ def unordered_map(
       Exception: the exception of `work`, if it raises one.
       VocSegError: if a process is killed.
     """
-    drawn_tasks = _DrawnTasks(tasks, max_ahead)
-    messages: queue.SimpleQueue[_Message] = queue.SimpleQueue()
-    team: list[_Worker] = []
-    idle: list[_Worker] = []
-    turn_file = tempfile.TemporaryFile()  # noqa: SIM115 - closed below
-    try:
-        for _ in range(workers):
-            task = drawn_tasks.draw()
-            if task is None:
-                break
-            process = _Worker(work, messages, turn_file.fileno())
-            team.append(process)
-            process.send(task)
-        while drawn_tasks.unfinished:
-            message = _wait_for_result(messages, note)
-            drawn_tasks.unfinished.remove(message.task_number)
-            idle.append(message.worker)
-            # Tasks are sent before the result is passed on, so that no process waits for what the
-            # caller does with the result.
-            while idle:
-                task = drawn_tasks.draw()
-                if task is None:
-                    break
-                idle.pop().send(task)
-            yield message.task_number, message.value
-    finally:
+    undrawn_tasks = enumerate(tasks)
+    first_tasks = list(itertools.islice(undrawn_tasks, workers))
+    if not first_tasks:
+        return
+    with _Team(work, len(first_tasks)) as team:
+        done: list[tuple[int, Result]] = []
+        for number, task in itertools.chain(first_tasks, undrawn_tasks):
+            team.send(number, task)
+            # A task is sent before results are passed on, so that no process waits for what the
+            # caller does with them.
+            yield from done
+            done = []
+            while not team.idle or number + 1 - team.first_unfinished(number) >= max_ahead:
+                done.append(team.receive(note))
+        yield from done
+        while team.is_busy:
+            yield team.receive(note)
+
+
+class _Team:
+    """Processes that do tasks, all of which end with the block.
+
+    Attributes:
+      idle: those that have no task.
+
+    Args:
+      work: see `unordered_map`.
+      size: how many processes.
+    """
+
+    def __init__(self, work: Callable[..., Any], size: int):
+        context = multiprocessing.get_context("spawn")
+        # The lock is there as long as this process refers to it.
+        self._turn = context.RLock()
+        self.idle: list[_Worker] = []
+        self._busy: dict[Connection, tuple[int, _Worker]] = {}
+        try:
+            for _ in range(size):
+                self.idle.append(_Worker(context, self._turn))
+            for process in self.idle:
+                process.send(work)
+        except BaseException:
+            self._end()
+            raise
+
+    def __enter__(self) -> "_Team":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether one of them has a task."""
+        return bool(self._busy)
+
+    def first_unfinished(self, default: int) -> int:
+        """Returns the lowest number of a task that is not done."""
+        return min((number for number, _ in self._busy.values()), default=default)
+
+    def send(self, number: int, task: Any) -> None:
+        """Gives a task to an idle process."""
+        process = self.idle[-1]
+        process.send(task)
+        self.idle.pop()
+        self._busy[process.connection] = (number, process)
+
+    def receive(self, note: Note) -> tuple[int, Any]:
+        """Waits for the next task that is done, and passes on what is noted before.
+
+        Returns:
+          The number of the task and its result.
+
+        Raises:
+          Exception: the exception of a task.
+          VocSegError: if a process has ended.
+        """
+        while True:
+            first_ready = cast(Connection, connection.wait(self._busy)[0])
+            number, process = self._busy[first_ready]
+            kind, value = process.receive()
+            if kind == "raised":
+                raise value
+            if kind == "done":
+                del self._busy[first_ready]
+                self.idle.append(process)
+                return number, value
+            note(value)
+
+    def _end(self) -> None:
+        team = [*self.idle, *(process for _, process in self._busy.values())]
         with DelayedSignals():
             for process in team:
                 process.kill()
             for process in team:
                 process.close()
-            turn_file.close()
-
-
-@dataclasses.dataclass(frozen=True)
-class _NumberedTask(Generic[Task]):
-    """A task, and its number from 0."""
-
-    number: int
-    task: Task
-
-
-class _DrawnTasks(Generic[Task]):
-    """Tasks that are drawn one by one.
-
-    Attributes:
-      unfinished: the numbers of those that were drawn and are not done.
-
-    Args:
-      tasks: all tasks.
-      max_ahead: see `unordered_map`.
-    """
-
-    def __init__(self, tasks: Iterable[Task], max_ahead: int | None):
-        self.unfinished: set[int] = set()
-        self._tasks = iter(tasks)
-        self._max_ahead = max_ahead
-        self._drawn_count = 0
-
-    def draw(self) -> _NumberedTask[Task] | None:
-        """Returns the next task; None if there is none, or if it would be too far ahead."""
-        first_unfinished = min(self.unfinished, default=self._drawn_count)
-        ahead = self._drawn_count - first_unfinished
-        if self._max_ahead is not None and ahead >= self._max_ahead:
-            return None
-        for task in self._tasks:
-            number = self._drawn_count
-            self._drawn_count += 1
-            self.unfinished.add(number)
-            return _NumberedTask(number, task)
-        return None
-
-
-@dataclasses.dataclass(frozen=True)
-class _Message:
-    """One message of a worker's thread to the thread that waits for results.
-
-    Attributes:
-      worker: the worker.
-      task_number: the number of the task that it is about; -1 before the first one.
-      kind: `died`, if the process has ended; or the kind of its answer.
-      value: that of the answer; None if the process has ended.
-    """
-
-    worker: "_Worker"
-    task_number: int
-    kind: AnswerKind | Literal["died"]
-    value: Any = None
-
-
-def _wait_for_result(messages: "queue.SimpleQueue[_Message]", note: Note) -> _Message:
-    """Returns the next message that a task is done, and passes on what is noted before.
-
-    Raises:
-      Exception: the exception of a task.
-      VocSegError: if a process is killed.
-    """
-    while True:
-        message = messages.get()
-        if message.kind == "died":
-            raise message.worker.death_error()
-        if message.kind == "raised":
-            raise message.value
-        if message.kind != "note":
-            return message
-        note(message.value)
-
-
-_NO_MORE_TASKS = object()
-
-
-def _name_of_signal(number: int) -> str:
-    """Returns `SIGKILL` for 9; signals for real time have no names."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 class _Worker:
-    """A process that does one task at a time, and a thread that talks with it.
+    """A process that does one task at a time.
+
+    Attributes:
+      connection: takes the work and its tasks, and gives answers; see `worker.serve`.
 
     Args:
-      work: called for each task, in the process.
-      messages: takes the messages about the worker.
-      turn_descriptor: that of the file that `worker.Turn` locks in all processes.
+      context: starts processes.
+      turn: the lock of `worker.in_turn`, which all processes of a team share.
     """
 
-    def __init__(
-        self,
-        work: Callable[..., Any],
-        messages: "queue.SimpleQueue[_Message]",
-        turn_descriptor: int,
-    ):
-        self._messages = messages
-        self._error_output = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
-        is_posix = os.name == "posix"
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _WORKER_CODE, *sys.path],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._error_output,
-            env={**_WORKER_ENVIRONMENT, **os.environ},
-            # In a process group of its own, it does not get Ctrl-C. The process that started it
-            # does, and ends it.
-            process_group=0 if is_posix else None,
-            pass_fds=(turn_descriptor,) if is_posix else (),
-        )
-        self._requests = cast(IO[bytes], self._process.stdin)
-        self._answers = cast(IO[bytes], self._process.stdout)
-        # The process reads nothing until it has started, and writing a large task waits for that.
-        # So a thread does it.
-        self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._talker = threading.Thread(target=self._talk, args=(work, turn_descriptor))
-        self._talker.daemon = True
-        self._talker.start()
+    def __init__(self, context: SpawnContext, turn: Any):
+        self.connection, end_of_worker = context.Pipe()
+        variables = {"connection": end_of_worker, "turn": turn}
+        self._process = context.Process(target=exec, args=(_WORKER_CODE, variables), daemon=True)
+        with _hidden_script(), _worker_environment(), _blocked_ctrl_c():
+            self._process.start()
+        end_of_worker.close()
 
-    def send(self, task: _NumberedTask[Any]) -> None:
-        """Gives it a task; messages about the task have its number."""
-        self._tasks.put(task)
-
-    def _talk(self, work: Callable[..., Any], turn_descriptor: int) -> None:
-        """Sends tasks to the process and passes on its answers, until there are no more tasks."""
-        number = -1
+    def send(self, value: Any) -> None:
+        """Sends the work or a task; raises a `VocSegError` if the process has ended."""
         try:
-            self._write((work, turn_descriptor))
-            while True:
-                task = self._tasks.get()
-                if task is _NO_MORE_TASKS:
-                    return
-                number = task.number
-                self._write(task.task)
-                self._pass_on_answers(number)
-        except (EOFError, OSError, pickle.UnpicklingError):
-            self._messages.put(_Message(self, number, "died"))
-        except Exception as error:  # of a task that cannot be pickled
-            self._messages.put(_Message(self, number, "raised", error))
+            self.connection.send(value)
+        except OSError:
+            raise self._death_error() from None
 
-    def _write(self, value: Any) -> None:
-        self._requests.write(pickle.dumps(value))
-        self._requests.flush()
-
-    def _pass_on_answers(self, task_number: int) -> None:
-        """Passes on the answers about one task: any number of notes, and its end."""
-        while True:
-            kind, value = pickle.load(self._answers)
-            self._messages.put(_Message(self, task_number, kind, value))
-            if kind != "note":
-                return
-
-    def death_error(self) -> VocSegError:
-        """Returns the error about the process, which has ended by itself, or answers nonsense."""
+    def receive(self) -> tuple[worker.AnswerKind, Any]:
+        """Returns the next answer; raises a `VocSegError` if the process has ended."""
         try:
-            status = self._process.wait(_MAX_SECONDS_OF_DYING)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            status = self._process.wait()
-        how = f"with status {status}" if status >= 0 else f"by {_name_of_signal(-status)}"
-        found = f"it was ended {how}"
-        self._error_output.seek(0)
-        output = self._error_output.read().decode("utf-8", "replace").strip()
-        if output:
-            found += f", and its last output is:\n    {output[-_MAX_OUTPUT_CHARACTERS:]}"
+            kind, value = self.connection.recv()
+        except (EOFError, OSError):
+            raise self._death_error() from None
+        return kind, value
+
+    def _death_error(self) -> VocSegError:
+        self._process.join(_MAX_SECONDS_OF_DYING)
+        self.close()
+        status = self._process.exitcode or 0
+        if status >= 0:
+            how = f"with status {status}"
+        else:
+            how = f"by signal {-status} ({signal.strsignal(-status)})"
         return VocSegError(
             f"worker process {self._process.pid}",
-            found=found,
+            found=f"it was ended {how}",
             expected="a process that runs until the work is done",
             remedy="make sure that there is enough memory for all workers; with --workers, "
             "`build` and `import` start fewer",
@@ -395,11 +325,46 @@ class _Worker:
         self._process.kill()
 
     def close(self) -> None:
-        """Waits for the end of the process, which was killed, and closes its files."""
-        self._process.wait()
-        self._tasks.put(_NO_MORE_TASKS)
-        self._talker.join()
-        with contextlib.suppress(BrokenPipeError):
-            self._requests.close()
-        self._answers.close()
-        self._error_output.close()
+        """Ends the process, and waits for its end."""
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+
+@contextlib.contextmanager
+def _hidden_script() -> Iterator[None]:
+    """Keeps a process that starts in the block from running the user's script again.
+
+    It would, and build again where the script has no `if __name__ == "__main__"`.
+    """
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
+
+
+@contextlib.contextmanager
+def _worker_environment() -> Iterator[None]:
+    """Gives the variables of `_WORKER_ENVIRONMENT` to processes that start in the block."""
+    added = {name: value for name, value in _WORKER_ENVIRONMENT.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]
+
+
+@contextlib.contextmanager
+def _blocked_ctrl_c() -> Iterator[None]:
+    """Blocks Ctrl-C for ever in processes that start in the block: this process ends them."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
