@@ -11,7 +11,6 @@ import ast
 from collections.abc import Iterable, Iterator
 import dataclasses
 import functools
-import inspect
 import itertools
 import pathlib
 import re
@@ -23,7 +22,7 @@ from tensorflow_datasets.core import BuilderConfig
 import voc_seg_tfrecord
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.config_fields import FIELD_RULES
+from voc_seg_tfrecord.core.config_fields import list_fields
 
 REPOSITORY = pathlib.Path(__file__).parents[1]
 DOCS = REPOSITORY / "docs"
@@ -46,13 +45,10 @@ def _cell(text: str) -> str:
 
 def config_fields() -> str:
     """Returns every field of a config: its type, its default and its meaning."""
-    own = inspect.getdoc(VocSegConfig).partition("Attributes:\n")[2].partition("\nRaises:")[0]
-    tfds = {"version": "the version of the dataset, such as 1.1.0"}
-    meanings = dict(re.findall(r"^  (\w+): (.*?)(?=^  \w+: |\Z)", own, re.M | re.S)) | tfds
     inherited = {field.name for field in dataclasses.fields(BuilderConfig)} - {"name"}
     rows = (
-        (f"`{f.name}`", FIELD_RULES[f.name].expected, _default(f.default), meanings[f.name])
-        for f in dataclasses.fields(VocSegConfig)
+        (f"`{f.name}`", f.expected, _default(f.default), f.description)
+        for f in list_fields(VocSegConfig)
         if f.name not in inherited
     )
     return table(("field", "type", "default", "meaning"), rows)

@@ -14,7 +14,8 @@ from support.drawing import write_small_tree
 from support.scoring import write_predictions
 
 from voc_seg_tfrecord.build_from import tree as build_from
-from voc_seg_tfrecord.core.errors import SplitError
+from voc_seg_tfrecord.core.errors import SplitError, StorageError
+from voc_seg_tfrecord.exports.export import write_card
 
 
 @pytest.fixture(scope="module")
@@ -83,25 +84,27 @@ def test_an_example_and_a_card_are_written_as_a_whole_or_not_at_all(sample, tmp_
     out = tmp_path / "out"
     if there:
         out.mkdir()
-    for words in (["example", "cracks", "--out", out], ["report", sample.data_dir, "--card", out]):
-        with small_files(300):
-            status, error = run(*words)
-        assert status == 1, words
-        assert "File too large" in error
-        assert list(tmp_path.rglob("*")) == ([out] if there else [])
+    with small_files(300):
+        status, error = run("example", "cracks", "--out", out)
+    assert status == 1
+    assert "File too large" in error
+    assert list(tmp_path.rglob("*")) == ([out] if there else [])
+    with small_files(300), pytest.raises(StorageError, match="File too large"):
+        write_card(sample, out)
+    assert list(tmp_path.rglob("*")) == ([out] if there else [])
 
 
 @pytest.mark.slow
-def test_a_matrix_that_cannot_be_written_leaves_the_old_one(sample, tmp_path):
+def test_a_table_that_cannot_be_written_leaves_the_old_one(sample, tmp_path):
     predictions = write_predictions(sample, tmp_path / "predictions")
-    drawn = tmp_path / "matrix.png"
-    drawn.write_text("old")
+    table = tmp_path / "scores.csv"
+    table.write_text("old")
     words = ("evaluate", f"{sample.data_dir}@train", "--predictions", predictions)
     with small_files(300):
-        status, error = run(*words, "--confusion", drawn)
+        status, error = run(*words, "--per_image", table)
     assert status == 2
     assert "cannot be written: File too large" in error
-    assert drawn.read_text() == "old"
+    assert table.read_text() == "old"
 
 
 def test_too_few_file_handles_are_named_with_what_to_do(build, tmp_path):

@@ -25,7 +25,7 @@ COMMANDS = [
     "stats {folder}",
     "diff {folder} {folder}",
     "leaks {folder}@train {folder}@validation",
-    "preview {folder} --out {out}/sheet.png --split train[1:]",
+    "preview {folder}@train[1:] --out {out}/sheet.png",
     "preview {folder} --out {out}/sheet.jpg --by_class --seed 1",
     "report {folder} --out {out}/report.html",
     "export {folder} --layout voc --out {out}/tree",
@@ -35,7 +35,6 @@ COMMANDS = [
     "export {folder} --layout ultralytics --out {out}/ultralytics",
     "export {folder} --layout yolo --out {out}/yolo",
     "export {folder} --layout coco --out {out}/coco",
-    "report {folder} --card {out}/card",
     "evaluate {folder}@train --predictions {predictions}",
 ]
 

@@ -51,7 +51,7 @@ def command_lines(folder, predictions, out):
         "verify": ["verify", folder],
         "stats": ["stats", folder],
         "leaks": ["leaks", folder, folder],
-        "preview": ["preview", folder, "--split", SPLIT, "--out", out / "sheet.png"],
+        "preview": ["preview", f"{folder}@{SPLIT}", "--out", out / "sheet.png"],
         "export": ["export", folder, "--layout", "raw", "--out", out / "out"],
         "evaluate": ["evaluate", f"{folder}@{SPLIT}", "--predictions", predictions],
     }

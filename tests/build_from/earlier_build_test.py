@@ -101,13 +101,15 @@ def test_a_flag_of_last_time_is_switched_off(root, capsys):
 def test_a_flag_that_is_switched_off_without_like_is_off_as_ever(root, capsys):
     words = ["--name", "mine", *OPTIONS["names"], "--dry_run", "--json"]
     documents = []
-    for more in ([], ["--noobjects", "--noinstance_masks", "--noallow_overlap", "--noquiet"]):
+    for more in ([], ["--noobjects", "--noinstance_masks", "--noallow_overlap"]):
         assert build(root, *words, *more) == 0
         documents.append(json.loads(capsys.readouterr().out))
     assert documents[0] == documents[1]
 
 
-@pytest.mark.parametrize("words", [["--objects", "--noobjects"], ["--nojson", "--json"]])
+@pytest.mark.parametrize(
+    "words", [["--objects", "--noobjects"], ["--noallow_overlap", "--allow_overlap"]]
+)
 def test_a_flag_that_is_switched_on_and_off_is_refused(root, words, capsys):
     with pytest.raises(SystemExit) as exited:
         build(root, "--name", "mine", *words)

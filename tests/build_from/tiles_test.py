@@ -64,7 +64,7 @@ def test_tiles_of_one_image_are_in_one_split(tree, tmp_path):
 
 def test_the_printed_config_gives_the_same_bytes_under_tfds_build(tree, tmp_path, capsys):
     words = ["build", str(tree), "--name", "tiled", "--data_dir", str(tmp_path / "a"), *WAY]
-    words += ["--tile", "16", "--overlap", "4", "--tile_format", "jpeg"]
+    words += ["--tile", "16", "--tile_overlap", "4", "--tile_format", "jpeg"]
     assert cli.main(words) == 0
     printed = capsys.readouterr().out
     assert "16 x 16 pixels, neighbors share 4 pixels, stored as JPEG of quality 95" in printed

@@ -1,7 +1,6 @@
 import csv
 import json
 
-from etils import epath
 import numpy as np
 import pytest
 from support.building import examples
@@ -10,7 +9,6 @@ from support.scoring import write_predictions
 from voc_seg_tfrecord import VOID
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.evaluation import evaluate as evaluate_split
-from voc_seg_tfrecord.evaluation.result import Result, save_confusion
 
 
 @pytest.fixture
@@ -38,39 +36,14 @@ def test_the_table_names_absent_classes_and_the_mean_and_json_has_its_numbers(
     assert result["classes"]["bicycle"]["iou"] is None
 
 
-@pytest.mark.slow
-def test_the_matrix_is_drawn_with_the_names_of_classes_as_they_are(sample, predictions, tmp_path):
-    path = tmp_path / "matrix.png"
-    assert evaluate(sample, predictions, "--confusion", str(path)) == 0
-    assert path.read_bytes().startswith(b"\x89PNG")
-    path = tmp_path / "matrix.svg"
-    save_confusion(Result((r"$\frac{x}$", "$x$"), np.eye(2, dtype=np.int64)), epath.Path(path))
-    assert r"1 $x$" in path.read_text()
-
-
-@pytest.mark.slow_but_first
-@pytest.mark.parametrize("ending", ["png", "pdf", "svg"])
-def test_a_drawn_matrix_is_the_same_each_time_and_replaces_links(tmp_path, ending):
-    result = Result(("a", "b"), np.eye(2, dtype=np.int64))
-    other, path = tmp_path / "other", tmp_path / f"matrix.{ending}"
-    other.write_text("mine")
-    path.symlink_to(other)
-    save_confusion(result, epath.Path(path))
-    first = path.read_bytes()
-    save_confusion(result, epath.Path(path))
-    assert path.read_bytes() == first
-    assert not path.is_symlink()
-    assert other.read_text() == "mine"
-
-
 @pytest.mark.parametrize(
     ("words", "split", "message"),
     [
         ((), "", "no split"),
         ((), "@nothing", "no such split"),
         (("--boundary", "0"), "@train", "above 0 and at most 1"),
-        (("--confusion", "matrix.xyz"), "@train", "the ending '.xyz'"),
-        (("--worst", "0"), "@train", "1 or more"),
+        (("--rgb", "0"), "@train", "--rgb: no --html"),
+        (("--decisions", "d.json"), "@train", "--decisions: no --html"),
         (("--ids", "scores.csv[5:]"), "@train", "FILE[:20]"),
     ],
 )
@@ -85,6 +58,10 @@ def test_a_missing_prediction_ends_with_1(sample, predictions, capsys):
     assert "no such file" in capsys.readouterr().err
 
 
+def read_rows(table):
+    return list(csv.DictReader(table.read_text().splitlines()))
+
+
 def ids_by_miou(sample, predictions):
     """Returns the ids of train by the mIoU of each image alone, the lowest first."""
     result = evaluate_split(sample, "train", predictions, per_image=True)
@@ -92,29 +69,16 @@ def ids_by_miou(sample, predictions):
     return sorted(miou, key=lambda image_id: (miou[image_id], image_id))
 
 
-def test_the_worst_images_and_the_csv_have_the_lowest_score_first(
-    sample, predictions, tmp_path, capsys
-):
+def test_the_csv_has_the_lowest_score_first(sample, predictions, tmp_path, capsys):
     expected = ids_by_miou(sample, predictions)
     table = tmp_path / "scores.csv"
-    assert evaluate(sample, predictions, "--worst", "2", "--per_image", str(table)) == 0
-    shown = capsys.readouterr().out
-    lines = [line.split()[0] for line in shown[shown.index("worst images") :].splitlines()]
-    assert lines[1:3] == expected[:2]
-    assert expected[2] not in shown
-    rows = list(csv.DictReader(table.read_text().splitlines()))
-    assert [row["id"] for row in rows] == expected
-
-    assert evaluate(sample, predictions, "--worst", "2", "--json") == 0
-    worst = json.loads(capsys.readouterr().out)["worst"]
-    assert [image["id"] for image in worst] == expected[:2]
-    assert worst[0]["confused_pixels"] <= worst[0]["wrong_pixels"]
-
+    assert evaluate(sample, predictions, "--per_image", str(table)) == 0
+    assert [row["id"] for row in read_rows(table)] == expected
     assert evaluate(sample, predictions, "--ids", f"{table}[:1]") == 0
     assert "@scores.csv[:1]: 1 image" in capsys.readouterr().out
 
 
-def test_the_largest_confusion_of_an_image_is_named(sample, tmp_path, capsys):
+def test_the_largest_confusion_of_an_image_is_named(sample, tmp_path):
     """One image is right, one has 3 pixels of void's class and 2 of another."""
     folder = tmp_path / "predicted"
     folder.mkdir()
@@ -129,7 +93,10 @@ def test_the_largest_confusion_of_an_image_is_named(sample, tmp_path, capsys):
         masks[changed][row, column] = 3 if number < 3 else 4
     for image_id, mask in masks.items():
         np.save(folder / f"{image_id}.npy", mask)
-    assert evaluate(sample, folder, "--worst", "2") == 0
-    shown = capsys.readouterr().out
-    assert "background as bird: 3" in shown
-    assert "no other image has a wrong pixel: --worst 2 shows 1" in shown
+    table = tmp_path / "scores.csv"
+    assert evaluate(sample, folder, "--per_image", str(table)) == 0
+    first, *others = read_rows(table)
+    assert (first["id"], first["wrong pixels"]) == (changed, "5")
+    assert first["most of them"] == "background as bird: 3"
+    for row in others:
+        assert (row["wrong pixels"], row["most of them"]) == ("0", "")

@@ -16,7 +16,6 @@ from voc_seg_tfrecord.formats import pillow
 CALLS = {
     "check": "check {tree} --class_names voc",
     "check --write_classes": "check {tree} --class_names voc --write_classes {out}/classes.csv",
-    "check --write_lists": "check {tree} --class_names voc --write_lists {out}/lists",
     "build": "build {tree} --class_names voc --name own --data_dir {out}",
     "build --dry_run": "build {tree} --class_names voc --name own --data_dir {out} --dry_run",
     "build --release": "build --release sample --data_dir {out}",
@@ -34,7 +33,6 @@ CALLS = {
 WRONG = {
     "check": "check {out}/nowhere",
     "check --write_classes": "check {out}/nowhere --write_classes {out}/classes.csv",
-    "check --write_lists": "check {out}/nowhere --write_lists {out}/lists",
     "build": "build {tree} --class_names voc --name own --splits nowhere=0.5",
     "build --dry_run": "build {out}/nowhere --name own --dry_run",
     "build --release": "build --release sample --name own",

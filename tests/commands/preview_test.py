@@ -12,8 +12,15 @@ from voc_seg_tfrecord.report.figure import SheetFigure
 from voc_seg_tfrecord.report.sheet_example import PANEL_SIDE_PX
 
 
-def preview(sample, out, *words):
-    return cli.main(["preview", str(sample.data_dir), "--out", str(out), *words])
+def preview(sample, out, *words, split=""):
+    return cli.main(["preview", f"{sample.data_dir}{split}", "--out", str(out), *words])
+
+
+def ids_file(folder, *ids):
+    """Returns the options that show these images."""
+    file = folder / "ids.txt"
+    file.write_text("".join(f"{one}\n" for one in ids))
+    return ("--ids", str(file))
 
 
 def has(path, color):
@@ -31,17 +38,18 @@ def test_the_number_of_examples_is_the_number_of_rows(sample, tmp_path, capsys):
 
 @pytest.mark.slow_but_first
 @pytest.mark.parametrize(
-    ("words", "said", "color"),
+    ("split", "ids", "said", "color"),
     [
-        ([], "3 examples of train", 1),  # although test is the first split
-        (["--split", "train[1:3]"], "2 examples of train[1:3]", 12),
-        (["--ids", "2010_000004,2007_000001"], "2 examples of train, validation", 1),
+        ("", (), "3 examples of train", 1),  # although test is the first split
+        ("@train[1:3]", (), "2 examples of train[1:3]", 12),
+        ("", ("2010_000004", "2007_000001"), "2 examples of train, validation", 1),
     ],
 )
 def test_train_is_drawn_or_a_slice_of_a_split_or_ids_of_every_split(
-    sample, tmp_path, capsys, words, said, color
+    sample, tmp_path, capsys, split, ids, said, color
 ):
-    assert preview(sample, tmp_path / "a.png", *words) == 0
+    words = ids_file(tmp_path, *ids) if ids else ()
+    assert preview(sample, tmp_path / "a.png", *words, split=split) == 0
     assert capsys.readouterr().out == f"{said} in {tmp_path / 'a.png'}\n"
     assert has(tmp_path / "a.png", voc_palette()[color]) > 1000
 
@@ -106,20 +114,26 @@ def test_the_file_is_what_its_ending_says(sample, tmp_path, name):
 @pytest.mark.parametrize(
     "words",
     [
-        ("--split", "trian"),
-        ("--split", "train[:0]"),
         ("--num", "0"),
         ("--num", "-1"),
         ("--seed", "-1"),
-        ("--ids", "2007_000001", "--by_class"),
-        ("--ids", "2007_000001", "--num", "3"),
-        ("--ids", ","),
+        ("--ids", "ids.txt", "--by_class"),
+        ("--ids", "ids.txt", "--num", "3"),
     ],
     ids=" ".join,
 )
-def test_a_wrong_option_is_named_and_nothing_is_drawn(sample, tmp_path, capsys, words):
+def test_a_wrong_option_is_named_and_nothing_is_drawn(sample, tmp_path, monkeypatch, capsys, words):
+    monkeypatch.chdir(tmp_path)
+    ids_file(tmp_path, "2007_000001")
     assert preview(sample, tmp_path / "a.png", *words) == 2
     assert words[0].strip("-") in capsys.readouterr().err
+    assert not (tmp_path / "a.png").exists()
+
+
+@pytest.mark.parametrize("split", ["trian", "train[:0]"])
+def test_a_wrong_split_is_named_and_nothing_is_drawn(sample, tmp_path, capsys, split):
+    assert preview(sample, tmp_path / "a.png", split=f"@{split}") == 2
+    assert split in capsys.readouterr().err
     assert not (tmp_path / "a.png").exists()
 
 
@@ -148,7 +162,7 @@ def test_a_sheet_too_high_for_jpeg_is_refused_and_leaves_no_file(
 def test_images_without_masks_are_drawn_too_and_have_no_classes_to_choose_by(tmp_path, capsys):
     config = VocSegConfig(name="part", release="2012_test", strict=False)
     only_images = build(tmp_path / "data", config, DUMMY_DATA)
-    for words in ((), ("--num", "1"), ("--ids", "2012_000006"), ("--seed", "1")):
+    for words in ((), ("--num", "1"), ids_file(tmp_path, "2012_000006"), ("--seed", "1")):
         assert preview(only_images, tmp_path / "a.png", *words) == 0
         assert "1 example of test in" in capsys.readouterr().out
         with Image.open(tmp_path / "a.png") as image:
@@ -161,9 +175,6 @@ def test_a_split_may_stand_behind_the_name(sample, tmp_path, capsys):
     out = tmp_path / "a.png"
     assert cli.main(["preview", f"{sample.data_dir}@test", "--out", str(out)]) == 0
     assert "2012_000006" in capsys.readouterr().out or out.exists()
-    both = [f"{sample.data_dir}@test", "--split", "train"]
-    assert cli.main(["preview", *both, "--out", str(out)]) == 2
-    assert "a split here, and another one in" in capsys.readouterr().err
 
 
 def test_a_place_that_cannot_be_written_is_said_before_a_record_is_read(

@@ -7,7 +7,7 @@ import pytest
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core.config_fields import FIELD_RULES
+from voc_seg_tfrecord.core.config_fields import list_fields
 from voc_seg_tfrecord.core.errors import ConfigError
 
 DEVICES = ["CON", "aux.x", "lpt1"]
@@ -26,9 +26,12 @@ def test_other_names_are_taken(name):
     assert VocSegConfig(name=name).name == name
 
 
-def test_the_type_of_every_field_is_checked():
-    fields = {f.name for f in dataclasses.fields(VocSegConfig)}
-    assert set(FIELD_RULES) == fields
+def test_every_field_has_a_row_with_words_and_help_shows_them():
+    fields = list_fields(VocSegConfig)
+    assert {field.name for field in fields} == {f.name for f in dataclasses.fields(VocSegConfig)}
+    for field in fields:
+        assert field.expected, field.name
+        assert f"  {field.name}: {field.row.meaning}" in VocSegConfig.__doc__
 
 
 WRONG = {

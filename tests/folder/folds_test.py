@@ -193,37 +193,20 @@ def test_the_rounds_of_a_dataset_train_on_all_other_folds(tree, tmp_path, sample
         splits.cross_validation(sample)
 
 
-def test_the_lists_of_each_round_are_written_and_build_that_round(tree):
+def test_the_lists_of_an_exported_dataset_build_each_round(tree, tmp_path):
     drawing.put_lists(tree, train=scans(*range(8)), test=scans(8, 9))
+    words = ["build", tree, CLASSES, "--folds=4", "--group_by=prefix:_", "--name=mine"]
+    data_dir = f"--data_dir={tmp_path / 'd'}"
+    assert run_command(*words, data_dir).status == 0
+    out = tmp_path / "exported"
+    assert run_command("export", "mine", data_dir, "--layout=voc", f"--out={out}").status == 0
+    (out / "ImageSets" / "Segmentation").rename(tree / "folds")
     plan = plan_of(tree, folds=4, group_by="prefix:_")
-    words = ["check", tree, CLASSES, "--folds=4", "--group_by=prefix:_"]
-    written = run_command(*words, f"--write_lists={tree / 'folds'}")
-    assert written.status == 0
-    for fold in ("fold_0", "fold_1", "fold_2", "fold_3"):
-        again = plan_of(tree, lists=f"folds/{fold}")
+    folds = [f"fold_{number}" for number in range(4)]
+    for fold in folds:
+        others = "+".join(other for other in folds if other != fold)
+        given = {"train": others, "validation": fold, "test": "test"}
+        again = plan_of(tree, lists="folds", splits=given)
         assert sorted(again.splits["validation"]) == sorted(plan.splits[fold])
         assert sorted(again.splits["test"]) == scans(8, 9)
         assert {*again.splits["train"]} == {*scans(*range(8))} - {*plan.splits[fold]}
-    assert "--lists folds/fold_0 --class_names background,apple,tree" in written.output
-    text = refused(tree, "4 folds and the split validation", ConfigError, folds=4)
-    assert "--splits train=1" in text
-    again = run_command(*words, f"--write_lists={tree / 'folds'}")
-    assert (again.status, "a folder that is not empty" in again.errors) == (2, True)
-
-
-def test_without_folds_the_lists_are_those_of_the_splits(tree, tmp_path):
-    words = ["check", tree, CLASSES, "--splits=train=0.75,val=0.25", "--group_by=prefix:_"]
-    assert run_command(*words, f"--write_lists={tmp_path / 'lists'}", "--json").status == 0
-    ids_by_list = {path.name: path.read_text().split() for path in (tmp_path / "lists").iterdir()}
-    assert {*ids_by_list} == {"train.txt", "val.txt"}
-    assert sorted(itertools.chain(*ids_by_list.values())) == scans(*range(10))
-
-
-@pytest.mark.parametrize("option", ["--html=a.html", "--write_classes=c.csv", "--copy_to=x"])
-def test_lists_are_written_by_a_call_of_their_own(tree, tmp_path, option):
-    (tmp_path / "ids").write_text("patient00_slice0\n")
-    words = ["check", tree, option, f"--write_lists={tmp_path / 'lists'}"]
-    if option.startswith("--copy_to"):
-        words.append(f"--ids={tmp_path / 'ids'}")
-    assert run_command(*words).status == 2
-    assert not (tmp_path / "lists").exists()

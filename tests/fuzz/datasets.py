@@ -92,7 +92,6 @@ READERS: dict[str, Callable[[pathlib.Path, pathlib.Path], None]] = {
     "stats": by_command("stats", "{dataset}"),
     "leaks": by_command("leaks", "{dataset}", "voc2012_val"),
     "report": by_command("report", "{dataset}", "--out", "{out}/page.html"),
-    "card": by_command("report", "{dataset}", "--card", "{out}/card"),
     "preview": by_command("preview", "{dataset}", "--out", "{out}/sheet.png"),
     "diff": by_command("diff", "{dataset}", "{dataset}"),
     **{

@@ -160,8 +160,7 @@ def _commands(folder: pathlib.Path, pairs: int) -> dict[str, Command]:
         "export voc": Command([*export, "voc"], out / "k", out),
         "export deeplab": Command([*export, "deeplab"], out / "k", out),
         "report": Command(["report", dataset, "--out", page], page, out),
-        "report --card": Command(["report", dataset, "--card", out / "k"], out / "k", out),
-        "evaluate": Command([*score, "--confusion", out / "k.svg"], out / "k.svg", out),
+        "evaluate": Command([*score, "--html", out / "k.html"], out / "k.html", out),
         "evaluate --html": Command([*score, "--html", page], page, out),
     }
 

@@ -128,7 +128,6 @@ def command_lines(folder, predictions, tmp_path):
         ["leaks", folder, folder],
         ["preview", folder, "--out", tmp_path / "sheet.png"],
         ["report", folder, "--out", tmp_path / "page.html"],
-        ["report", folder, "--card", tmp_path],
         ["evaluate", f"{folder}@train", "--predictions", predictions],
         ["submission", f"{folder}@test", "--predictions", predictions, "--out", f"{out}.tgz"],
         *(["export", folder, "--layout", n, "--out", out] for n in ("raw", "voc", "parquet")),

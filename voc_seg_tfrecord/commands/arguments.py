@@ -1,21 +1,27 @@
 """Arguments that several commands share, such as those about a tree, and the values in them."""
 
 import argparse
+from collections.abc import Callable, Sequence
 import csv
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
 from voc_seg_tfrecord.core import dataset_files
-from voc_seg_tfrecord.core.bands import RGB, Dtype
+from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.chosen_ids import is_file_of_ids, read_ids_option
 from voc_seg_tfrecord.core.class_rows import Rows, parse_pairs
-from voc_seg_tfrecord.core.config_fields import MissingImage, MissingMask, SplitBy
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.config_fields import (
+    CLASSES,
+    FOLDERS,
+    ConfigField,
+    LayoutKeys,
+    list_fields,
+)
 from voc_seg_tfrecord.core.decisions import PageDecision, parse_decisions
 from voc_seg_tfrecord.core.errors import ConfigError, ListError
-from voc_seg_tfrecord.core.example import Exif
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.scaling import Resizing
 from voc_seg_tfrecord.tools.class_texts import parse_table
 
 if TYPE_CHECKING:
@@ -39,11 +45,6 @@ _SHARED: dict[str, dict[str, Any]] = {
         "metavar": "BANDS",
         "help": "for images other than 8-bit RGB: the bands to show as red, green and blue, such "
         "as 3,2,1; the first band is 0; default: the first three, or the first one in gray",
-    },
-    "seed": {
-        "type": int,
-        "default": 0,
-        "help": "seed for dividing images by ratio or into folds (0)",
     },
     "version": {
         "help": "version of the dataset, such as 1.1.0 (1.0.0); earlier versions stay, and "
@@ -78,26 +79,9 @@ def add(parser: argparse._ActionsContainer, *names: str) -> None:
             parser.add_argument(f"--{name}", **_SHARED[name])
 
 
-def add_flag(
-    parser: argparse._ActionsContainer, name: str, effect: str, *, default: bool | None = False
-) -> None:
-    """Adds a flag, which is switched on by `--NAME` and off by `--noNAME`, as in absl and TFDS.
-
-    A call with both is refused. `--noNAME` is not in the help, as it is there for every flag.
-
-    Args:
-      parser: a command, a group of its options, or a group of options of which one may be given.
-      name: the flag's name.
-      effect: what it does, for the help.
-      default: its value if neither is given. None tells that from a flag that is switched off.
-    """
-    options = parser
-    if not isinstance(parser, argparse._MutuallyExclusiveGroup):
-        options = parser.add_mutually_exclusive_group()
-    options.add_argument(f"--{name}", action="store_true", default=default, help=effect)
-    options.add_argument(
-        f"--no{name}", dest=name, action="store_false", default=default, help=argparse.SUPPRESS
-    )
+def add_flag(parser: argparse._ActionsContainer, name: str, effect: str) -> None:
+    """Adds a flag, which is off by default; `effect` says what it does, for the help."""
+    parser.add_argument(f"--{name}", action="store_true", help=effect)
 
 
 def add_dataset(parser: argparse.ArgumentParser) -> None:
@@ -138,6 +122,22 @@ def read_decisions(args: argparse.Namespace) -> list[PageDecision]:
         path = epath.Path(name).expanduser()
         decisions += parse_decisions(File.read(path, ListError).data, path)
     return decisions
+
+
+def check_page(args: argparse.Namespace, *names: str) -> None:
+    """Checks that no option that only changes the page of `--html` is given without it.
+
+    Raises:
+      ConfigError: if one is.
+    """
+    for name in names:
+        if getattr(args, name) and not args.html:
+            raise ConfigError(
+                f"--{name}",
+                found="no --html",
+                expected=f"--html: only the page has what --{name} changes",
+                remedy=f"add --html FILE, or leave --{name} out",
+            )
 
 
 def check_num_shards(args: argparse.Namespace) -> None:
@@ -201,7 +201,7 @@ def check_not_empty(args: argparse.Namespace, *names: str) -> None:
     """
     for name in names:
         text = getattr(args, name)
-        if text is not None and not text.strip():
+        if isinstance(text, str) and not text.strip():
             raise ConfigError(
                 f"--{name}",
                 found="an empty text",
@@ -210,12 +210,18 @@ def check_not_empty(args: argparse.Namespace, *names: str) -> None:
             )
 
 
-def add_tree(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+def add_tree(
+    parser: argparse.ArgumentParser,
+    *,
+    optional: bool = False,
+    groups: Sequence[str] = (CLASSES, FOLDERS),
+) -> None:
     """Adds the arguments of `build` and `check` about a tree.
 
     Args:
       parser: the command's parser.
       optional: whether ROOT may be missing.
+      groups: the groups of options, of those in `config_fields`.
     """
     parser.add_argument(
         "root",
@@ -230,224 +236,76 @@ def add_tree(parser: argparse.ArgumentParser, *, optional: bool = False) -> None
         "--config takes; an option that is given too replaces that of the file, and --noNAME "
         "switches a flag off",
     )
-    _add_classes(parser.add_argument_group("classes and masks"))
-    _add_folders(parser.add_argument_group("folders and splits"))
+    for title in groups:
+        group = parser.add_argument_group(title)
+        for field in _FIELDS_WITH_OPTION:
+            if field.row.group == title:
+                _add_option(group, field)
 
 
-def _add_classes(classes: argparse._ArgumentGroup) -> None:
-    classes.add_argument(
-        "--class_names",
-        help="class names in the order of mask values, separated by commas; or voc for VOC's 21, "
-        "cityscapes for the 19 of its training ids, camvid for SegNet's 11; default: from the "
-        "class file in ROOT",
-    )
-    classes.add_argument(
-        "--background",
-        metavar="NAME",
-        help="name of the background class; needed only if it is not called background or bg, in "
-        "any spelling",
-    )
-    classes.add_argument(
-        "--classes",
-        metavar="PAIRS",
-        help="the class of each value, color or class name, with * for all others: "
-        "'0=background,255=crack', '#ff0000=weed,*=background', 'car=vehicle,bus=vehicle', "
-        "'sky=void'; or a .csv file of such rows; default: detected",
-    )
-    classes.add_argument(
-        "--threshold",
-        type=int,
-        metavar="GRAY",
-        help="for soft masks (black and white with gray edges, such as JPEGs): read pixels of "
-        "this gray, such as 128, and lighter ones as 255, and darker ones as 0; default: each "
-        "gray is a value, and JPEGs are not masks",
-    )
-    classes.add_argument(
-        "--resize_masks",
-        choices=get_args(Resizing),
-        help="scale a mask to the size of its image if their proportions agree within a pixel; "
-        "each pixel takes the nearest value; default: a mask of another size is an error",
-    )
-    classes.add_argument(
-        "--missing_mask",
-        choices=get_args(MissingMask),
-        help="what to do about a listed image without a mask: stop (error), leave the image out "
-        "(skip), or give it a mask of the background class (background). With one mask for each "
-        "class, background means that the image has no pixel of the class whose mask is missing; "
-        "default: skip, and error if --masks or --mask_name names classes",
-    )
-    classes.add_argument(
-        "--missing_image",
-        choices=get_args(MissingImage),
-        help="what to do about a listed id without an image: stop (error), or leave it out "
-        "(skip); default: error",
-    )
-    classes.add_argument(
-        "--exclude",
-        metavar="FILE",
-        help="the images to leave out, such as those of damaged files: a file as for --ids, or "
-        "their ids separated by commas; none replaces those of --like; default: none",
-    )
-    classes.add_argument(
-        "--exif",
-        choices=get_args(Exif),
-        help="what to do about a rotated image (EXIF orientation): rotate it as its mask "
-        "demands (auto), always (apply), or never (ignore); default: auto",
-    )
-    classes.add_argument(
-        "--bands",
-        metavar="NUMBERS",
-        help="the bands to store, with all their bits: numbers from 0 in the order to store, such "
-        "as 3,0; all; or rgb for 8-bit RGB, even if bands or bits are lost; default: 8-bit RGB, "
-        "and an image that would lose bands or bits is an error",
-    )
-    classes.add_argument(
-        "--dtype",
-        choices=get_args(Dtype),
-        help="dtype of the stored bands; a value that it cannot hold is an error; needs --bands; "
-        "default: uint8",
+_FIELDS_WITH_OPTION = [
+    field for field in (*list_fields(LayoutKeys), *list_fields(VocSegConfig)) if field.row.group
+]
+
+
+def _add_option(group: argparse._ArgumentGroup, field: ConfigField) -> None:
+    """Adds the option of a field. It has no default, which tells what was given.
+
+    A flag is switched on by `--NAME` and off by `--noNAME`, as in absl and TFDS. A call with both
+    is refused. `--noNAME` is not in the help, as it is there for every field's flag.
+    """
+    name = field.option_name
+    effect = "; ".join(text for text in (field.row.meaning, field.row.usage) if text)
+    effect = effect.replace("`", "")
+    if field.value_type is bool:
+        both = group.add_mutually_exclusive_group()
+        both.add_argument(f"--{name}", action="store_true", default=None, help=effect)
+        off = both.add_argument(f"--no{name}", dest=name, action="store_false", default=None)
+        off.help = argparse.SUPPRESS
+        return
+    group.add_argument(
+        f"--{name}",
+        type=int if field.value_type is int else str,
+        choices=field.choices or None,
+        metavar=field.row.metavar,
+        help=effect,
     )
 
 
-def _add_folders(folders: argparse._ArgumentGroup) -> None:
-    folders.add_argument("--images", help="folder of images, relative to ROOT; default: detected")
-    folders.add_argument(
-        "--masks",
-        help="folder of masks, relative to ROOT; or a folder for each class, where later classes "
-        "cover earlier ones: disc=masks_disc,cup=masks_cup; default: detected",
-    )
-    folders.add_argument(
-        "--ignore_masks",
-        metavar="FOLDER",
-        help="folder of ignore masks, relative to ROOT, such as DRIVE's field of view: where the "
-        "ignore mask of an image is 0, its mask is void; default: none",
-    )
-    folders.add_argument(
-        "--lists",
-        help="folder of lists, or a file with all splits, relative to ROOT; . is ROOT itself; "
-        "default: detected",
-    )
-    folders.add_argument(
-        "--mask_name",
-        metavar="PATTERN",
-        help="pattern of the masks' names, such as 'gt_{id}.png': {id} stands for the image's "
-        "name without its ending, or {a} and {b} for two parts of it, as in '{a}_road_{b}.png'. A "
-        "mask for each class: 'cat={id}_cat.png,dog={id}_dog.png'; a mask for each object: "
-        "'cell={id}/masks/*.png'. Default: {id} with any ending",
-    )
-    folders.add_argument(
-        "--image_name",
-        metavar="PATTERN",
-        help="pattern of the images' names, such as 'image_{id}.jpg', if the masks have only a "
-        "part of the image's name; default: {id} with any ending",
-    )
-    add_flag(folders, "instance_masks", "add the feature instance_mask", default=None)
-    add_flag(folders, "objects", "add the feature objects (boxes)", default=None)
-    folders.add_argument(
-        "--splits",
-        help="ratios such as train=0.8,validation=0.2; or a list, a part of a file or a folder "
-        "for each split, as in train=my_list,val=meta.csv:val,test=images/test/. Join several "
-        "with +; rest is all other labeled images. Default: from lists and folders in ROOT",
-    )
-    folders.add_argument(
-        "--split_by",
-        choices=get_args(SplitBy),
-        help="divide images by a hash of their ids (hash), or so that the ratios are exact and "
-        "each split has every class if possible (stratified); default: hash, or stratified with "
-        "--folds",
-    )
-    folders.add_argument(
-        "--folds",
-        type=int,
-        metavar="K",
-        help="for k-fold cross-validation: divide train into K splits of equal size, fold_0, "
-        "fold_1 and so on; other splits do not change",
-    )
-    folders.add_argument(
-        "--group_by",
-        metavar="RULE",
-        help="keep images in the same split if they have the same folder (folder), the same text "
-        "before the first _ (prefix:_), the same text up to a word and its number (word:patient), "
-        "or the same match of a regular expression (regex:PATTERN); or treat all as independent "
-        "(none). Needs ratios, --folds, or lists that name groups in place of images. Default: "
-        "none; if ids are numbered in groups and neighbors look alike, the build stops and asks",
-    )
-    add(folders, "seed")
-    folders.set_defaults(seed=None)  # tells what was given from the default of a config
-    add_flag(folders, "allow_overlap", "allow an image to be in several splits", default=None)
+def given_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Returns the options of fields that the user gave, by name, each as it was written."""
+    given = {}
+    for field in _FIELDS_WITH_OPTION:
+        value = getattr(args, field.option_name, None)
+        if value is not None:
+            given[field.option_name] = value
+    return given
 
 
-_TEXT_OPTIONS = (
-    "class_names",
-    "background",
-    "classes",
-    "splits",
-    "group_by",
-    "bands",
-    "images",
-    "masks",
-    "ignore_masks",
-    "lists",
-    "image_name",
-    "mask_name",
-    "exclude",
-)
-
-_OPTIONS_PASSED_ON = (
-    "threshold",
-    "ignore_masks",
-    "resize_masks",
-    "missing_mask",
-    "missing_image",
-    "exif",
-    "split_by",
-    "folds",
-    "dtype",
-    "background",
-    "images",
-    "masks",
-    "lists",
-    "image_name",
-    "mask_name",
-    "group_by",
-    "seed",
-)
-"""The options that reach the planner as they are written."""
-
-
-_FIELD_BY_FLAG = {
-    "instance_masks": "instance_mask",
-    "objects": "objects",
-    "allow_overlap": "overlap",
-}
-"""Flags about a tree, and the field of a config that each sets. Without `--like` all are off."""
-
-
-def tree_fields(args: argparse.Namespace) -> dict[str, Any]:
+def tree_fields(args: argparse.Namespace, earlier: "EarlierBuild | None" = None) -> dict[str, Any]:
     """Returns the options that the user gave, as arguments of `FolderPlanner`.
+
+    Args:
+      args: the options.
+      earlier: the earlier build whose options they replace; by default the file of `--config`.
 
     Raises:
       ConfigError: if an option is not written as its help says.
     """
-    check_not_empty(args, *_TEXT_OPTIONS)
-    options = select_given(args, *_OPTIONS_PASSED_ON)
-    for flag, field in _FIELD_BY_FLAG.items():
-        if getattr(args, flag):
-            options[field] = True
-    if args.exclude:
-        options["exclude"] = _parse_excluded(args.exclude)
-    if args.bands:
-        options["bands"] = _parse_bands(args.bands)
-    if args.class_names:
-        options["class_names"] = parse_class_names(args.class_names)
-    if args.classes:
-        options["classes"] = _parse_classes(args.classes)
-    if args.splits:
-        text_by_split = parse_named_values("--splits", args.splits)
-        options["splits"] = {split: _parse_split(text) for split, text in text_by_split.items()}
-    if args.config:
-        options = read_config(args).options_with(options, fields_switched_off(args))
-    return options
+    given = given_options(args)
+    check_not_empty(args, *given)
+    fields: dict[str, Any] = {}
+    switched_off = []
+    for field in _FIELDS_WITH_OPTION:
+        value = given.get(field.option_name)
+        if value is False:
+            switched_off.append(field.name)
+        elif value is not None:
+            read = _READERS.get(field.name)
+            fields[field.name] = read(value) if read else value
+    if earlier is None and args.config:
+        earlier = read_config(args)
+    return fields if earlier is None else earlier.options_with(fields, switched_off)
 
 
 def read_config(args: argparse.Namespace) -> "EarlierBuild":
@@ -455,11 +313,6 @@ def read_config(args: argparse.Namespace) -> "EarlierBuild":
     from voc_seg_tfrecord.build_from.earlier_build import EarlierBuild
 
     return EarlierBuild.read_config(args.config)
-
-
-def fields_switched_off(args: argparse.Namespace) -> list[str]:
-    """Returns the fields of a config whose flags the user switched off: `--noobjects`."""
-    return [field for flag, field in _FIELD_BY_FLAG.items() if getattr(args, flag) is False]
 
 
 def select_given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -509,3 +362,19 @@ def _parse_split(text: str) -> str | float:
         return text
     is_list_name = text.isdecimal() and ratio > 1
     return text if is_list_name else ratio
+
+
+def _parse_splits(text: str) -> dict[str, str | float]:
+    """Reads `--splits`: where the ids of each split come from, by its name."""
+    text_by_split = parse_named_values("--splits", text)
+    return {split: _parse_split(source) for split, source in text_by_split.items()}
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "class_names": parse_class_names,
+    "classes": _parse_classes,
+    "exclude": _parse_excluded,
+    "bands": _parse_bands,
+    "splits": _parse_splits,
+}
+"""By its field, what reads the text of an option; other values are taken as they are."""

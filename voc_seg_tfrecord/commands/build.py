@@ -8,7 +8,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 import dataclasses
 import json
-from typing import Any, get_args
+from typing import Any
 
 from etils import epath
 import tensorflow_datasets as tfds
@@ -19,14 +19,13 @@ from voc_seg_tfrecord.build_from.earlier_build import EarlierBuild
 from voc_seg_tfrecord.build_from.run import build_source, check_free
 from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.core import requirements
+from voc_seg_tfrecord.core import config_fields, requirements
 from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import SAMPLE
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted, share_advice
 from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.core.tiling import TileFormat
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.formats.archives import FolderNaming, is_archive, unpacked
 from voc_seg_tfrecord.quality.finding import STOPS
@@ -40,24 +39,16 @@ USUAL = ("root", "name", "class_names", "splits", "dry_run", "release")
 _RELEASES = {config.name: config for config in BUILDER_CONFIGS}
 _RELEASE_OPTIONS = ("manual_dir", "download_dir")
 _SHARED_OPTIONS = ("data_dir", "num_shards", "overwrite", "workers")
-_TILE_OPTIONS = ("tile", "tile_overlap", "tile_format")
-_DESCRIPTION_OPTIONS = {
-    "description": "text about the data",
-    "citation": "how to cite it, in BibTeX",
-    "homepage": "address of its page",
-    "license": "name or text of its license",
-}
+_TREE_OPTIONS = ("config", "name", "like", "version", "dry_run")
+"""Arguments that only a tree has, beside ROOT and the options of its fields."""
+
 _MAX_LISTED_PROBLEMS = 5
 """How many problems that stop a build are printed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add(parser, "version")
-    arguments.add_tree(parser, optional=True)
-    _add_tiles(parser)
-    group = parser.add_argument_group("description of the dataset")
-    for field, meaning in _DESCRIPTION_OPTIONS.items():
-        group.add_argument(f"--{field}", metavar="TEXT", help=f"{meaning}; default: none")
+    arguments.add_tree(parser, optional=True, groups=config_fields.GROUPS)
     arguments.add_flag(
         parser,
         "dry_run",
@@ -89,39 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--num_shards", type=int, help="number of shards per split; default: TFDS chooses"
     )
-    arguments.add(parser, "workers")
-    arguments.add_flag(
-        parser,
-        "trust_images",
-        "do not decode each image as a test, because check has done it",
-    )
-    arguments.add(parser, "overwrite", "json")
-    # `_check_release` compares what was given with the defaults.
-    parser.set_defaults(get_default=parser.get_default)
-
-
-def _add_tiles(parser: argparse.ArgumentParser) -> None:
-    tiles = parser.add_argument_group("tiles")
-    tiles.add_argument(
-        "--tile",
-        type=int,
-        metavar="PIXELS",
-        help="cut images and masks into tiles of this height and width; default: complete images",
-    )
-    tiles.add_argument(
-        "--tile_overlap",
-        "--overlap",
-        type=int,
-        metavar="PIXELS",
-        help="number of pixels that neighboring tiles share (0); for ids in several splits, see "
-        "--allow_overlap",
-    )
-    tiles.add_argument(
-        "--tile_format",
-        choices=get_args(TileFormat),
-        help="store tiles as PNG without loss (png), or encode them again as JPEG of quality 95 "
-        "(jpeg); default: png",
-    )
+    arguments.add(parser, "workers", "overwrite", "json")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -178,13 +137,12 @@ def _check_release(args: argparse.Namespace) -> None:
             expected="no folder, because the sample comes with the package",
             remedy="leave --manual_dir out, or give the folder as ROOT and a --name of your own",
         )
-    allowed = {"release", "json", "quiet", *_RELEASE_OPTIONS, *_SHARED_OPTIONS}
-    tree_options = []
-    for name, value in vars(args).items():
-        if name == "get_default" or name in allowed:
-            continue
-        if value != args.get_default(name):
-            tree_options.append(_spelling(name, value))
+    tree_options = ["ROOT"] if args.root else []
+    for name in _TREE_OPTIONS:
+        if getattr(args, name):
+            tree_options.append(f"--{name}")
+    for name, value in arguments.given_options(args).items():
+        tree_options.append(f"--no{name}" if value is False else f"--{name}")
     if tree_options:
         listed = ", ".join(tree_options)
         raise ConfigError(
@@ -194,13 +152,6 @@ def _check_release(args: argparse.Namespace) -> None:
             remedy=f"leave {listed} out and name the folder of the release with --manual_dir, or "
             "leave --release out",
         )
-
-
-def _spelling(name: str, value: object) -> str:
-    """Returns how a user gave an option: `--objects`, and `--noobjects` if a flag is off."""
-    if name == "root":
-        return "ROOT"
-    return f"--no{name}" if value is False else f"--{name}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -244,12 +195,7 @@ def _read_tree_request(args: argparse.Namespace) -> _TreeRequest:
     if name is None and earlier is not None:
         name = earlier.name or None
     _check_tree(args, name)
-    fields = arguments.tree_fields(args)
-    fields |= arguments.select_given(args, *_TILE_OPTIONS, *_DESCRIPTION_OPTIONS, "version")
-    if args.trust_images:
-        fields["trust_images"] = True
-    if earlier is not None:
-        fields = earlier.options_with(fields, arguments.fields_switched_off(args))
+    fields = arguments.tree_fields(args, earlier) | arguments.select_given(args, "version")
     proposed_earlier = None
     if not _gives_reading_options(fields):
         proposed_earlier = _find_earlier_build(name, args.data_dir)

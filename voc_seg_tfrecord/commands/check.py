@@ -16,7 +16,6 @@ from voc_seg_tfrecord.audit import check
 from voc_seg_tfrecord.build_from.tree import FolderPlanner, describe
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.copy_chosen import copy_chosen
-from voc_seg_tfrecord.commands.write_lists import write_lists
 from voc_seg_tfrecord.core import output_files
 from voc_seg_tfrecord.core.errors import ConfigError, counted, several, share_advice
 from voc_seg_tfrecord.core.layout import LAYOUT_OPTIONS
@@ -72,12 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only write the class table, and check nothing: a row for each value and color of "
         "the masks, with ? where the class is unknown",
     )
-    parser.add_argument(
-        "--write_lists",
-        metavar="FOLDER",
-        help="only write a list of ids for each split into this new folder, and check nothing; "
-        "with --folds, each round of cross-validation gets a folder of its own",
-    )
     group = parser.add_argument_group("back into your tool")
     group.add_argument(
         "--ids",
@@ -94,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-_FILE_OPTIONS = ("html", "csv", "write_config", "write_classes", "write_lists", "ids", "copy_to")
+_FILE_OPTIONS = ("html", "csv", "write_config", "write_classes", "ids", "copy_to")
 
 _OPTIONS_THAT_FIND_FILES = (
     *LAYOUT_OPTIONS,
@@ -116,13 +109,11 @@ def run(args: argparse.Namespace) -> int:
             return copy_chosen(args, root)
         if args.write_classes:
             return _write_classes(args, root)
-        if args.write_lists:
-            return write_lists(args, root)
         return _check(args, root)
 
 
 def _check_options(args: argparse.Namespace) -> None:
-    """Checks that a call does one thing: check, copy, or write the table of classes or lists."""
+    """Checks that a call does one thing: check, copy, or write the table of classes."""
     arguments.check_not_empty(args, *_FILE_OPTIONS)
     if bool(args.ids) != bool(args.copy_to):
         raise ConfigError(
@@ -132,19 +123,11 @@ def _check_options(args: argparse.Namespace) -> None:
             remedy="give both, or leave both out",
         )
     if args.copy_to:
-        unused = (*_CHECK_OPTIONS, "write_classes", "write_lists")
-        _refuse_options(args, unused, beside="--copy_to")
+        _refuse_options(args, (*_CHECK_OPTIONS, "write_classes"), beside="--copy_to")
     elif args.write_classes:
-        _refuse_options(args, (*_CHECK_OPTIONS, "write_lists"), beside="--write_classes")
-    elif args.write_lists:
-        _refuse_options(args, _CHECK_OPTIONS, beside="--write_lists")
-    elif args.rgb and not args.html:
-        raise ConfigError(
-            "--rgb",
-            found="no --html",
-            expected="--html: only the page shows images",
-            remedy="add --html FILE, or leave --rgb out",
-        )
+        _refuse_options(args, _CHECK_OPTIONS, beside="--write_classes")
+    else:
+        arguments.check_page(args, "rgb")
 
 
 def _refuse_options(args: argparse.Namespace, names: Sequence[str], *, beside: str) -> None:

@@ -19,7 +19,6 @@ from absl import logging
 from etils.epath import gpath
 
 from voc_seg_tfrecord.commands import process
-from voc_seg_tfrecord.commands.arguments import add_flag
 from voc_seg_tfrecord.commands.process import PROGRAM, Stops
 from voc_seg_tfrecord.commands.screen import ClosedPipeError, literal, screened
 from voc_seg_tfrecord.core import requirements, storage
@@ -29,34 +28,7 @@ from voc_seg_tfrecord.core.signals import EXIT_STATUS_OF_SIGNALS
 
 
 class Parser(argparse.ArgumentParser):
-    """Parses the arguments of the command line, or of one command.
-
-    Attributes:
-      usual: the arguments that `--help` shows of a command with many; `--help_all` shows all.
-        Empty if `--help` shows all.
-    """
-
-    usual: tuple[str, ...] = ()
-
-    def format_help(self) -> str:
-        """Returns the help page, with only the usual arguments if the parser has some."""
-        if not self.usual:
-            return super().format_help()
-        action_by_name: dict[str, argparse.Action] = {}
-        for action in self._actions:  # of a flag, the one that switches it on comes first
-            action_by_name.setdefault(action.dest, action)
-        usual_actions = [action_by_name[name] for name in (*self.usual, "help", "help_all")]
-        own_groups = self._action_groups[2:]  # the first two are argparse's
-        titles = [str(group.title) for group in own_groups if group._group_actions]
-        formatter = self._get_formatter()
-        formatter.add_usage(self.usage, self._actions, ())
-        formatter.add_text(self.description)
-        formatter.start_section("the usual arguments")
-        formatter.add_arguments(usual_actions)
-        formatter.end_section()
-        formatter.add_text(f"--help_all also shows: {'; '.join(titles)}; and more.")
-        formatter.add_text(self.epilog)
-        return formatter.format_help()
+    """Parses the arguments of the command line, or of one command."""
 
     def one_line_usage(self) -> str:
         """Returns the usage with positional and required arguments only."""
@@ -194,7 +166,7 @@ def _run_command(words: Sequence[str], stops: Stops) -> int:
         as_json = getattr(args, "json", False)
         addresses = [word for word in words if storage.is_bucket(word)]
         where = addresses[0] if addresses else "a file of this command"
-        with screened(as_json=as_json, quiet=args.quiet), storage.as_storage_error(where):
+        with screened(as_json=as_json), storage.as_storage_error(where):
             return args.run(args)
     except VocSegError as error:
         if stops.arrived:  # the signal's exception has become this error
@@ -272,16 +244,11 @@ def make_parser(words: Sequence[str] = ()) -> Parser:
             name.rstrip("_"), description=module.__doc__, epilog=f"example: {module.EXAMPLE}"
         )
         module.add_arguments(command)
-        add_flag(command, "quiet", "show no progress bars")
-        command.usual = getattr(module, "USUAL", ())
-        if command.usual:
-            command.add_argument(
-                "--help_all",
-                "--help-all",
-                action=_HelpAll,
-                nargs=0,
-                help="show all options and exit",
-            )
+        usual = getattr(module, "USUAL", ())
+        if usual:
+            command.add_argument("--help_all", action="help", help="show all options and exit")
+        if usual and words and "--help_all" not in words:
+            _hide_unusual(command, usual)
         command.usage = command.one_line_usage()
         command.set_defaults(run=module.run)
     return parser
@@ -296,11 +263,11 @@ def _group(title: str, modules: Mapping[str, ModuleType]) -> str:
     return "\n".join(lines)
 
 
-class _HelpAll(argparse.Action):
-    def __call__(self, parser: Any, *_: object) -> NoReturn:
-        parser.usual = ()
-        parser.print_help()
-        sys.exit(0)
+def _hide_unusual(command: Parser, usual: Sequence[str]) -> None:
+    """Leaves the usual arguments of a command with many in its help page."""
+    for action in command._actions:
+        if action.dest not in (*usual, "help", "help_all"):
+            action.help = argparse.SUPPRESS
 
 
 _BOTH_INSTALLED = f"""\

@@ -54,7 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--splits",
         help="ratios such as train=0.6,test=0.4; default: the splits in the files' names",
     )
-    arguments.add(parser, "seed")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed for dividing records by ratio (0)"
+    )
     parser.add_argument(
         "--keys",
         help="the feature for each part of an example, such as "

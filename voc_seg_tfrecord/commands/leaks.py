@@ -68,13 +68,7 @@ def _list_names() -> list[str]:
 
 def run(args: argparse.Namespace) -> int:
     _check_sbd(args)
-    if args.decisions and not args.html:
-        raise ConfigError(
-            "--decisions",
-            found="no --html",
-            expected="--html: the page leaves out the pairs that were called right",
-            remedy="add --html FILE, or leave --decisions out",
-        )
+    arguments.check_page(args, "decisions")
     html = output_files.check_file(args.html, "--html") if args.html else None
     decisions = arguments.read_decisions(args)
     # SBD's lists do not come with the package, so what was published about them is quoted.

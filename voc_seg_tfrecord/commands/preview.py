@@ -1,6 +1,7 @@
 """Draws examples of a built dataset: image, mask, overlay and legend.
 
-DATASET@SPLIT draws examples of this split, as --split does.
+DATASET@SPLIT draws examples of this split, or of a slice such as DATASET@train[20:26]. Without a
+split, these are examples of train, or of the first split if there is no train.
 """
 
 import argparse
@@ -8,6 +9,7 @@ from typing import Any
 
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.core import output_files
+from voc_seg_tfrecord.core.chosen_ids import read_ids_option
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.reading.dataset import open_built
 from voc_seg_tfrecord.reading.find import split_name
@@ -25,11 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", required=True, metavar="FILE", help="image to write, such as a.png or a.jpg"
     )
     parser.add_argument(
-        "--split",
-        help="split or slice, such as train[20:26]; default: train, or the first split if there "
-        "is no train",
-    )
-    parser.add_argument(
         "--num",
         type=int,
         help="number of examples (9), or of examples of each class with --by_class (1)",
@@ -40,11 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "show examples of each class under its name: among the first that have the class, those "
         "in which it covers the largest share",
     )
-    parser.add_argument(
-        "--ids",
-        help="show the images with these ids, separated by commas, in this order; without "
-        "--split, all splits are searched",
-    )
+    arguments.add(parser, "ids")
     parser.add_argument(
         "--seed", type=int, help="seed for choosing examples at random; default: the first examples"
     )
@@ -53,20 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     out = output_files.check_file(args.out, "--out", tuple(_ENDINGS))
-    ids = None if args.ids is None else _split_ids(args.ids)
+    ids = read_ids_option(args.ids) if args.ids else None
     name, splits = split_name(args.dataset)
-    if splits and args.split:
-        raise ConfigError(
-            f"--split {args.split}",
-            found=f"a split here, and another one in {args.dataset}",
-            expected="the split once",
-            remedy=f"leave --split out, or name the dataset alone: {name}",
-        )
-    split = "+".join(splits) or args.split
     sheet: Any = preview(
         open_built(name, args.data_dir),
         args.num,
-        split=split,
+        split="+".join(splits) or None,
         ids=ids,
         by_class=args.by_class,
         seed=args.seed,
@@ -86,8 +71,3 @@ def run(args: argparse.Namespace) -> int:
     if sheet.note:
         print(sheet.note)
     return 0
-
-
-def _split_ids(text: str) -> list[str]:
-    words = [word.strip() for word in text.split(",")]
-    return [word for word in words if word]

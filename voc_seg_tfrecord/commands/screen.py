@@ -10,7 +10,7 @@ In a pipe or a file, a table has no colors and no lines, its columns stay in the
 nothing is cut off, so that awk and other programs can read it. They take a class name with blanks
 for several columns; --json and --csv avoid this.
 
-Progress bars are for a terminal: there are none with --quiet, in a pipe or in a file. TFDS shows
+Progress bars are for a terminal: there are none in a pipe or in a file. TFDS shows
 several bars, one inside the other, and prints where it writes. Here one bar is shown, and the
 commands print where they write.
 """
@@ -88,7 +88,7 @@ def literal(text: str) -> str:
 
 
 @contextlib.contextmanager
-def screened(*, as_json: bool = False, quiet: bool = False) -> Iterator[None]:
+def screened(*, as_json: bool = False) -> Iterator[None]:
     """Makes standard output a `Screen`, and hides progress bars where they are not wanted."""
     stdout = sys.stdout
     for stream in (stdout, sys.stderr):
@@ -98,9 +98,8 @@ def screened(*, as_json: bool = False, quiet: bool = False) -> Iterator[None]:
     old_showwarning = warnings.showwarning
     warnings.showwarning = _show_warning
     has_terminal = sys.stderr is not None and sys.stderr.isatty()
-    shows_bars = has_terminal and not quiet
     try:
-        with contextlib.nullcontext() if shows_bars else _without_bars():
+        with contextlib.nullcontext() if has_terminal else _without_bars():
             yield
         with _closed_pipe_as_error(stdout):
             stdout.flush()

@@ -20,10 +20,12 @@ from voc_seg_tfrecord.core.config_fields import (
     MissingImage,
     MissingMask,
     SplitBy,
+    list_fields,
+    row,
 )
 from voc_seg_tfrecord.core.errors import several
 from voc_seg_tfrecord.core.example import ExampleSpec, Exif, NeededFiles, Task
-from voc_seg_tfrecord.core.folds import divide_train
+from voc_seg_tfrecord.core.folds import MAX_FOLDS, MIN_FOLDS, divide_train
 from voc_seg_tfrecord.core.grouping import NO_GROUPS, Grouping
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import VOC_CLASSES
@@ -55,121 +57,308 @@ _MAX_SHOWN_CLASSES = 3
 class VocSegConfig(tfds.core.BuilderConfig):
     """What one dataset is made from. Give it a name of its own, and a tree with `--manual_dir`.
 
-    Attributes:
-      name: the config's name; the dataset is called `voc_seg_tfrecord/<name>`.
-      version: the dataset's version, such as `1.1.0`, by default `1.0.0`. Each version has a folder
-        of its own, and `tfds.load` takes the newest one unless a version is named.
-      release: name of the official release, such as `2007` or `2012_aug`; empty for own data.
-      strict: whether the id lists must be the release's official lists; for a release, yes by
-        default. `False` builds a part of a release.
-      class_names: the classes of the values 0, 1, 2, background among them. Defaults to those of
-        the release, and for own data to VOC's 21 if the folder's masks have VOC's colors, or its
-        class file VOC's names; else the build stops. A name such as `void` or `ignore` is not a
-        class of the dataset: its pixels are 255, and the numbers of later classes are one lower.
-      classes: pairs of a key and a class, which replace what `class_names` gives for these keys:
-        `[[255, "crack"], ["#ff0000", "weed"], ["car", "vehicle"], ["*", "void"]]`. A key is a
-        value, a color, a name of `class_names`, or `*` for all others. Without `class_names`, these
-        pairs are the complete table.
-      default_names: whether nobody gave `class_names`, so that they are default names:
-        `background` and `foreground`, or `class_0`, `class_1` and so on. The build sets it, and
-        later names replace them.
-      background: name of the background class; needed only if it is not called background or bg, in
-        any spelling.
-      splits: split names and where each comes from: a list (`{"train": "trainaug"}`), a part
-        of a file (`{"train": "meta.csv:train"}`), a folder (`{"train": "train/"}`), or a ratio
-        for all of them (`{"train": 0.8, "validation": 0.2}`). By default the folder's lists and
-        folders decide; `val` becomes `validation`.
-      instance_mask: whether to add the feature `instance_mask`, from SegmentationObject. By default
-        only if the release has it; not for own data. The option is `--instance_masks`.
-      objects: whether to add the feature `objects`, from Annotations. By default only if the
-        release has it; not for own data.
-      layout: names of folders, and patterns of file names, that differ from VOC's: `images`,
-        `masks`, `lists`, `image_name`, `mask_name`.
-      missing_mask: what to do about a listed image without a mask: `error`; `skip` leaves it
-        out; `background` gives it a mask of background alone, and needs a background class.
-      missing_image: what to do about a listed id without an image: `error`, or `skip` leaves it
-        out.
-      exclude: images to leave out, by their ids, such as those of damaged files.
-      threshold: for soft masks (black and white with gray edges, such as JPEGs): a gray from 1 to
-        255. A pixel of this gray or a lighter one is read as 255, all others as 0.
-      ignore_masks: the folder of ignore masks, such as DRIVE's field of view. Where an ignore mask
-        is 0, the mask of its image is void. Each image needs one.
-      resize_masks: `nearest` scales a mask to the size of its image if both have the same
-        proportions. By default a mask of another size is an error.
-      exif: what to do about an image that EXIF rotates: rotate it if its mask demands it (`auto`),
-        always (`apply`), or never (`ignore`).
-      bands: the numbers, from 0, of the bands to store, in this order; or `rgb` for 8-bit RGB, even
-        if bands or bits are lost. By default images are stored as 8-bit RGB, and an image that
-        would lose bands or bits is an error. For `builder_from_tree` and the command `build`, `all`
-        stands for all bands of the first image.
-      dtype: the dtype of stored bands: `uint8`, `uint16` or `float32`. A value that it cannot hold
-        is an error.
-      task: `segmentation`; `classification` for records and arrays with one label per image in
-        place of a mask; or `images` for records with neither, where `class_names` has to be empty.
-      trust_images: whether to skip decoding each image as a test, because `check` has done it. The
-        dataset's bytes stay the same.
-      overlap: whether an id may be in several splits. The option is `--allow_overlap`.
-      tile: height and width, in pixels, of the tiles that images and masks are cut into. By default
-        they are not cut. Only for own data with masks and without `objects`.
-      tile_overlap: number of pixels that neighboring tiles share. The option is
-        `--tile_overlap`, or `--overlap` for short.
-      tile_format: `png` stores the pixels of tiles without loss; `jpeg` encodes them again with
-        quality 95.
-      split_by: how ids are assigned to splits by ratio: by a `hash` of the id, or `stratified`, so
-        that each split has about the same share of every class.
-      folds: number of folds for k-fold cross-validation. The images of train are divided into the
-        splits `fold_0`, `fold_1`, ... of equal size; other splits stay the same. With
-        `builder_from_tree` and the command `build`, `split_by` is then `stratified` by default.
-      group_by: which ids stay in the same split if splits come from ratios or folds: those with the
-        same folder (`folder`; folders of splits do not count), the same text before the first `_`
-        (`prefix:_`), the same text up to a word and its number (`word:patient`), or the same match
-        of a regular expression (`regex:PATTERN`). With `none`, ids are independent, and the build
-        does not ask. Without ratios and folds, lists must name groups instead of images.
-      seed: seed for assigning ids to splits by ratio, and to folds.
-      citation: how to cite the dataset, in BibTeX. Only a release has one by default.
-      homepage: address of the dataset's page. Only a release has one by default.
-      license: the dataset's license: its name or its text.
-      packaged_tree: the package's folder that holds the tree, for data that comes with it.
+    Each field has a row, with its type, its default, its meaning, and when it is allowed. The check
+    of a config, the options of `build` and `check`, and the pages are made from the rows.
+    `packaged_tree` is the package's folder that holds the tree, for data that comes with it.
 
     Raises:
       ConfigError: if a field is unknown or of another type, or if fields do not go together.
     """
 
-    name: str = ""  # this default is refused, with the same error as any other wrong name
-    version: Any = None  # TFDS takes its own type too
-    release: str = ""
-    strict: bool | None = None
-    # A JSON config brings a list, so any sequence will do.
-    class_names: Sequence[str] = _CLASSES_BY_DEFAULT
-    classes: Sequence[Sequence[Any]] | Mapping[Any, str] = ()
-    default_names: bool = False
-    background: str = ""
-    splits: Mapping[str, str | float] | None = None
-    instance_mask: bool | None = None
-    objects: bool | None = None
-    layout: Mapping[str, str] | None = None
-    missing_mask: MissingMask = "error"
-    missing_image: MissingImage = "error"
-    exclude: Sequence[str] = ()
-    threshold: int | None = None
-    ignore_masks: str = ""
-    resize_masks: Resizing | None = None
-    exif: Exif = "auto"
-    bands: Sequence[int] | Literal["rgb"] | None = None
-    dtype: Dtype = "uint8"
-    task: Task = "segmentation"
-    trust_images: bool = False
-    overlap: bool = False
-    tile: int | None = None
-    tile_overlap: int = 0
-    tile_format: TileFormat = "png"
-    split_by: SplitBy = "hash"
-    folds: int | None = None
-    group_by: str = ""
-    seed: int = 0
-    citation: str | None = None
-    homepage: str | None = None
-    license: str | None = None
+    # The default of the name is refused, with the same error as any other wrong name.
+    name: str = row(
+        "",
+        "name; the dataset is called `voc_seg_tfrecord/<name>`",
+        expected=config_fields.NAME,
+        accepts=config_fields.is_name,
+    )
+    version: Any = row(  # TFDS takes its own type too
+        None,
+        "version of the dataset, such as 1.1.0. Each version has a folder of its own, and "
+        "`tfds.load` takes the newest; default: 1.0.0",
+        expected="a version such as 1.0.0",
+        accepts=config_fields.is_version,
+    )
+    release_notes: Mapping[str, str] | None = row(
+        None, "see TFDS", expected="a text for each version"
+    )
+    supported_versions: Sequence[Any] = row(
+        list,
+        "see TFDS",
+        expected="a list of versions such as 1.0.0",
+        accepts=config_fields.are_versions,
+    )
+    tags: Sequence[str] = row(list, "see TFDS", expected="a list of texts")
+    description: str | None = row(
+        None,
+        "text about the data; default: none",
+        group=config_fields.DESCRIPTION,
+        metavar="TEXT",
+    )
+    release: str = row(
+        "",
+        "official release, such as `2007` or `2012_aug`; empty for own data",
+        expected="the name of a release, such as 2012",
+    )
+    strict: bool | None = row(
+        None,
+        "whether the id lists must be the release's official lists; for a release, yes by default. "
+        "`False` builds a part of a release",
+        needs=(config_fields.OF_RELEASE,),
+    )
+    class_names: Sequence[str] = row(
+        _CLASSES_BY_DEFAULT,
+        "class names in the order of mask values, background among them. A name such as `void` or "
+        "`ignore` is not a class: its pixels are 255, and the numbers of later classes are one "
+        "lower",
+        expected="a list of names",
+        group=config_fields.CLASSES,
+        usage="separated by commas; or voc for VOC's 21, cityscapes for the 19 of its training "
+        "ids, camvid for SegNet's 11; default: from the class file in ROOT",
+        in_config="default: those of the release, and for own data VOC's 21 if the folder's masks "
+        "have VOC's colors, or its class file VOC's names; else the build stops",
+    )
+    classes: Sequence[Sequence[Any]] | Mapping[Any, str] = row(
+        (),
+        "the class of each value, color or class name, with `*` for all others. It replaces what "
+        "class_names gives for these keys, and without class_names it is the complete table",
+        expected='pairs of a key and a class, such as [[255, "crack"], ["*", "void"]]',
+        accepts=config_fields.are_pairs,
+        group=config_fields.CLASSES,
+        usage="as in '0=background,255=crack', '#ff0000=weed,*=background', "
+        "'car=vehicle,bus=vehicle' or 'sky=void'; or a .csv file of such rows; default: detected",
+        metavar="PAIRS",
+        needs=(config_fields.MASKS,),
+        in_config='such as `[["#ff0000", "weed"], ["car", "vehicle"], ["*", "void"]]`',
+    )
+    default_names: bool = row(
+        False,
+        "whether nobody gave `class_names`, so that they are default names: `background` and "
+        "`foreground`, or `class_0`, `class_1` and so on. The build sets it, and later names "
+        "replace them",
+    )
+    background: str = row(
+        "",
+        "name of the background class; needed only if it is not called background or bg, in any "
+        "spelling",
+        expected="the name of a class",
+        group=config_fields.CLASSES,
+        metavar="NAME",
+    )
+    splits: Mapping[str, str | float] | None = row(
+        None,
+        "where each split comes from: ratios for all; or a list, a part of a file, or a folder for "
+        "each, several joined with +; rest is all other labeled images",
+        expected='a list, a folder or a ratio for each split, such as {"train": 0.8, "test": 0.2}',
+        accepts=config_fields.are_sources,
+        group=config_fields.FOLDERS,
+        usage="as in train=0.8,validation=0.2 or train=my_list,val=meta.csv:val,test=images/test/; "
+        "default: from lists and folders in ROOT",
+        needs=(config_fields.NOT_STRICT,),
+        in_config='such as `{"train": "trainaug", "val": "meta.csv:val", "test": "images/test/"}`; '
+        "default: from lists and folders, where `val` becomes `validation`",
+    )
+    instance_mask: bool | None = row(
+        None,
+        "add the feature `instance_mask`, from SegmentationObject",
+        group=config_fields.FOLDERS,
+        option="instance_masks",
+        needs=(config_fields.MASKS,),
+        in_config="default: only if the release has it",
+    )
+    objects: bool | None = row(
+        None,
+        "add the feature `objects`, the boxes in Annotations",
+        group=config_fields.FOLDERS,
+        needs=(config_fields.MASKS,),
+        in_config="default: only if the release has it",
+    )
+    layout: Mapping[str, str] | None = row(
+        None,
+        "names of folders, and patterns of file names, that differ from VOC's: `images`, `masks`, "
+        "`lists`, `image_name`, `mask_name`",
+        expected='names of folders, such as {"masks": "labels"}',
+    )
+    missing_mask: MissingMask = row(
+        "error",
+        "what to do about a listed image without a mask: stop (`error`), leave the image out "
+        "(`skip`), or give it a mask of the background class (`background`)",
+        group=config_fields.CLASSES,
+        usage="with one mask for each class, background means that the image has no pixel of the "
+        "class whose mask is missing; default: skip, and error if --masks or --mask_name names "
+        "classes",
+        needs=(config_fields.MASKS, config_fields.OWN_MASKS),
+    )
+    missing_image: MissingImage = row(
+        "error",
+        "what to do about a listed id without an image: stop (`error`), or leave it out (`skip`)",
+        group=config_fields.CLASSES,
+        usage="default: error",
+    )
+    exclude: Sequence[str] = row(
+        (),
+        "images to leave out, such as those of damaged files",
+        expected="a list of ids",
+        group=config_fields.CLASSES,
+        usage="in a file as for --ids, such as the decisions that a page saved; or their ids "
+        "separated by commas; none replaces those of --like; default: none",
+        metavar="FILE",
+        needs=(config_fields.OWN_IMAGES,),
+    )
+    threshold: int | None = row(
+        None,
+        "for soft masks (black and white with gray edges, such as JPEGs): pixels of this gray, "
+        "such as 128, and lighter ones are read as 255, and darker ones as 0; default: each gray "
+        "is a value, and JPEGs are not masks",
+        expected="a gray from 1 to 255, such as 128",
+        accepts=config_fields.is_gray,
+        group=config_fields.CLASSES,
+        metavar="GRAY",
+        needs=(config_fields.MASKS, config_fields.OWN_MASKS),
+    )
+    ignore_masks: str = row(
+        "",
+        "folder of ignore masks, such as DRIVE's field of view: where the ignore mask of an image "
+        "is 0, its mask is void. Each image needs one",
+        expected="the name of a folder",
+        group=config_fields.FOLDERS,
+        usage="relative to ROOT; default: none",
+        metavar="FOLDER",
+        needs=(config_fields.MASKS, config_fields.OWN_MASKS),
+    )
+    resize_masks: Resizing | None = row(
+        None,
+        "scale a mask to the size of its image if their proportions agree within a pixel; each "
+        "pixel takes the nearest value; default: a mask of another size is an error",
+        group=config_fields.CLASSES,
+        needs=(config_fields.MASKS, config_fields.OWN_MASKS),
+    )
+    exif: Exif = row(
+        "auto",
+        "what to do about a rotated image (EXIF orientation): rotate it as its mask demands "
+        "(`auto`), always (`apply`), or never (`ignore`)",
+        group=config_fields.CLASSES,
+        usage="default: auto",
+        needs=(config_fields.AS_STORED,),
+    )
+    bands: Sequence[int] | Literal["rgb"] | None = row(
+        None,
+        "the bands to store, with all their bits: numbers from 0, in the order to store; or rgb "
+        "for 8-bit RGB, even if bands or bits are lost",
+        expected=f"a list of the bands' numbers, from 0, such as [3, 0]; or {RGB}",
+        group=config_fields.CLASSES,
+        usage="as in 3,0; or all; default: 8-bit RGB, and an image that would lose bands or bits "
+        "is an error",
+        metavar="NUMBERS",
+        needs=(config_fields.OWN_BANDS,),
+        in_config="`builder_from_tree` also takes `all`; default: 8-bit RGB, and an image that "
+        "would lose bands or bits is an error",
+    )
+    dtype: Dtype = row(
+        "uint8",
+        "dtype of the stored bands; a value that it cannot hold is an error",
+        group=config_fields.CLASSES,
+        usage="needs --bands; default: uint8",
+        needs=(config_fields.WITH_BANDS,),
+    )
+    task: Task = row(
+        "segmentation",
+        "`segmentation`; `classification` for records and arrays with one label per image in place "
+        "of a mask; or `images` for records with neither, where `class_names` has to be empty",
+    )
+    trust_images: bool = row(
+        False,
+        "do not decode each image as a test, because `check` has done it. The dataset's bytes stay "
+        "the same",
+        group=config_fields.SPEED,
+    )
+    overlap: bool = row(
+        False,
+        "allow an image to be in several splits",
+        group=config_fields.FOLDERS,
+        option="allow_overlap",
+    )
+    tile: int | None = row(
+        None,
+        "cut images and masks into tiles of this height and width; default: complete images",
+        expected="a number of pixels",
+        group=config_fields.TILES,
+        metavar="PIXELS",
+        needs=(config_fields.CUTTABLE,),
+    )
+    tile_overlap: int = row(
+        0,
+        "number of pixels that neighboring tiles share; default: 0",
+        expected="a number of pixels",
+        group=config_fields.TILES,
+        metavar="PIXELS",
+        needs=(config_fields.CUT,),
+    )
+    tile_format: TileFormat = row(
+        "png",
+        "store tiles as PNG without loss (`png`), or encode them again as JPEG of quality 95 "
+        "(`jpeg`); default: png",
+        group=config_fields.TILES,
+        needs=(config_fields.CUT,),
+    )
+    split_by: SplitBy = row(
+        "hash",
+        "divide images by a hash of their ids (`hash`), or so that the ratios are exact and each "
+        "split has every class if possible (`stratified`)",
+        group=config_fields.FOLDERS,
+        usage="default: hash, or stratified with --folds",
+        needs=(config_fields.DIVIDED,),
+    )
+    folds: int | None = row(
+        None,
+        "for k-fold cross-validation: divide train into this number of splits of equal size, "
+        "`fold_0`, `fold_1` and so on; other splits do not change",
+        expected=f"{MIN_FOLDS} to {MAX_FOLDS}",
+        accepts=config_fields.is_number_of_folds,
+        group=config_fields.FOLDERS,
+        metavar="K",
+        needs=(config_fields.OWN_SPLITS,),
+        in_config="`builder_from_tree` then divides `stratified` by default",
+    )
+    group_by: str = row(
+        "",
+        "keep images in the same split if they have the same folder (`folder`; folders of splits "
+        "do not count), the same text before the first _ (`prefix:_`), the same text up to a word "
+        "and its number (`word:patient`), or the same match of a regular expression "
+        "(`regex:PATTERN`); or treat all as independent (`none`). Needs ratios, folds, or lists "
+        "that name groups in place of images; default: `none`, but if ids are numbered in groups "
+        "and neighbors look alike, the build stops and asks",
+        expected="folder, prefix:CHARACTERS, word:WORD, regex:PATTERN or none",
+        group=config_fields.FOLDERS,
+        metavar="RULE",
+        needs=(config_fields.GROUPED,),
+    )
+    seed: int = row(
+        0,
+        "seed for dividing images by ratio or into folds; default: 0",
+        group=config_fields.FOLDERS,
+        needs=(config_fields.DIVIDED,),
+    )
+    citation: str | None = row(
+        None,
+        "how to cite the data, in BibTeX; default: that of the release, or none",
+        group=config_fields.DESCRIPTION,
+        metavar="TEXT",
+    )
+    homepage: str | None = row(
+        None,
+        "address of the data's page; default: that of the release, or none",
+        expected="an address that begins with https:// or http://",
+        accepts=config_fields.is_address,
+        group=config_fields.DESCRIPTION,
+        metavar="TEXT",
+    )
+    license: str | None = row(
+        None,
+        "name or text of the data's license; default: none",
+        group=config_fields.DESCRIPTION,
+        metavar="TEXT",
+    )
     # The package's folder that holds the tree, in place of --manual_dir. It is no field, so that it
     # is not in the JSON, which describes the data and not its location. A subclass could not have
     # it either, because `tfds build --config` wants all configs of one class.
@@ -183,7 +372,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         return config
 
     def __post_init__(self, packaged_tree: str) -> None:
-        config_fields.check_fields(self)
+        config_fields.check_types(self)
         self.packaged_tree = packaged_tree
         if self.version is not None:
             self.version = str(self.version)
@@ -193,6 +382,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         if ratios and len(ratios) == len(self.splits or {}):
             self.splits = by_split_name(ratios, "option splits")
         config_checks.check_release(self)
+        config_fields.check_conditions(self)
         self.classes = check_rows(self.classes)
         self.exclude = tuple(self.exclude)
         if self.has_classes:
@@ -399,6 +589,10 @@ class VocSegConfig(tfds.core.BuilderConfig):
     def to_json(self) -> str:
         """Returns the config as `tfds build --config` takes it: what differs from defaults."""
         return json.dumps(changed_fields(self))
+
+
+_DESCRIPTIONS = [f"  {one.name}: {one.description}" for one in list_fields(VocSegConfig)]
+VocSegConfig.__doc__ = "\n".join([VocSegConfig.__doc__ or "", "Attributes:", *_DESCRIPTIONS])
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Which fields of a config go together. `config_fields` checks each one by itself before.
+"""Checks of a config that need more than a row of `config_fields`.
 
 A config here is a `VocSegConfig`, whose module imports this one.
 """
@@ -15,7 +15,7 @@ from voc_seg_tfrecord.core.default_names import are_default_names
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, option_error, several
 from voc_seg_tfrecord.core.folds import TRAIN, find_folds
 from voc_seg_tfrecord.core.layout import LAYOUT_OPTIONS, Naming
-from voc_seg_tfrecord.core.names import INSTANCES, OBJECTS, VOID, unprintable
+from voc_seg_tfrecord.core.names import VOID, unprintable
 from voc_seg_tfrecord.core.ratios import check_ratios
 from voc_seg_tfrecord.core.releases import RELEASES, Release
 from voc_seg_tfrecord.core.shell import command
@@ -27,7 +27,7 @@ _VALIDATION = "validation"
 
 
 def check_release(config: Any) -> None:
-    """Checks the release of a config, and the options that only a release can have.
+    """Checks the release of a config, and its task.
 
     Raises:
       ConfigError: naming the first option that is wrong.
@@ -36,27 +36,12 @@ def check_release(config: Any) -> None:
         raise option_error("packaged_tree", config.packaged_tree, f"{SAMPLE_TREE}, or nothing")
     if config.release and config.release not in RELEASES:
         raise option_error("release", config.release, f"one of {', '.join(RELEASES)}", RELEASES)
-    if config.strict and not config.release:
-        raise option_error("strict", True, "a release whose lists can be checked")
-    if config.strict and config.splits is not None:
-        raise option_error("splits", config.splits, "no splits: those of a release are fixed")
-    if config.official is not None:
-        _check_options_of_release(config, config.official)
-
-
-def _check_options_of_release(config: Any, release: Release) -> None:
-    """Refuses options that would do nothing, because a release's files are known."""
-    task = "segmentation" if release.masks else "images"
+    if config.official is None:
+        return
+    task = "segmentation" if config.official.masks else "images"
     if config.task != task:
-        contents = "images and masks" if release.masks else "images alone"
-        raise option_error("task", config.task, f"{task}, as {release.name} has {contents}")
-    if config.exif == "apply":
-        expected = f"ignore, as the masks of {release.name} fit the images as they are stored"
-        raise option_error("exif", config.exif, expected)
-    expected = f"no such option, as the masks of {release.name} are known"
-    _check_is_default(config, ["threshold", "ignore_masks", "resize_masks"], expected)
-    expected = f"no such option, as the images of {release.name} are known"
-    _check_is_default(config, ["exclude"], expected)
+        contents = "images and masks" if config.official.masks else "images alone"
+        raise option_error("task", config.task, f"{task}, as {config.release} has {contents}")
 
 
 def check_classes(config: Any) -> None:
@@ -72,8 +57,6 @@ def check_classes(config: Any) -> None:
         _check_classes_of_release(config, config.official)
     if config.task == "segmentation":
         _check_class_table(config)
-    elif config.classes:
-        raise option_error("classes", dict(config.classes), "none, because there are no masks")
     _check_background(config)
 
 
@@ -83,12 +66,12 @@ def check_options(config: Any) -> None:
     Raises:
       ConfigError: naming the first option that is wrong.
     """
-    _check_options_of_masks(config)
     _check_layout(config)
     _check_splits(config)
     _ = config.grouping  # it raises if `group_by` is no rule
-    _check_tiles(config)
-    _check_bands(config)
+    _ = config.tiling  # it raises if the numbers of pixels are wrong
+    if config.bands not in (None, RGB):
+        _check_band_numbers(config)
 
 
 def check_split_name(name: str, where: object, kind: type[VocSegError] = ConfigError) -> None:
@@ -136,9 +119,6 @@ def _check_class_names(config: Any) -> None:
 
 def _check_classes_of_release(config: Any, release: Release) -> None:
     """Checks that no option contradicts what is known of a release's masks."""
-    if config.missing_mask != "error":
-        expected = f"no such option, as the masks of {release.name} are known"
-        raise option_error("missing_mask", config.missing_mask, expected)
     if config.table.class_by_value or config.table.class_by_color:
         expected = f"names and *, as the values and colors of {release.name} are known"
         raise option_error("classes", dict(config.classes), expected)
@@ -197,19 +177,6 @@ def _check_background(config: Any) -> None:
         )
 
 
-def _check_options_of_masks(config: Any) -> None:
-    """Refuses options of masks where examples have none."""
-    if config.task == "segmentation":
-        return
-    expected = f"no such option, as the task {config.task} has no masks"
-    for option in (INSTANCES, OBJECTS):
-        if getattr(config, option):
-            raise option_error(option, True, expected)
-    _check_is_default(
-        config, ["missing_mask", "threshold", "ignore_masks", "resize_masks"], expected
-    )
-
-
 def _check_layout(config: Any) -> None:
     layout = config.layout or {}
     names = sorted(LAYOUT_OPTIONS)
@@ -226,25 +193,13 @@ def _check_layout(config: Any) -> None:
 
 
 def _check_splits(config: Any) -> None:
-    for split in config.splits or {}:
+    splits = config.splits or {}
+    for split in splits:
         check_split_name(split, "option splits")
-    if config.folds is not None:
-        _check_folds(config)
+    if config.folds is not None and splits:
+        check_train_can_be_divided(splits, config.folds, "option folds")
     if config.given_ratios:
         _check_ratios(config)
-    elif config.folds is None:
-        _check_options_that_divide(config)
-
-
-def _check_options_that_divide(config: Any) -> None:
-    """Refuses options that say how to divide images if nothing divides them."""
-    options = ["split_by", "seed"]
-    # Lists may name groups. Whether they do is seen in the folder.
-    may_name_groups = not config.release and config.grouping is not None
-    if not may_name_groups:
-        options.append("group_by")
-    expected = "ratios with it, such as train=0.8,validation=0.2 (option splits), or folds"
-    _check_is_default(config, options, expected)
 
 
 def _check_ratios(config: Any) -> None:
@@ -258,16 +213,6 @@ def _check_ratios(config: Any) -> None:
     if lists:
         expected = "lists or ratios, and not both: with ratios the lists are not read"
         raise option_error("lists", lists, expected)
-
-
-def _check_folds(config: Any) -> None:
-    """Checks that the splits that are given can have folds in the place of train."""
-    if config.release:
-        found = f"{config.folds} for the release {config.release}"
-        expected = "no such option: the splits of a release are fixed"
-        raise option_error("folds", found, expected)
-    if config.splits is not None:
-        check_train_can_be_divided(config.splits, config.folds, "option folds")
 
 
 def check_train_can_be_divided(splits: Iterable[str], folds: int, where: object) -> None:
@@ -306,64 +251,13 @@ def _is_validation(name: str) -> bool:
     return parse_split_name(name).split == _VALIDATION
 
 
-def _check_tiles(config: Any) -> None:
-    if config.tile is None:
-        expected = "the option tile with it: the size of tiles"
-        _check_is_default(config, ("tile_overlap", "tile_format"), expected)
-        return
-    obstacle = _find_obstacle_to_tiles(config)
-    if obstacle:
-        raise ConfigError(
-            "option tile",
-            found=f"{config.tile} for {obstacle}",
-            expected="own data with masks, and without the feature objects",
-            remedy="leave tile out, or build the folder as own data (--name) without --objects",
-        )
-    _ = config.tiling  # it raises if the numbers are wrong
-
-
-def _find_obstacle_to_tiles(config: Any) -> str:
-    """Returns why images cannot be cut into tiles; empty if they can."""
-    if config.release:
-        return f"the release {config.release}, whose lists and facts are about complete images"
-    if config.objects:
-        return "objects, whose boxes are of complete images"
-    return "" if config.task == "segmentation" else str(config.task)
-
-
-def _check_bands(config: Any) -> None:
-    """Checks the bands, which a config has as `rgb` or as numbers; `all` became numbers before."""
-    if config.bands is None:
-        _check_is_default(config, ["dtype"], "the option bands with it, such as all")
-    elif config.bands == RGB:
-        _check_rgb(config)
-    else:
-        _check_band_numbers(config)
-
-
-def _check_rgb(config: Any) -> None:
-    if config.release:
-        expected = "no such option: images of releases are RGB of 8 bits"
-        raise option_error("bands", f"{RGB} for the release {config.release}", expected)
-    _check_is_default(config, ["dtype"], "numbers of bands with it, or all")
-
-
 def _check_band_numbers(config: Any) -> None:
     numbers = list(config.bands)
     has_repeated = len(set(numbers)) < len(numbers)
     if not numbers or min(numbers) < 0 or has_repeated:
         raise option_error("bands", numbers, "numbers of bands from 0, each once")
-    if config.release or config.task != "segmentation":
-        kind = f"the release {config.release}" if config.release else config.task
+    if config.task != "segmentation":
         expected = "no such option: only own data with masks have bands"
-        raise option_error("bands", f"{numbers} for {kind}", expected)
+        raise option_error("bands", f"{numbers} for {config.task}", expected)
     if config.tile_format == "jpeg":
         raise option_error("tile_format", "jpeg", "png, as a JPEG holds no other bands than RGB")
-
-
-def _check_is_default(config: Any, fields: Sequence[str], expected: str) -> None:
-    """Refuses options that would do nothing."""
-    for field in fields:
-        value = getattr(config, field)
-        if value != getattr(type(config), field):
-            raise option_error(field, value, expected)

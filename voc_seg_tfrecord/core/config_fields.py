@@ -1,23 +1,22 @@
-"""What each field of a config may be, one by one: its type, its choices, and a config's name.
+"""What a row of a config's fields says: type, meaning, when the field is allowed, and its option.
 
-JSON brings text where a number belongs, and the reverse. `config_checks` checks which fields go
-together.
+`config.VocSegConfig` has the rows. It is checked by them; the options of `build` and `check` are
+made from them, and so are the pages. `config_checks` has the checks that need more than a row.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 import dataclasses
+import functools
 import numbers
 import re
-from typing import Any, Literal, get_args
+import types
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core.bands import RGB, Dtype
+from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean, option_error
-from voc_seg_tfrecord.core.example import Exif, Task
 from voc_seg_tfrecord.core.folds import MAX_FOLDS, MIN_FOLDS
-from voc_seg_tfrecord.core.scaling import Resizing
-from voc_seg_tfrecord.core.tiling import TileFormat
 
 SAMPLE = "sample"
 """The config that comes with its data."""
@@ -51,9 +50,6 @@ _WINDOWS_DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 _VERSION_NUMBER = "(0|[1-9][0-9]{0,8})"  # TFDS would write 01 as 1
 _VERSION = re.compile(rf"{_VERSION_NUMBER}\.{_VERSION_NUMBER}\.{_VERSION_NUMBER}")
 
-_Test = Callable[[Any], bool]
-"""Returns whether a field may have a value."""
-
 
 def is_name(value: object) -> bool:
     """Returns whether a config's name stays a folder of its own below the dataset's folder.
@@ -69,174 +65,293 @@ def is_name(value: object) -> bool:
     return len(value.encode("utf-8", "replace")) <= MAX_NAME_BYTES
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and "\0" not in value
+def is_version(value: object) -> bool:
+    """Returns whether a value is a version, as text or as TFDS has it."""
+    return isinstance(value, str | tfds.core.Version) and _VERSION.fullmatch(str(value)) is not None
 
 
-def _is_address(value: object) -> bool:
+def is_address(value: Any) -> bool:
     """Returns whether a page may have a text as a link: `javascript:` would run there."""
     return isinstance(value, str) and re.fullmatch(r"https?://\S+", value) is not None
 
 
-def _is_yes_or_no(value: object) -> bool:
-    return isinstance(value, bool)
+def is_gray(value: int) -> bool:
+    """Returns whether a number may divide grays of 8 bits in two."""
+    return 1 <= value <= 255
 
 
-def _is_whole_number(value: object) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+def is_number_of_folds(value: int) -> bool:
+    """Returns whether train may be divided into so many folds."""
+    return MIN_FOLDS <= value <= MAX_FOLDS
 
 
-def _is_gray(value: Any) -> bool:
-    """Returns whether a value may divide grays of 8 bits in two."""
-    return _is_whole_number(value) and 1 <= value <= 255
+def are_versions(values: Sequence[Any]) -> bool:
+    """Returns whether all are versions."""
+    return all(is_version(value) for value in values)
 
 
-def _is_number_of_folds(value: Any) -> bool:
-    return _is_whole_number(value) and MIN_FOLDS <= value <= MAX_FOLDS
+def are_pairs(rows: Any) -> bool:
+    """Returns whether a table of classes is one of pairs, or a mapping."""
+    return isinstance(rows, Mapping) or all(len(row) == 2 for row in rows)
 
 
-def _is_version(value: object) -> bool:
-    if isinstance(value, tfds.core.Version):
-        return True
-    return isinstance(value, str) and _VERSION.fullmatch(value) is not None
+def are_sources(splits: Mapping[str, Any]) -> bool:
+    """Returns whether there are splits, and each has a list, a folder or a ratio."""
+    return bool(splits) and "" not in splits.values()
 
 
-def _is_source_of_split(value: object) -> bool:
-    """Returns whether a value may say where the ids of a split come from: a text, or a ratio."""
-    if isinstance(value, str):
-        return bool(value) and _is_text(value)
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
-
-
-def _is_pair(value: object) -> bool:
-    return isinstance(value, Sequence) and len(value) == 2
-
-
-def _are_rows(value: Any) -> bool:
-    """Returns whether a value is a table of classes: pairs, or a mapping."""
-    rows = list(value.items()) if isinstance(value, Mapping) else value
-    return _is_list_of(_is_pair)(rows)
-
-
-def _are_splits(value: object) -> bool:
-    return bool(value) and _is_mapping_to(_is_source_of_split)(value)
-
-
-def _are_bands(value: object) -> bool:
-    return value == RGB or _is_list_of(_is_whole_number)(value)
-
-
-def _is_none_or(test: _Test) -> _Test:
-    """Returns a test of values that may be missing."""
-
-    def is_missing_or_passes(value: object) -> bool:
-        return value is None or test(value)
-
-    return is_missing_or_passes
-
-
-def _is_list_of(test: _Test) -> _Test:
-    """Returns a test of lists, of which each item passes another test. A text is no list."""
-
-    def all_pass(values: object) -> bool:
-        if isinstance(values, str | bytes) or not isinstance(values, Sequence):
-            return False
-        return all(test(value) for value in values)
-
-    return all_pass
-
-
-def _is_mapping_to(test: _Test) -> _Test:
-    """Returns a test of mappings from texts to values that pass another test."""
-
-    def all_pass(mapping: object) -> bool:
-        if not isinstance(mapping, Mapping):
-            return False
-        return all(_is_text(key) and test(value) for key, value in mapping.items())
-
-    return all_pass
+# When fields are allowed.
 
 
 @dataclasses.dataclass(frozen=True)
-class FieldRule:
-    """What one field may be.
+class Condition:
+    """When a field may be given. Otherwise it would do nothing, and is refused.
 
     Attributes:
-      accepts: returns whether the field may have a value.
-      expected: what the value should be, in words.
-      choices: all values, if only these are allowed.
+      holds: returns whether it does, for a config.
+      expected: what is expected where it does not, in words. `{release}` and `{task}` stand for
+        those of the config.
     """
 
-    accepts: _Test
+    holds: Callable[[Any], bool]
     expected: str
-    choices: Sequence[str] = ()
 
 
-def _one_of(choices: Sequence[str]) -> FieldRule:
-    return FieldRule(lambda value: value in choices, f"one of {', '.join(choices)}", choices)
+def _is_own_data(config: Any) -> bool:
+    return not config.release
 
 
-_YES_OR_NO = FieldRule(_is_yes_or_no, "true or false")
-_YES_NO_OR_DEFAULT = FieldRule(_is_none_or(_is_yes_or_no), "true or false")
-_OPTIONAL_TEXT = FieldRule(_is_none_or(_is_text), "a text")
-_PIXELS = "a number of pixels"
+def _has_masks(config: Any) -> bool:
+    return bool(config.task == "segmentation")
 
-FIELD_RULES: Mapping[str, FieldRule] = {
-    "name": FieldRule(is_name, NAME),
-    "version": FieldRule(_is_none_or(_is_version), "a version such as 1.0.0"),
-    "release_notes": FieldRule(_is_none_or(_is_mapping_to(_is_text)), "a text for each version"),
-    "supported_versions": FieldRule(_is_list_of(_is_version), "a list of versions such as 1.0.0"),
-    "description": _OPTIONAL_TEXT,
-    "tags": FieldRule(_is_list_of(_is_text), "a list of texts"),
-    "release": FieldRule(_is_text, "the name of a release, such as 2012"),
-    "class_names": FieldRule(_is_list_of(_is_text), "a list of names"),
-    "classes": FieldRule(
-        _are_rows, 'pairs of a key and a class, such as [[255, "crack"], ["*", "void"]]'
-    ),
-    "background": FieldRule(_is_text, "the name of a class"),
-    "citation": _OPTIONAL_TEXT,
-    "homepage": FieldRule(
-        _is_none_or(_is_address), "an address that begins with https:// or http://"
-    ),
-    "license": _OPTIONAL_TEXT,
-    "splits": FieldRule(
-        _is_none_or(_are_splits),
-        'a list, a folder or a ratio for each split, such as {"train": 0.8, "test": 0.2}',
-    ),
-    "layout": FieldRule(
-        _is_none_or(_is_mapping_to(_is_text)), 'names of folders, such as {"masks": "labels"}'
-    ),
-    "bands": FieldRule(
-        _is_none_or(_are_bands), f"a list of the bands' numbers, from 0, such as [3, 0]; or {RGB}"
-    ),
-    "threshold": FieldRule(_is_none_or(_is_gray), "a gray from 1 to 255, such as 128"),
-    "ignore_masks": FieldRule(_is_text, "the name of a folder"),
-    "resize_masks": FieldRule(
-        lambda value: value in (None, *get_args(Resizing)),
-        f"one of {', '.join(get_args(Resizing))}",
-        get_args(Resizing),
-    ),
-    "tile": FieldRule(_is_none_or(_is_whole_number), _PIXELS),
-    "tile_overlap": FieldRule(_is_whole_number, _PIXELS),
-    "folds": FieldRule(_is_none_or(_is_number_of_folds), f"{MIN_FOLDS} to {MAX_FOLDS}"),
-    "group_by": FieldRule(_is_text, "folder, prefix:CHARACTERS, word:WORD, regex:PATTERN or none"),
-    "seed": FieldRule(_is_whole_number, "a whole number"),
-    "missing_mask": _one_of(get_args(MissingMask)),
-    "exclude": FieldRule(_is_list_of(_is_text), "a list of ids"),
-    "missing_image": _one_of(get_args(MissingImage)),
-    "exif": _one_of(get_args(Exif)),
-    "dtype": _one_of(get_args(Dtype)),
-    "split_by": _one_of(get_args(SplitBy)),
-    "task": _one_of(get_args(Task)),
-    "tile_format": _one_of(get_args(TileFormat)),
-    "strict": _YES_NO_OR_DEFAULT,
-    "instance_mask": _YES_NO_OR_DEFAULT,
-    "objects": _YES_NO_OR_DEFAULT,
-    "default_names": _YES_OR_NO,
-    "trust_images": _YES_OR_NO,
-    "overlap": _YES_OR_NO,
-}
-"""The rule of each field, in the order in which they are checked."""
+
+def _is_divided(config: Any) -> bool:
+    """Says whether images are divided by ratios or into folds."""
+    return bool(config.given_ratios) or config.folds is not None
+
+
+def _may_have_groups(config: Any) -> bool:
+    """Says whether images are divided, or lists may name groups, as is seen in the folder."""
+    return _is_divided(config) or (_is_own_data(config) and config.grouping is not None)
+
+
+def _has_numbers_of_bands(config: Any) -> bool:
+    return config.bands is not None and config.bands != RGB
+
+
+def _can_be_cut(config: Any) -> bool:
+    """Says whether images can be cut: lists, facts and boxes are about complete images."""
+    return _is_own_data(config) and _has_masks(config) and not config.objects
+
+
+def _leaves_images_as_stored(config: Any) -> bool:
+    return _is_own_data(config) or config.exif == "ignore"
+
+
+OWN_IMAGES = Condition(_is_own_data, "no such option, as the images of {release} are known")
+OWN_MASKS = Condition(_is_own_data, "no such option, as the masks of {release} are known")
+OWN_SPLITS = Condition(_is_own_data, "no such option: the splits of a release are fixed")
+OWN_BANDS = Condition(_is_own_data, "no such option: images of releases are RGB of 8 bits")
+OF_RELEASE = Condition(lambda config: config.release, "a release whose lists can be checked")
+NOT_STRICT = Condition(lambda config: not config.strict, "no splits: those of a release are fixed")
+AS_STORED = Condition(
+    _leaves_images_as_stored,
+    "ignore, as the masks of {release} fit the images as they are stored",
+)
+MASKS = Condition(_has_masks, "no such option, as the task {task} has no masks")
+_DIVISION = "ratios with it, such as train=0.8,validation=0.2 (option splits), or folds"
+DIVIDED = Condition(_is_divided, _DIVISION)
+GROUPED = Condition(_may_have_groups, _DIVISION)
+CUTTABLE = Condition(
+    _can_be_cut,
+    "own data with masks, and without the feature objects: build the folder as own data (--name) "
+    "without --objects, or leave tile out",
+)
+CUT = Condition(
+    lambda config: config.tile is not None, "the option tile with it: the size of tiles"
+)
+WITH_BANDS = Condition(_has_numbers_of_bands, "numbers of bands with it, or all (the option bands)")
+
+
+# Rows.
+
+CLASSES = "classes and masks"
+FOLDERS = "folders and splits"
+TILES = "tiles"
+DESCRIPTION = "description of the dataset"
+SPEED = "speed"
+GROUPS = (CLASSES, FOLDERS, TILES, DESCRIPTION, SPEED)
+"""The groups of options on the help page of `build`."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Row:
+    """What is said of a field beside its name, its type and its default.
+
+    Attributes:
+      meaning: what it is for, in words for pages and for the help of its option.
+      expected: what its values should be, in words, if the type alone does not say it.
+      accepts: returns whether it may have a value of its type, other than None.
+      needs: the conditions under which it may be given.
+      in_config: what pages say of it beside its meaning, about a config alone.
+      group: the group of its option on the help pages of `build` and `check`; empty if it has none.
+      option: the name of its option, if that is not the field's.
+      metavar: what stands for the option's value on the help page; by default the option's name.
+      usage: what the help says beside the meaning: how a value is written, and the default in the
+        commands.
+    """
+
+    meaning: str
+    expected: str = ""
+    accepts: Callable[[Any], bool] | None = None
+    needs: tuple[Condition, ...] = ()
+    in_config: str = ""
+    group: str = ""
+    option: str = ""
+    metavar: str | None = None
+    usage: str = ""
+
+
+def row(default: Any, meaning: str, **others: Any) -> Any:
+    """Returns a dataclass's field with a `Row`; the default is a type if it makes the value."""
+    metadata = {"row": Row(meaning=meaning, **others)}
+    if isinstance(default, type):
+        return dataclasses.field(default_factory=default, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+_UNIONS = (types.UnionType, Union)
+"""What `get_origin` returns for `int | None`, and for a literal beside None."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ConfigField:
+    """One field of a config, or one key of its layout.
+
+    Attributes:
+      name: its name in a config.
+      type: its type, as the config's class declares it.
+      row: what else is said of it.
+      default: its default.
+    """
+
+    name: str
+    type: Any
+    row: Row
+    default: Any
+
+    @property
+    def option_name(self) -> str:
+        """The name of its option; its own name if it has none."""
+        return self.row.option or self.name
+
+    @property
+    def value_type(self) -> Any:
+        """Its type without None; its own type if several are left."""
+        others = [kind for kind in get_args(self.type) if kind is not types.NoneType]
+        is_optional = get_origin(self.type) in _UNIONS and len(others) == 1
+        return others[0] if is_optional else self.type
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """All its values, if only these are allowed."""
+        return get_args(self.value_type) if get_origin(self.value_type) is Literal else ()
+
+    @property
+    def expected(self) -> str:
+        """What its values should be, in words."""
+        if self.row.expected:
+            return self.row.expected
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        return _WORDS_OF_TYPES[self.value_type]
+
+    @property
+    def description(self) -> str:
+        """The words of pages about it in a config."""
+        parts = [self.row.meaning, self.row.in_config]
+        if self.option_name != self.name:
+            parts.append(f"the option is `--{self.option_name}`")
+        return "; ".join(part for part in parts if part)
+
+
+_WORDS_OF_TYPES = {bool: "true or false", str: "a text", int: "a whole number"}
+
+
+@functools.cache
+def list_fields(config_class: Hashable) -> list[ConfigField]:
+    """Returns the fields of a class whose fields have rows, in their order."""
+    fields = []
+    for field in dataclasses.fields(cast(Any, config_class)):
+        fields.append(ConfigField(field.name, field.type, field.metadata["row"], field.default))
+    return fields
+
+
+@dataclasses.dataclass
+class LayoutKeys:
+    """The keys of the field `layout`, each of which is an option, too."""
+
+    images: str = row(
+        "", "folder of images", group=FOLDERS, usage="relative to ROOT; default: detected"
+    )
+    masks: str = row(
+        "",
+        "folder of masks; or a folder for each class, where later classes cover earlier ones: "
+        "as in disc=masks_disc,cup=masks_cup",
+        group=FOLDERS,
+        usage="relative to ROOT; default: detected",
+    )
+    lists: str = row(
+        "",
+        "folder of lists, or a file with all splits",
+        group=FOLDERS,
+        usage="relative to ROOT; . is ROOT itself; default: detected",
+    )
+    mask_name: str = row(
+        "",
+        "pattern of the masks' names, such as 'gt_{id}.png': {id} stands for the image's name "
+        "without its ending, or {a} and {b} for two parts of it, as in '{a}_road_{b}.png'. A mask "
+        "for each class: 'cat={id}_cat.png,dog={id}_dog.png'; a mask for each object: "
+        "'cell={id}/masks/*.png'",
+        group=FOLDERS,
+        usage="default: {id} with any ending",
+        metavar="PATTERN",
+    )
+    image_name: str = row(
+        "",
+        "pattern of the images' names, such as 'image_{id}.jpg', if the masks have only a part of "
+        "the image's name",
+        group=FOLDERS,
+        usage="default: {id} with any ending",
+        metavar="PATTERN",
+    )
+
+
+# Checks.
+
+
+def _has_type(value: Any, kind: Any) -> bool:
+    """Says whether a value has the type of a field. True is no number, and a text is no list."""
+    origin = get_origin(kind)
+    args = get_args(kind)
+    if origin is Literal:
+        return value in args
+    if origin in _UNIONS:
+        return any(_has_type(value, one) for one in args)
+    if origin is Sequence:
+        is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+        return is_list and all(_has_type(item, args[0]) for item in value)
+    if origin is Mapping:
+        if not isinstance(value, Mapping):
+            return False
+        are_keys = all(_has_type(key, args[0]) for key in value)
+        return are_keys and all(_has_type(item, args[1]) for item in value.values())
+    if kind is str:
+        return isinstance(value, str) and "\0" not in value
+    if kind in (int, float):
+        number = numbers.Integral if kind is int else numbers.Real
+        return isinstance(value, number) and not isinstance(value, bool)
+    return kind is Any or isinstance(value, kind)
 
 
 def check_field_names(fields: Mapping[str, object], names: Sequence[str]) -> None:
@@ -255,13 +370,31 @@ def check_field_names(fields: Mapping[str, object], names: Sequence[str]) -> Non
             )
 
 
-def check_fields(config: Any) -> None:
+def check_types(config: Any) -> None:
     """Checks the type and the choices of each field of a `VocSegConfig`.
 
     Raises:
       ConfigError: naming the field, the value and what it should be.
     """
-    for field, rule in FIELD_RULES.items():
-        value = getattr(config, field)
-        if not rule.accepts(value):
-            raise option_error(field, value, rule.expected, rule.choices)
+    for field in list_fields(config.__class__):
+        value = getattr(config, field.name)
+        is_right = _has_type(value, field.type)
+        if is_right and value is not None and field.row.accepts is not None:
+            is_right = field.row.accepts(value)
+        if not is_right:
+            raise option_error(field.name, value, field.expected, field.choices)
+
+
+def check_conditions(config: Any) -> None:
+    """Checks that each field that is given may be given with the others.
+
+    Raises:
+      ConfigError: naming the field, its value and what is expected.
+    """
+    for field in list_fields(config.__class__):
+        for condition in field.row.needs:
+            value = getattr(config, field.name)
+            is_given = value is not False and value != field.default
+            if is_given and not condition.holds(config):
+                expected = condition.expected.format(release=config.release, task=config.task)
+                raise option_error(field.name, value, expected)

@@ -27,7 +27,7 @@ _ENDINGS_OF_SMALL_FILES = (".json", ".txt")
 """Of info, features, metadata and class names, which are read at every opening."""
 
 WRITTEN_LATER = (SUMS, "README.md")
-"""Files that SHA256SUMS does not list: itself, and the card that `report --card` writes."""
+"""Files that SHA256SUMS does not list: itself, and the card."""
 
 
 def write_sums(folder: epath.Path, *, known: Mapping[str, str] | None = None) -> None:

@@ -1,16 +1,14 @@
-"""Computes the figures that papers print from a confusion matrix, and draws it."""
+"""Computes the figures that papers print from a confusion matrix."""
 
 from collections.abc import Mapping
 import dataclasses
-import io
 import math
 from typing import Any
 
-from etils import epath
 import numpy as np
 import numpy.typing as npt
 
-from voc_seg_tfrecord.core import display, output_files, pascal5i
+from voc_seg_tfrecord.core import display, pascal5i
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import VOC_CLASSES, background_index
 
@@ -295,72 +293,3 @@ def _mean(values: np.ndarray) -> float:
 def _defined(value: float) -> float | None:
     """Returns a figure, None if it is not defined."""
     return None if np.isnan(value) else float(value)
-
-
-DRAWINGS = (".png", ".pdf", ".svg")
-"""Endings of the files that a confusion matrix is drawn into."""
-
-
-def save_confusion(result: Result, path: epath.Path) -> None:
-    """Draws which share of each class's pixels was predicted as which class.
-
-    The file's ending, one of `DRAWINGS`, tells the format. The same score gives the same bytes.
-
-    Raises:
-      ConfigError: if it cannot be written.
-    """
-    import matplotlib
-
-    ending = path.suffix.lower().removeprefix(".")
-    # A class may be called $x$; names of parts of an SVG are random otherwise.
-    settings: Any = {"text.parse_math": False, "svg.hashsalt": "voc_seg_tfrecord"}
-    without_dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(ending, {})
-    with matplotlib.rc_context(settings), io.BytesIO() as stream:
-        _draw_confusion(result).savefig(stream, format=ending, dpi=150, metadata=without_dates)
-        output_files.write_file(path, stream.getvalue(), "--confusion")
-
-
-_MIN_SHOWN_SHARE = 0.005
-"""Smaller shares have no number in their cell: it would be 0 %."""
-
-_MIN_DARK_SHARE = 0.6
-"""Cells of larger shares are so dark that their numbers are white."""
-
-
-def _draw_confusion(result: Result) -> Any:
-    """Returns a Matplotlib figure with a cell for each pair of classes."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    pixels = result.matrix.sum(1, keepdims=True)
-    shares = np.zeros(result.matrix.shape)
-    np.divide(result.matrix, pixels, out=shares, where=pixels > 0)
-    classes = len(result.class_names)
-    side = 2.5 + 0.32 * classes  # inches
-    figure = Figure(figsize=(side + 1, side), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    # Cells, as an image of 200 classes would take gigabytes while it is scaled.
-    shown = axes.pcolormesh(shares, cmap="Blues", vmin=0, vmax=1)
-    axes.set_aspect("equal")
-    axes.invert_yaxis()
-    names = [f"{n} {name}" for n, name in enumerate(result.class_names)]
-    middles = np.arange(classes) + 0.5
-    axes.set_xticks(middles, names, rotation=90)
-    axes.set_yticks(middles, names)
-    axes.set_xlabel("predicted")
-    axes.set_ylabel("mask")
-    axes.set_title(f"{result.dataset or 'predictions'}: mIoU {result.miou:.2%}")
-    for row, column in np.argwhere(shares >= _MIN_SHOWN_SHARE):
-        share = shares[row, column]
-        axes.text(
-            column + 0.5,
-            row + 0.5,
-            f"{100 * share:.0f}",
-            ha="center",
-            va="center",
-            fontsize=6,
-            color="white" if share > _MIN_DARK_SHARE else "black",
-        )
-    figure.colorbar(shown, ax=axes, label="share of the class's pixels", shrink=0.8)
-    return figure
