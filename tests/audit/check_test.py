@@ -250,13 +250,13 @@ def test_check_calls_images_as_the_dataset_does_and_lists_read_these_ids(tmp_pat
     built = set(map(id_lists.id_of_file, files))
     plan = FolderPlanner(root, name="mine", class_names=NAMES).plan(reads_on=True)
     report = check_module.check_plan(plan, labels=False)
-    ids = {plan.tree.paths.record_id(i) for of_split in plan.splits.values() for i in of_split}
+    ids = {plan.tree.record_id(i) for of_split in plan.splits.values() for i in of_split}
     assert ids == built
     assert {report.ids.tree_id(i) for i in ids} == {*itertools.chain(*plan.splits.values())}
     drawing.put(root, "mine.txt", "\n".join(sorted(built)))
     splits = {"train": "mine.txt"}
     again = FolderPlanner(root, name="mine", class_names=NAMES, splits=splits).plan()
-    assert {again.tree.paths.record_id(i) for i in again.splits["train"]} == built
+    assert {again.tree.record_id(i) for i in again.splits["train"]} == built
 
 
 def test_findings_and_the_csv_have_the_ids_of_the_dataset(tmp_path, capsys):

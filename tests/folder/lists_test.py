@@ -202,7 +202,7 @@ def test_a_list_without_any_mask_makes_no_split_unless_asked_for(voc):
     assert found == {"train": "abc"}
     assert "test.txt has no image with a mask, so it makes no split." in notes
     asked = {"train": "train", "test": "test"}
-    refused(voc, r"no mask for any of its 2 images, such as d\.jpg", splits=asked)
+    refused(voc, r"no mask for any of its 2 images, such as JPEGImages/d\.jpg", splits=asked)
     assert read(voc, splits=asked, missing_mask="background")[0] == {"train": "abc", "test": "de"}
 
 
@@ -292,7 +292,7 @@ def test_a_mask_that_is_a_jpeg_never_becomes_background(tree):
     words = r"SegmentationClass/c.jpg: a JPEG or similar file instead of a mask"
     refused(tree, words, missing_mask="background")
     notes = " ".join(plan_of(tree, missing_mask="error", masks="SegmentationClass").notes)
-    assert "c.jpg in SegmentationClass is the first of 1 files" in notes
+    assert "SegmentationClass/c.jpg is the first of 1 files" in notes
 
 
 def test_images_in_a_folder_below_that_of_masks_are_no_jpegs_in_place_of_masks(tmp_path):

@@ -646,7 +646,7 @@ def test_photos_of_few_colors_that_coco_names_are_no_masks_of_one_another(tmp_pa
 def sizes_of_shapes(root):
     """Returns how many pixels the shapes of each image have, by its path."""
     tree = plan_to_build(root, name="street").tree
-    read = {tree.images[i]: tree.items()[i].read() for i in tree.masks}
+    read = {tree.filename_of(i): tree.items()[i].read() for i in tree.masks}
     return {
         name: int(np.count_nonzero(Image.open(io.BytesIO(r.mask.data)))) for name, r in read.items()
     }

@@ -238,7 +238,7 @@ def _left_out(plan: FolderPlan) -> Iterable[Finding]:
     """Yields ids that a build leaves out, because their image or their mask is missing."""
     for split, ids in plan.left_out.items():
         for image_id in ids:
-            record_id = plan.tree.paths.record_id(image_id)
+            record_id = plan.tree.record_id(image_id)
             if SPLITS in plan.undecided:  # the ids are those of all images, and no list was read
                 kind = "no mask"
                 problem = "this image has no mask"
@@ -419,12 +419,12 @@ def _unused(plan: FolderPlan) -> Iterable[Finding]:
     listed_ids.update(plan.chosen_splits.excluded)
     tree = plan.tree
     parts = (
-        ("image in no split", tree.layout.images, tree.images),
-        ("mask in no split", tree.layout.masks, tree.masks),
+        ("image in no split", tree.images),
+        ("mask in no split", tree.masks),
     )
-    for kind, folder, names in parts:
+    for kind, names in parts:
         used_ids = {names.find_id(image_id) for image_id in listed_ids}
         for image_id in sorted(names.keys() - used_ids):
-            where = str(tree.root / folder / names[image_id])
+            where = str(tree.given / names[image_id])
             remedy = "list it in a split, or remove it"
             yield Finding(kind, where, f"{where} is in no split", IGNORED, remedy=remedy)

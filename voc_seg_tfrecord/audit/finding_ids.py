@@ -68,7 +68,7 @@ class FindingIds:
     def _tree_id_by_record_id(self) -> dict[str, str]:
         if self._tree is None:
             return {}
-        return {self._tree.paths.record_id(tree_id): tree_id for tree_id in self._tree.images}
+        return {self._tree.record_id(tree_id): tree_id for tree_id in self._tree.images}
 
     @functools.cached_property
     def _record_id_by_file(self) -> dict[str, str]:
@@ -80,7 +80,7 @@ class FindingIds:
             for file in itertools.chain(*self._tree.existing_paths_by_part(tree_id).values()):
                 ids_by_file[str(file)].add(tree_id)
         return {
-            file: self._tree.paths.record_id(min(ids))
+            file: self._tree.record_id(min(ids))
             for file, ids in ids_by_file.items()
             if len(ids) == 1
         }
@@ -92,7 +92,7 @@ def _ids_of_absent_file(tree: VocTree, file: str) -> tuple[str, ...]:
         folder = f"{part.folder}/"
         tree_id = file.removeprefix(folder)
         if file.startswith(folder) and (tree_id in tree.images or tree_id in tree.masks):
-            return (tree.paths.record_id(tree_id),)
+            return (tree.record_id(tree_id),)
     return ()
 
 

@@ -24,7 +24,6 @@ from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import SAMPLE
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted, share_advice
-from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.formats.archives import FolderNaming, is_archive, unpacked
@@ -363,10 +362,10 @@ def _find_problems(plan: FolderPlan, config: VocSegConfig, args: argparse.Namesp
     older = open_older_version(Builder(data_dir=args.data_dir, config=config).data_path)
     if older is not None:
         older.check_classes(NewClasses.of_plan(plan))
-    names = plan.tree.images
+    tree = plan.tree
     ids_by_split = {}
     for split, ids in plan.splits.items():
-        ids_by_split[split] = [id_of_file(names[item_id]) for item_id in ids if item_id in names]
+        ids_by_split[split] = [tree.record_id(item_id) for item_id in ids if item_id in tree.images]
     if older is not None:
         older.check_ids(ids_by_split)
     report = check_plan(plan, labels=False)

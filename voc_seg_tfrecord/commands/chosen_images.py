@@ -17,7 +17,7 @@ def read_ids_of_tree(choice: str, evidence: SplitEvidence) -> list[str]:
       ConfigError or ListError: if the file cannot be read, or names what the tree does not have.
     """
     tree = evidence.tree
-    id_by_record_id = {tree.paths.record_id(tree_id): tree_id for tree_id in tree.images}
+    id_by_record_id = {tree.record_id(tree_id): tree_id for tree_id in tree.images}
     ids = read_ids_option(choice, NamesOfImages(evidence.image_names), id_by_record_id)
     unknown = [
         image_id for image_id in ids if image_id not in tree.images and image_id not in tree.masks

@@ -170,7 +170,7 @@ def _pairs_csv(tree: VocTree, ids: list[str]) -> str:
     rows = []
     for image_id in ids:
         if image_id in tree.masks:
-            rows.append((tree.paths.image(image_id), tree.paths.mask(image_id)))
+            rows.append((tree.images[image_id], tree.masks[image_id]))
     return screen.csv_text(("image", "mask"), rows)
 
 

@@ -17,7 +17,7 @@ from voc_seg_tfrecord.folder.companions import (
 )
 from voc_seg_tfrecord.folder.files.folder_names import split_of
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
-from voc_seg_tfrecord.folder.tree.voc_tree import VocTree, path_below_given
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 _MAX_UNLABELED_SHARE = 1 / 3
 """If more images have no mask, the notes begin with that."""
@@ -50,7 +50,7 @@ def list_unused_files(tree: VocTree, data: DataInUse, texts_in_use: Collection[s
     """
     if tree.listing is None:
         return {}
-    paths_in_use = data.paths | {path_below_given(tree, name) for name in texts_in_use}
+    paths_in_use = data.paths | {tree.path_below_given(name) for name in texts_in_use}
     rows = (*COMPANIONS, *LEFTOVERS)
     account: dict[UnusedGroup, list[str]] = {}
     for folder, names in tree.listing.files_by_folder.items():

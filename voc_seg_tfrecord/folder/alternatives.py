@@ -233,14 +233,14 @@ def _describe_build(plan: FolderPlan, options: Mapping[str, Any]) -> _Build:
     for split, ids in plan.splits.items():
         for image_id in ids:
             mask, ignore_mask = tree.masks.get(image_id, ""), ignored.get(image_id, "")
-            examples[tree.paths.image(image_id)] = (split, mask, ignore_mask)
+            examples[tree.images[image_id]] = (split, mask, ignore_mask)
     spec = plan.config.example_spec(dataclasses.replace(plan.mask_rule, remedy=""))
     meaning = (*plan.config.built_class_names, str(spec))
     content = (tree.root_below_given, tree.layout.masks, meaning, frozenset(examples.items()))
     return _Build(
         _count_in_words(plan, options),
         used_images=frozenset(examples),
-        images=frozenset(map(tree.paths.image, tree.images)),
+        images=frozenset(tree.images.values()),
         content=hash(content),
     )
 

@@ -109,10 +109,10 @@ class ImageNames(Mapping[str, str]):
     `in` and `[]` take all these names; iteration and `len` have the ids alone, each once.
 
     Args:
-      images: the names of the images below their folder, by id.
-      masks: the names of the masks below theirs, by id.
-      image_folder: the folder of the images, below the given one.
-      mask_folder: the folder of the masks, below the given one.
+      images: the paths of the images below the given folder, by id.
+      masks: the paths of the masks, by id.
+      image_folder: the folder of all images; empty for the given one.
+      mask_folder: the folder of all masks, likewise.
     """
 
     def __init__(
@@ -125,8 +125,8 @@ class ImageNames(Mapping[str, str]):
     ):
         self._images = images
         self._masks = masks
-        self._image_folder = image_folder
-        self._mask_folder = mask_folder
+        self._top_of_images = posixpath.join(image_folder, "")
+        self._top_of_masks = posixpath.join(mask_folder, "")
 
     def __getitem__(self, name: str) -> str:
         meanings = self.meanings_of(name)
@@ -189,11 +189,7 @@ class ImageNames(Mapping[str, str]):
 
     @functools.cached_property
     def _composed_path_by_id(self) -> dict[str, str]:
-        """The paths of the images below the given folder."""
-        paths = {}
-        for image_id, name in self._images.items():
-            paths[image_id] = as_nfc(posixpath.normpath(posixpath.join(self._image_folder, name)))
-        return paths
+        return {image_id: as_nfc(path) for image_id, path in self._images.items()}
 
     def count_of_group(self, name: str) -> int:
         """Returns how many images a name stands for, as that of a patient does.
@@ -283,15 +279,16 @@ class ImageNames(Mapping[str, str]):
           image_id: the id of the image.
           path: the parts of the path, the last one without its ending.
         """
-        names = [("", image_id), (self._image_folder, self._images[image_id])]
+        names = [("", image_id), (self._top_of_images, self._images[image_id])]
         if image_id in self._masks:
-            names.append((self._mask_folder, self._masks[image_id]))
+            names.append((self._top_of_masks, self._masks[image_id]))
         best = 0
-        for folder, name in names:
-            parts = _split_path(posixpath.join(folder, name))
+        for top, name in names:
+            parts = _split_path(name)
             parts[-1] = _composed_without_ending(parts[-1])
             count = count_same_ends(parts, path)
-            if count == len(path) or count >= len(name.split("/")):
+            name_below_top = name.removeprefix(top)
+            if count == len(path) or count > name_below_top.count("/"):
                 best = max(best, count)
         return best
 
@@ -309,15 +306,13 @@ class ImageNames(Mapping[str, str]):
         for image_id, path in names.items():
             if image_id not in self._images:
                 continue
-            front, _, ending = path.partition(".")
-            has_one_ending = "." not in ending and "/" not in path
-            if front == image_id and has_one_ending and path.isascii():
-                stems = {
-                    image_id
-                }  # most files: taking their names apart takes several times as long
+            name = path.rpartition("/")[2]
+            front, _, ending = name.partition(".")
+            if front == image_id and "." not in ending and name.isascii():
+                stems = {image_id}  # of most files; taking names apart takes several times as long
             else:
-                names_of_image = (posixpath.basename(path), posixpath.basename(image_id))
-                stems = {_composed_without_ending(name) for name in names_of_image}
+                names_of_image = (name, posixpath.basename(image_id))
+                stems = {_composed_without_ending(each) for each in names_of_image}
             for stem in stems:
                 ids_by_stem.setdefault(stem, []).append(image_id)
         return ids_by_stem

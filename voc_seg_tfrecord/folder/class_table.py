@@ -83,8 +83,8 @@ def _check_sizes(tree: VocTree, ids: Sequence[str]) -> None:
     """
     looks = Looks(tree.given)
     for image_id in few([one for one in ids if one in tree.images and one in tree.masks]):
-        mask = tree.paths.mask(image_id)
-        if not looks.sizes_agree(tree.paths.image(image_id), mask):
+        mask = tree.masks[image_id]
+        if not looks.sizes_agree(tree.images[image_id], mask):
             raise LayoutError(
                 tree.given / mask,
                 found=f"another size than that of {tree.image_file(image_id)}",

@@ -19,7 +19,7 @@ from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.looks import Looks
 from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.pairs import channel_paths
-from voc_seg_tfrecord.folder.tree.voc_tree import VocTree, join_paths, path_below_given
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.texts import OTHER_ENDINGS, READ_ENDINGS
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
@@ -140,7 +140,6 @@ class DataInUse:
         self.paths: set[str] = set()
         self.reason_by_path = dict.fromkeys(replaced_masks, MASK_WITHOUT_IMAGE)
         self._add_files(
-            tree.layout.images,
             tree.images.items(),
             used_ids=tree.images.find_ids(used_ids),
             partners=tree.masks,
@@ -150,7 +149,6 @@ class DataInUse:
             for path in [*self.paths]:
                 self.paths.update(map(str, channel_paths(path, tree.channels)))
         self._add_files(
-            tree.layout.masks,
             tree.labels.list_files(),
             used_ids=tree.masks.find_ids(used_ids),
             partners=tree.images,
@@ -158,7 +156,6 @@ class DataInUse:
         )
         if instances:
             self._add_files(
-                tree.layout.instances,
                 tree.instances.items(),
                 used_ids=tree.instances.find_ids(used_ids),
                 partners=tree.images,
@@ -168,7 +165,6 @@ class DataInUse:
 
     def _add_files(
         self,
-        folder: str,
         files: Iterable[tuple[str, str]],
         *,
         used_ids: Collection[str],
@@ -178,15 +174,12 @@ class DataInUse:
         """Adds the images, or the masks, to `paths` or to `reason_by_path`.
 
         Args:
-          folder: their folder, below the root of the tree.
-          files: the id and the name of each file.
+          files: the id and the path of each file.
           used_ids: the ids of those in use.
           partners: the ids of the files of the other kind: of images, those of masks.
           reason_if_alone: why a file without a partner is not used.
         """
-        folder_below_given = path_below_given(self._tree, folder)
-        for image_id, name in files:
-            path = join_paths(folder_below_given, name)
+        for image_id, path in files:
             if image_id in used_ids:
                 self.paths.add(path)
             elif image_id in partners:

@@ -46,7 +46,7 @@ def check_no_split_left_out(tree: VocTree, used: Collection[str], unused: Accoun
     ids_by_folder: dict[str, list[str]] = {}
     for image_id in tree.images:
         if image_id in used:
-            folder = posixpath.dirname(tree.paths.image(image_id))
+            folder = posixpath.dirname(tree.images[image_id])
             ids_by_folder.setdefault(folder, []).append(image_id)
     folds = _find_left_out(ids_by_folder, unused, fold_in)
     if folds:
@@ -146,12 +146,10 @@ def _reason_to_ask(
     tree: VocTree, used_ids: Collection[str], unused: Account, left_out: _LeftOutFolder
 ) -> str:
     """Returns why masks in use may belong to the images left out; empty if nothing says so."""
-    mask_folders = {
-        posixpath.dirname(tree.paths.mask(one)) for one in used_ids if one in tree.masks
-    }
+    mask_folders = {posixpath.dirname(tree.masks[one]) for one in used_ids if one in tree.masks}
     if any(_split_in(name) for folder in mask_folders for name in folder.split("/")):
         return ""
-    used_stems = {stem(tree.paths.image(image_id)) for image_id in used_ids}
+    used_stems = {stem(tree.images[image_id]) for image_id in used_ids}
     same_name = next((name for name in left_out.names if stem(name) in used_stems), "")
     if same_name:
         return f"{left_out.used_folder} has an image {stem(same_name)}, too"

@@ -68,7 +68,7 @@ class NamedFiles:
     def mask_by_name(self, image_id: str) -> str:
         """Returns the path of the mask that an image has by its name; empty if it has none."""
         id_of_mask = self._tree.masks.find_id(image_id)
-        return self._tree.paths.mask(id_of_mask) if id_of_mask else ""
+        return self._tree.masks[id_of_mask] if id_of_mask else ""
 
     def may_name_image(self, word: str) -> bool:
         """Says whether a word is the end of the path of an image."""
@@ -108,11 +108,11 @@ class NamedFiles:
     @functools.cached_property
     def paths_of_masks(self) -> set[str]:
         """The masks of the set."""
-        return {self._tree.paths.mask(image_id) for image_id in self._tree.masks}
+        return set(self._tree.masks.values())
 
     @functools.cached_property
     def _id_by_path(self) -> dict[str, str]:
-        return {self._tree.paths.image(image_id): image_id for image_id in self._tree.images}
+        return {path: image_id for image_id, path in self._tree.images.items()}
 
     @functools.cached_property
     def _images(self) -> FilesByName:
@@ -126,7 +126,7 @@ class NamedFiles:
     def _others(self) -> FilesByName:
         """The files that may be masks, and are neither images nor masks of the set."""
         assert self._tree.listing
-        mask_endings = tuple(self._tree.set_files.mask_endings)
+        mask_endings = self._tree.mask_endings
         paths = set(self._tree.listing.below()) - self._id_by_path.keys() - self.paths_of_masks
         return FilesByName(sorted(path for path in paths if path.lower().endswith(mask_endings)))
 

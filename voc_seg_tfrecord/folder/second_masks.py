@@ -57,8 +57,7 @@ def check_no_second_masks(tree: VocTree, used: Collection[str], left_over: Seque
     Raises:
       LayoutError: if one is.
     """
-    mask_endings = tuple(tree.set_files.mask_endings)
-    masks = [path for path in left_over if path.lower().endswith(mask_endings)]
+    masks = [path for path in left_over if path.lower().endswith(tree.mask_endings)]
     if not masks:
         return
     second_masks = _find_second_masks(tree, used, masks)
@@ -73,13 +72,13 @@ def check_no_second_masks(tree: VocTree, used: Collection[str], left_over: Seque
         other_count = len({other.image_id for other in second_masks}) - 1
         if other_count:
             others = f", and several for {counted(other_count, 'other image')} by their names"
-        mask = tree.paths.mask(second_mask.image_id)
+        mask = tree.masks[second_mask.image_id]
         layout = tree.layout.options(tree.root_below_given)
         layout.setdefault("mask_name", ID + posixpath.splitext(mask)[1])
         options = {name: layout[name] for name in ("image_name", "mask_name") if name in layout}
         raise LayoutError(
             tree.given,
-            found=f"2 masks for the image {tree.paths.image(second_mask.image_id)}: {mask} and "
+            found=f"2 masks for the image {tree.images[second_mask.image_id]}: {mask} and "
             f"{second_mask.path}{others}",
             expected="one mask for each image",
             remedy="If each mask shows one object, one class, or other regions, merge them into "
@@ -105,7 +104,7 @@ def _find_second_masks(
             continue
         name_of_id = posixpath.basename(image_id)
         names_in_use.add(name_of_id)
-        paths = (tree.paths.image(image_id), tree.paths.mask(image_id))
+        paths = (tree.images[image_id], tree.masks[image_id])
         for folder in map(posixpath.dirname, paths):
             for name in (name_of_id, *map(stem, paths)):
                 id_by_folder_and_stem[folder, name] = image_id
@@ -139,7 +138,7 @@ def _list_patterns_between(names: Collection[str]) -> set[str]:
 
 def _is_mask_of(tree: VocTree, looks: Looks, mask: _SecondMask) -> bool:
     """Says whether a file may be a mask of an image by its pixels, and is no copy of its mask."""
-    if not looks.sizes_agree(tree.paths.image(mask.image_id), mask.path):
+    if not looks.sizes_agree(tree.images[mask.image_id], mask.path):
         return False
     if not looks.looks_like_mask(mask.path):
         if not isinstance(tree.labels, SoftLabels):
@@ -149,4 +148,4 @@ def _is_mask_of(tree: VocTree, looks: Looks, mask: _SecondMask) -> bool:
             apply_threshold(file, tree.labels.threshold)
         except MaskError:
             return False
-    return not looks.are_same(tree.paths.mask(mask.image_id), mask.path)
+    return not looks.are_same(tree.masks[mask.image_id], mask.path)

@@ -173,7 +173,7 @@ def _read_statements(
                 if text not in note_by_text:
                     note_by_text[text] = _note_on_other_folder(tree, mask)
             elif counts:
-                image = tree.paths.image(mask.image_id)
+                image = tree.images[mask.image_id]
                 raise LayoutError(
                     tree.given / text,
                     found=f"the mask {mask.written} for the image {image}, but no such file",
@@ -324,7 +324,7 @@ def _note_on_other_folder(tree: VocTree, mask: StatedMask) -> str:
 
 def _two_masks_error(tree: VocTree, first: StatedMask, second: StatedMask) -> LayoutError:
     """Returns the error about two rows that state different masks for one image."""
-    image = tree.paths.image(second.image_id)
+    image = tree.images[second.image_id]
     if first.text == second.text:
         found = f"the masks {first.written} and {second.written} for the image {image}"
         expected = "one mask for each image"
@@ -363,7 +363,7 @@ def _check_shared_masks(
         for image_id in image_ids:
             own_mask = files.mask_by_name(image_id)
             if own_mask not in ("", path):
-                contradictions.append(f"{tree.paths.image(image_id)} has {own_mask} by its name")
+                contradictions.append(f"{tree.images[image_id]} has {own_mask} by its name")
         if contradictions:
             raise LayoutError(
                 tree.given / stated_by_image[image_ids[0]].text,
@@ -397,8 +397,8 @@ def _check_unstated(
         other_id = image_by_mask[mask]
         raise LayoutError(
             tree.given / stated_by_image[other_id].text,
-            found=f"the mask {mask} for the image {tree.paths.image(other_id)}. By its name it "
-            f"belongs to {tree.paths.image(image_id)}, for which the text states no mask",
+            found=f"the mask {mask} for the image {tree.images[other_id]}. By its name it "
+            f"belongs to {tree.images[image_id]}, for which the text states no mask",
             expected="another mask for each image whose mask is stated for a different image",
             remedy="add the missing rows, or leave these images out of the splits",
             kind=STATED_PAIRS,
@@ -411,7 +411,7 @@ def _note_on_pairs(tree: VocTree, text: str, changed_by_image: Mapping[str, Stat
     first = min(image_ids)
     return (
         f"{text} states {counted(len(image_ids), 'pair')} that the names of the files do not, such "
-        f"as {tree.paths.image(first)} with {changed_by_image[first].path}. The stated pairs are "
+        f"as {tree.images[first]} with {changed_by_image[first].path}. The stated pairs are "
         "used."
     )
 
@@ -422,16 +422,12 @@ def _with_masks(tree: VocTree, changed_by_image: Mapping[str, StatedMask]) -> Vo
     A stated mask has no id of its own any more, unless its name is that of an image.
     """
     labels = tree.labels
-    folder = posixpath.normpath(posixpath.join(tree.root_below_given, tree.layout.masks))
-    changed_name_by_id = {
-        image_id: posixpath.relpath(mask.path, folder)
-        for image_id, mask in changed_by_image.items()
-    }
-    stated_names = set(changed_name_by_id.values())
-    name_by_id = {}
-    for mask_id, name in labels.names.items():
-        if mask_id in tree.images or name not in stated_names:
-            name_by_id[mask_id] = name
-    unstated = Names(name_by_id, labels.names.names_by_ambiguous_id)
-    names = unstated.with_files(changed_name_by_id)
+    changed_path_by_id = {image_id: mask.path for image_id, mask in changed_by_image.items()}
+    stated_paths = set(changed_path_by_id.values())
+    path_by_id = {}
+    for mask_id, path in labels.names.items():
+        if mask_id in tree.images or path not in stated_paths:
+            path_by_id[mask_id] = path
+    unstated = Names(path_by_id, labels.names.names_by_ambiguous_id)
+    names = unstated.with_files(changed_path_by_id)
     return dataclasses.replace(tree, given_labels=dataclasses.replace(labels, names=names))

@@ -244,7 +244,8 @@ class CardMaker:
         tree = self.report.tree
         if tree is None:
             return ""
-        return str(tree.images.get(self.report.ids.tree_id(image_id), "no image"))
+        tree_id = self.report.ids.tree_id(image_id)
+        return tree.filename_of(tree_id) if tree_id in tree.images else "no image"
 
     def _draw_compared_regions(self, finding: Finding) -> None:
         """Draws the regions that a finding is to be compared with, each once on the page."""

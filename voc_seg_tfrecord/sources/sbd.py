@@ -109,12 +109,12 @@ class SbdTree(VocTree):
     @functools.cached_property
     def labels(self) -> Labels:
         """The masks, in MATLAB files."""
-        return Labels(self.root / MASKS, index_files(self.root / MASKS, (".mat",)), SbdPair)
+        return Labels(self.root, index_files(self.root, (".mat",), folder=MASKS), SbdPair)
 
     @functools.cached_property
     def instances(self) -> Names:
-        """The instance masks' names below their folder, by id."""
-        return index_files(self.root / INSTANCES, (".mat",))
+        """The instance masks' paths below the root, by id."""
+        return index_files(self.root, (".mat",), folder=INSTANCES)
 
 
 def open_trees(release: Release, config: VocSegConfig, fetcher: Fetcher) -> dict[str, ReleaseList]:

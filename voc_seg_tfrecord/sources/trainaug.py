@@ -113,12 +113,12 @@ class TrainaugTree(VocTree):
         masks = self._find_masks(image_id, is_of_voc=is_of_voc)
         files["mask"] = dataclasses.replace(masks, needed=not parts.background)
         if self._sbd and image_id in self._sbd.images and image_id not in self.images:
-            files["image"] = PartFiles(self._sbd.root / sbd.IMAGES, self._sbd.images)
+            files["image"] = PartFiles(self._sbd.root, self._sbd.images, sbd.IMAGES)
         if parts.instances and not is_of_voc:
             # Only SBD's own folder has instance masks of these images.
             instances = self._sbd.instances if self._sbd else Names()
-            folder = (self.sbd_root or self.root) / sbd.INSTANCES
-            files["instances"] = PartFiles(folder, instances, needed=False)
+            root = self.sbd_root or self.root
+            files["instances"] = PartFiles(root, instances, sbd.INSTANCES, needed=False)
         return files
 
     def image_folders(self, ids: Sequence[str]) -> list[epath.Path]:
@@ -159,7 +159,7 @@ class TrainaugTree(VocTree):
             return self._find_masks_in_tree(image_id, is_of_voc=is_of_voc)
         if is_of_voc:
             return self._masks_of_voc
-        return PartFiles(self._sbd.root / sbd.MASKS, self._sbd.masks)
+        return PartFiles(self._sbd.root, self._sbd.masks, sbd.MASKS)
 
     def _find_masks_in_tree(self, image_id: str, *, is_of_voc: bool) -> PartFiles:
         """Returns the masks among which an id's mask must be, without SBD's own folder.
@@ -180,7 +180,7 @@ class TrainaugTree(VocTree):
 
     @property
     def _masks_of_voc(self) -> PartFiles:
-        return PartFiles(self.root / VOC.masks, self.masks)
+        return PartFiles(self.root, self.masks, VOC.masks)
 
     @functools.cached_property
     def _names_in_aug_folder(self) -> Names:

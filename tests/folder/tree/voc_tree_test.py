@@ -1,4 +1,3 @@
-import dataclasses
 import pickle
 
 from etils import epath
@@ -8,7 +7,6 @@ from support import drawing
 from voc_seg_tfrecord.core.errors import LayoutError, SplitError
 from voc_seg_tfrecord.core.example import NeededFiles
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.layout import Layout
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.pairs import Pair, PartFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -106,15 +104,6 @@ def test_a_pair_is_made_when_it_is_asked_for_and_not_before(root, monkeypatch):
     pairs[1]
     assert made == ["2008_000002"]
     assert len(pairs[1:]) == 2
-
-
-def test_a_tree_with_another_pattern_of_names_lists_its_masks_again(root):
-    tree = VocTree(root)
-    assert tree.pairs("train", ["2007_000001"])
-    (root / "SegmentationClass" / "gt_2007_000001.png").touch()
-    other = dataclasses.replace(tree, layout=Layout(mask_name="gt_{id}.png"))
-    assert [*other.masks] == ["2007_000001"]
-    assert other.pairs("train", ["2007_000001"])[0].mask.endswith("gt_2007_000001.png")
 
 
 def test_the_size_of_an_image_of_several_channels_is_that_of_all_its_files(tmp_path):

@@ -20,7 +20,7 @@ from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.classes.by_content import find_by_content
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders, first_folder
 from voc_seg_tfrecord.folder.tree.listing import Listing, subfolders
-from voc_seg_tfrecord.folder.tree.voc_tree import VocTree, path_below_given
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.class_file import (
     ClassFile,
     ClassFilesOfFolder,
@@ -78,7 +78,7 @@ def list_folders_of_class_files(tree: VocTree) -> Sequence[str]:
     folders = SplitFolders(tree).dividing_first_folders
     if folders or tree.listing is None or tree.layout.images != ".":
         return folders
-    folders_of_images = {posixpath.dirname(name) for name in tree.images.values()}
+    folders_of_images = {posixpath.dirname(tree.filename_of(one)) for one in tree.images}
     if len({first_folder(folder) for folder in folders_of_images}) < 2:
         return ()
     above_images: set[str] = set()
@@ -91,7 +91,7 @@ def list_folders_of_class_files(tree: VocTree) -> Sequence[str]:
 
 def _lists_class_file(tree: VocTree, folder: str) -> bool:
     """Says whether a folder lists a file called as a class file; of many folders, few do."""
-    path = path_below_given(tree, folder)
+    path = tree.path_below_given(folder)
     names = cast(Listing, tree.listing).files_by_folder.get(path, ())
     return any(name.lower() in _LOWER_CASE_NAMES for name in names)
 

@@ -15,7 +15,7 @@ from etils import epath
 
 from voc_seg_tfrecord.core.class_masks import ClassMaskNaming, ClassMasks
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, counted
-from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS, PHOTO_ENDINGS, SOFT_MASK_ENDINGS, Layout
+from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS, PHOTO_ENDINGS, Layout
 from voc_seg_tfrecord.folder.files.align import parts_at_ends
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedPath
@@ -23,8 +23,8 @@ from voc_seg_tfrecord.folder.files.paths import deepest_above, outermost
 from voc_seg_tfrecord.folder.looks import looks_like_mask
 from voc_seg_tfrecord.folder.tree.merged_labels import ClassFiles, MergedLabels
 from voc_seg_tfrecord.folder.tree.names import Names
-from voc_seg_tfrecord.folder.tree.set_files import SetFiles
-from voc_seg_tfrecord.folder.tree.voc_tree import VocTree, join_paths
+from voc_seg_tfrecord.folder.tree.set_files import SetFolders
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.class_file import ClassFile
 from voc_seg_tfrecord.tools.shape_classes import number_names
 
@@ -64,11 +64,11 @@ def find_merged_tree(
     _check_images_are_no_masks(tree, first_by_id)
     entries = number_names([files.name for files in classes], tree.root)
     labels = MergedLabels(
-        tree.root,
+        tree.given,
         Names(dict(sorted(first_by_id.items()))),
         class_file=ClassFile("the names of the masks' classes", entries),
         images=tree.images,
-        image_folder=tree.root / tree.layout.images,
+        image_folder=tree.given,
         classes=classes,
     )
     names = [name for name in ("masks", "mask_name") if name in given.options]
@@ -86,7 +86,7 @@ class _FilesOfClass:
     Attributes:
       masks: what the user named.
       folder: where they lie, in words.
-      ids_by_path: the ids that each may have by its name; by paths below the root of the tree.
+      ids_by_path: the ids that each may have by its name; by paths below the given folder.
     """
 
     masks: ClassMasks
@@ -114,11 +114,11 @@ def _find_by_folders(
                 remedy="name the folder of the images with --images",
             )
         ids_by_path: dict[str, list[str]] = {}
-        names = tree.set_files.find_masks_with_endings(SOFT_MASK_ENDINGS)
-        for mask_id, first_name in names.items():
-            for name in names.names_by_ambiguous_id.get(mask_id, (first_name,)):
-                path = posixpath.normpath(posixpath.join(tree.layout.masks, name))
-                ids_by_path[path] = [mask_id]
+        assert tree.set_files
+        for names in (tree.set_files.masks, tree.set_files.photos):
+            for mask_id, first_path in names.items():
+                for path in names.names_by_ambiguous_id.get(mask_id, (first_path,)):
+                    ids_by_path[path] = [mask_id]
         named_files.append(_FilesOfClass(masks, masks.folder, ids_by_path))
     return trees[0], named_files
 
@@ -149,11 +149,11 @@ def _find_by_patterns(
         folder_and_pattern = posixpath.join(folder, masks.pattern)
         named_files.append(_FilesOfClass(masks, folder_and_pattern, ids_by_path))
     layout = Layout(image_folder or ".", ".", given.image_name)
-    files = SetFiles(listing.root, layout, listing, image_endings=given.endings.images)
-    tree = VocTree(listing.root, layout, listing, given_files=files)
+    set_folders = SetFolders(listing, "", layout, image_endings=given.endings.images)
+    tree = VocTree(listing.root, layout, listing, set_files=set_folders.list_files())
     paths = {path for each in named_files for _, path in _sort_by_image(tree, each).list_files()}
-    files = dataclasses.replace(files, left_out=frozenset(paths))
-    return dataclasses.replace(tree, given_files=files), named_files
+    set_folders = dataclasses.replace(set_folders, left_out=paths)
+    return dataclasses.replace(tree, set_files=set_folders.list_files()), named_files
 
 
 def _sort_by_image(tree: VocTree, named_files: _FilesOfClass) -> ClassFiles:
@@ -174,7 +174,7 @@ def _sort_by_image(tree: VocTree, named_files: _FilesOfClass) -> ClassFiles:
         image_ids = _find_images(tree, path, possible_ids)
         if len(image_ids) > 1:
             raise LayoutError(
-                tree.root / path,
+                tree.given / path,
                 found=f"a mask of {masks.name} whose name fits several images by "
                 f"{masks.pattern}: {' and '.join(image_ids)}",
                 expected="mask names that fit one image each",
@@ -192,7 +192,7 @@ def _sort_by_image(tree: VocTree, named_files: _FilesOfClass) -> ClassFiles:
     for image_id, photo in photo_by_id.items():
         if masks.pattern or image_id not in paths_by_id:
             raise LayoutError(
-                tree.root / photo,
+                tree.given / photo,
                 found=f"a JPEG or similar file instead of a mask of {masks.name}",
                 expected=f"masks: files that end with {', '.join(MASK_ENDINGS)}",
                 remedy="export the masks again as PNG, because JPEG changes the values of pixels",
@@ -204,7 +204,7 @@ def _find_images(tree: VocTree, path: str, possible_ids: Sequence[str]) -> list[
     """Returns the images that have one of some ids, but for the file itself."""
     images = tree.images
     image_ids = [image_id for image_id in map(images.find_id, possible_ids) if image_id]
-    return [i for i in image_ids if join_paths(tree.layout.images, images[i]) != path]
+    return [image_id for image_id in image_ids if images[image_id] != path]
 
 
 def _list_image_folders(given: GivenLayout) -> list[NamedPath]:
@@ -298,7 +298,7 @@ def _check_spelling(tree: VocTree, files: ClassFiles) -> None:
         is_missing = similar_id not in files.names_by_id
         if similar_id and (is_missing or files.show_objects):
             raise LayoutError(
-                tree.root / names[0],
+                tree.given / names[0],
                 found=f"a mask of {files.name} without an image, but the id {similar_id} is "
                 "similar",
                 expected="the same spelling in the names of images and masks",
@@ -311,7 +311,7 @@ def _check_one_mask_of_image(tree: VocTree, files: ClassFiles) -> None:
     for image_id, names in files.names_by_id.items():
         if len(names) > 1 and not files.show_objects and image_id in tree.images:
             raise LayoutError(
-                tree.root / names[0],
+                tree.given / names[0],
                 found=f"{len(names)} masks of {files.name} for {image_id}: {' and '.join(names)}",
                 expected="one mask of a class for each image",
                 remedy="keep one of the files, and rename or remove the others",

@@ -57,7 +57,7 @@ from voc_seg_tfrecord.folder.files.object_masks import find_several_masks
 from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings, few
 from voc_seg_tfrecord.folder.files.paths import common_folder, outermost
 from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons
-from voc_seg_tfrecord.folder.tree.set_files import SetFiles
+from voc_seg_tfrecord.folder.tree.set_files import SetFolders
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.registry import NAMES_OF_SHAPE_TOOLS, SHAPE_TOOLS
 
@@ -112,7 +112,7 @@ def _find_masks_beside(given: GivenLayout, polygons: FoundPolygons) -> VocTree:
     shapes = polygons.tree
     if shapes is not None and not given.mask_folders:
         # Images of polygons are no masks.
-        photos = {shapes.paths.image(image_id) for image_id in shapes.masks}
+        photos = {shapes.images[image_id] for image_id in shapes.masks}
         given = dataclasses.replace(given, photos=photos)
     masks = _find_mask_tree(given)
     if isinstance(masks, LayoutError):
@@ -177,9 +177,9 @@ def _hold_no_masks(given: GivenLayout, masks: VocTree) -> bool:
         return False
     sampled_ids = few([image_id for image_id in masks.masks if image_id in masks.images])
     for image_id in sampled_ids:
-        mask = masks.paths.mask(image_id)
+        mask = masks.masks[image_id]
         is_picture = mask.lower().endswith(tuple(IMAGE_ENDINGS))
-        agrees = given.looks.sizes_agree(masks.paths.image(image_id), mask)
+        agrees = given.looks.sizes_agree(masks.images[image_id], mask)
         if not is_picture or (agrees and given.looks.looks_like_mask(mask)):
             return False
     return bool(sampled_ids)
@@ -218,9 +218,8 @@ def _find_mask_tree(given: GivenLayout) -> VocTree | LayoutError:
     if arranged is not None:
         left_out: set[str] = set()
         for folder in choice.copied_folders:
-            folder_in_set = relative(folder, arranged.root)
             for name in given.listing.files_by_folder[folder]:
-                left_out.add(posixpath.normpath(posixpath.join(folder_in_set, name)))
+                left_out.add(posixpath.join(folder, name))
         kinds = _list_other_kinds(pairings, choice.chosen)
         return _make_tree(given, arranged, notes=choice.notes, left_out=left_out, other_kinds=kinds)
     question = ask_which_sets(given, [[pairing] for pairing in choice.chosen])
@@ -249,17 +248,18 @@ def _make_tree(
     left_out: Set[str] = frozenset(),
     other_kinds: Sequence[Naming] = (),
 ) -> VocTree:
-    """Returns the tree of the images and masks in the folders of a layout; see `SetFiles`."""
-    files = SetFiles(
-        given.listing.root / arranged.root,
-        arranged.layout,
+    """Returns the tree of the images and masks in the folders of a layout; see `SetFolders`."""
+    folders = SetFolders(
         given.listing,
+        arranged.root,
+        arranged.layout,
         left_out=left_out,
         other_kinds=other_kinds,
         image_endings=given.endings.images,
         mask_endings=given.endings.masks,
     )
-    return VocTree(files.root, files.layout, given.listing, notes, files)
+    root = given.listing.root / arranged.root
+    return VocTree(root, arranged.layout, given.listing, notes, folders.list_files())
 
 
 def _are_parts_of_one_set(given: GivenLayout, pairings: Sequence[Pairing]) -> bool:

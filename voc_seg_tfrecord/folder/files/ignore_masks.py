@@ -51,7 +51,7 @@ def pair_ignore_masks(tree: VocTree, listing: Listing, folders: Sequence[str]) -
     name_by_stem_and_folder = _list_by_stem(listing, folders)
     stems_by_folder: dict[str, dict[str, str]] = {}
     for image_id in tree.images:
-        folder, name = posixpath.split(tree.paths.image(image_id))
+        folder, name = posixpath.split(tree.images[image_id])
         stems_by_folder.setdefault(folder, {})[image_id] = stem_of(name)
     path_by_id: dict[str, str] = {}
     unused: set[str] = set()
@@ -65,7 +65,7 @@ def pair_ignore_masks(tree: VocTree, listing: Listing, folders: Sequence[str]) -
             if stem in match:
                 path_by_id[image_id] = posixpath.join(folder, name_by_stem[match[stem]])
     if not path_by_id:
-        image = tree.paths.image(next(iter(tree.images))) if tree.images else "no image"
+        image = tree.images[next(iter(tree.images))] if tree.images else "no image"
         raise _error(
             listing.root,
             found=f"no ignore mask fits an image by its name, such as {min(unused)} and {image}",

@@ -29,9 +29,7 @@ def check_pixels_are_classes(tree: VocTree) -> None:
 
 def _list_mask_folders(tree: VocTree) -> list[str]:
     """Returns the folders of the masks, below the given folder."""
-    top = posixpath.join(tree.root_below_given, tree.layout.masks)
-    folders_below_top = {posixpath.dirname(name) for name in tree.masks.values()}
-    return sorted(posixpath.normpath(posixpath.join(top, folder)) for folder in folders_below_top)
+    return sorted({posixpath.dirname(path) for path in tree.masks.values()})
 
 
 def check_one_numbering(tree: VocTree) -> None:
@@ -62,17 +60,15 @@ def check_one_numbering(tree: VocTree) -> None:
 
 
 def check_images_are_no_masks(tree: VocTree) -> None:
-    """Checks that no file is both the image and the mask of an id, if both are in one folder.
+    """Checks that no file is both the image and the mask of an id.
 
     Raises:
       LayoutError: if one is.
     """
-    if tree.layout.images != tree.layout.masks:
-        return
-    for image_id, name in tree.images.items():
-        if tree.masks.get(image_id) == name:
+    for image_id, path in tree.images.items():
+        if tree.masks.get(image_id) == path:
             raise LayoutError(
-                tree.root / tree.layout.masks / name,
+                tree.given / path,
                 found="the same file as an image and as its mask",
                 expected="separate files for images and masks",
                 remedy="check the folders that --images and --masks name",

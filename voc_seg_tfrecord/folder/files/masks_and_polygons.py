@@ -48,10 +48,10 @@ def _are_of_copies_of_voc_images(masks: VocTree, polygons: VocTree) -> bool:
     """Says whether polygons are of other files of the images whose masks lie in VOC's folders."""
     if masks.layout.images != IMAGES or masks.layout.masks not in MASK_FOLDERS:
         return False
-    polygon_paths = {polygons.paths.image(image_id) for image_id in polygons.masks}
-    labeled_stems = {stem(masks.paths.image(image_id)) for image_id in masks.labeled_ids}
+    polygon_paths = {polygons.images[image_id] for image_id in polygons.masks}
+    labeled_stems = {stem(masks.images[image_id]) for image_id in masks.labeled_ids}
     have_masks = labeled_stems.issuperset(map(stem, polygon_paths))
-    return have_masks and polygon_paths.isdisjoint(map(masks.paths.image, masks.images))
+    return have_masks and polygon_paths.isdisjoint(masks.images.values())
 
 
 def _masks_alternative(masks: VocTree, polygon_files: Sequence[str]) -> Alternative:
@@ -78,10 +78,10 @@ def _describe_difference(masks: VocTree, polygons: VocTree) -> str:
     The values of masks may be others than the labels of polygons, if each stands for one label and
     each label has one value.
     """
-    mask_id_of_path = {masks.paths.image(image_id): image_id for image_id in masks.labeled_ids}
+    mask_id_of_path = {masks.images[image_id]: image_id for image_id in masks.labeled_ids}
     pairs: set[tuple[int, int]] = set()
     for image_id in polygons.masks:
-        path = polygons.paths.image(image_id)
+        path = polygons.images[image_id]
         differ = f"which differ, as in {path}"
         if path not in mask_id_of_path:
             return differ

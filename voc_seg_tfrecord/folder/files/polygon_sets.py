@@ -29,7 +29,7 @@ from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.labels import LabelSplit
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.names import Names
-from voc_seg_tfrecord.folder.tree.set_files import SetFiles
+from voc_seg_tfrecord.folder.tree.set_files import SetFolders
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.shape_classes import number_shape_classes
 from voc_seg_tfrecord.tools.shapes import UNUSABLE, Annotation, Shape, shape_error
@@ -235,13 +235,9 @@ def _make_tree(given: GivenLayout, chosen: ChosenFiles, paths: Sequence[str], ex
     )
     ending_of_files = posixpath.splitext(next(iter(chosen.files)))[1]
     layout = Layout(image_folder, ".", mask_name=f"{ID}{ending_of_files}")
-    files = SetFiles(
-        listing.root,
-        layout,
-        listing,
-        image_endings=given.endings.images,
-        named_images=labels.images,
-    )
+    folders = SetFolders(listing, "", layout, image_endings=given.endings.images)
+    files = folders.list_files()
+    files = dataclasses.replace(files, images=files.images.with_files(path_by_id))
     notes = [
         *chosen.notes,
         *_notes_on_lost(tool.name, matched.lost),

@@ -79,12 +79,12 @@ def find_repeated_images(tree: VocTree) -> list[list[str]]:
     """
 
     def lie_in_several_folders(ids: Iterable[str]) -> bool:
-        folders = {posixpath.dirname(tree.images[image_id]) for image_id in ids}
+        folders = {posixpath.dirname(tree.filename_of(image_id)) for image_id in ids}
         splits = {split_of(folder) for folder in folders}
         return len(folders) > len(splits)
 
     has_folder_of_each_image = "/" in tree.layout.image_name
-    if has_folder_of_each_image or not any("/" in name for name in tree.images.values()):
+    if has_folder_of_each_image or not any("/" in tree.filename_of(one) for one in tree.images):
         return []
     repeated: list[list[str]] = []
     for group in _group_by_bytes(tree, tree.labeled_ids, lie_in_several_folders):
@@ -130,7 +130,7 @@ def check_repeated_labels(
         labels_in_words = "the same labels"
     if not described:
         return []
-    first, second, *_ = (tree.paths.image(image_id) for image_id in described[0])
+    first, second, *_ = (tree.images[image_id] for image_id in described[0])
     images = counted(len(described), "image")
     user_named_folders = "," in (config.layout or {}).get("images", "")
     if not differing or user_named_folders:
@@ -164,7 +164,7 @@ def _list_alternatives(tree: VocTree, ids: Sequence[str]) -> list[Alternative]:
     `anna/photos/1.jpg` and `ben/photos/1.jpg` give `anna` and `ben`: the paths cut behind the first
     folder in which they differ.
     """
-    folders = [posixpath.dirname(tree.paths.image(image_id)) for image_id in ids]
+    folders = [posixpath.dirname(tree.images[image_id]) for image_id in ids]
     depth = len(folder_names(common_folder(folders))) + 1
     tops = dict.fromkeys("/".join(folder_names(folder)[:depth]) for folder in folders)
     patterns = {"image_name": tree.layout.image_name, "mask_name": tree.layout.mask_name}
@@ -173,9 +173,9 @@ def _list_alternatives(tree: VocTree, ids: Sequence[str]) -> list[Alternative]:
     alternatives: list[Alternative] = []
     for top in tops:
         front = f"{top}/" if top else ""
-        own_ids = [one for one in tree.labeled_ids if tree.paths.image(one).startswith(front)]
-        paths_of_images = [posixpath.dirname(tree.paths.image(one)) for one in own_ids]
-        paths_of_masks = [posixpath.dirname(tree.paths.mask(one)) for one in own_ids]
+        own_ids = [one for one in tree.labeled_ids if tree.images[one].startswith(front)]
+        paths_of_images = [posixpath.dirname(tree.images[one]) for one in own_ids]
+        paths_of_masks = [posixpath.dirname(tree.masks[one]) for one in own_ids]
         options = {
             "images": common_folder(paths_of_images) or ".",
             "masks": common_folder(paths_of_masks) or ".",
@@ -216,9 +216,9 @@ def check_for_copies(tree: VocTree, unmasked_ids: Collection[str]) -> None:
     copy, original = next(iter(originals.items()))
     count = f", the first of {len(originals)} such images" if len(originals) > 1 else ""
     raise LayoutError(
-        tree.given / tree.paths.image(copy),
+        tree.given / tree.images[copy],
         found=f"an image without a mask that {relation} the labeled image "
-        f"{tree.paths.image(original)}{count}. It would become background",
+        f"{tree.images[original]}{count}. It would become background",
         expected="no labeled copies of images that become background",
         remedy="remove the copies from the folder, or leave out all images without a mask with "
         "--missing_mask skip",

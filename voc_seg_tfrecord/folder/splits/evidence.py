@@ -76,12 +76,13 @@ class SplitEvidence:
           ids_by_group: the images of each group that a text may name in place of images.
           user_gave_lists: whether the user gave the folder of lists.
         """
-        image_folder = posixpath.join(tree.root_below_given, tree.layout.images)
-        mask_folder = posixpath.join(tree.root_below_given, tree.layout.masks)
         # A file with the shapes of many images is no mask that a list may name.
-        mask_names = Names() if tree.labels.label_files else tree.masks
+        masks = Names() if tree.labels.label_files else tree.masks
         image_names = ImageNames(
-            tree.images, mask_names, image_folder=image_folder, mask_folder=mask_folder
+            tree.images,
+            masks,
+            image_folder=tree.folder_below_given("images"),
+            mask_folder=tree.folder_below_given("masks"),
         )
         texts = find_lists(tree, image_names, ids_by_group, user_gave_lists=user_gave_lists)
         return cls(

@@ -45,7 +45,7 @@ def leave_out_excluded(splits: Splits, excluded: Sequence[str]) -> Splits:
                 "--splits",
             )
         sources.append(dataclasses.replace(source, ids=remaining_ids))
-    record_ids = [splits.evidence.tree.paths.record_id(image_id) for image_id in excluded_ids]
+    record_ids = [splits.evidence.tree.record_id(image_id) for image_id in excluded_ids]
     verb = "is" if len(record_ids) == 1 else "are"
     images = counted(len(record_ids), "image")
     note = f"{images} {verb} left out by {_OPTION}: {several(record_ids)}."
@@ -67,7 +67,7 @@ def _find_ids(splits: Splits, names: Iterable[str]) -> dict[str, None]:
     """
     tree = splits.evidence.tree
     used_ids = splits.used
-    id_by_record_id = {tree.paths.record_id(image_id): image_id for image_id in tree.images}
+    id_by_record_id = {tree.record_id(image_id): image_id for image_id in tree.images}
     excluded_ids: dict[str, None] = {}
     unknown: list[str] = []
     ambiguous: list[str] = []

@@ -225,8 +225,8 @@ def _note_on_paths_of_other_files(text: ListText, tree: VocTree, files: FilesByN
         matches = files.find(path).paths if image_id else ()
         if image_id is None or not matches:
             continue
-        image = tree.paths.image(image_id)
-        is_mask = image_id in tree.masks and tree.paths.mask(image_id) in matches
+        image = tree.images[image_id]
+        is_mask = image_id in tree.masks and tree.masks[image_id] in matches
         if image in matches or is_mask:
             return []
         notes.append(

@@ -56,7 +56,7 @@ def find_mixed_folder(tree: VocTree, image_ids: Iterable[str]) -> LayoutError | 
 
     No file of shapes, and no folder of one, may have such a name either.
     """
-    paths = {posixpath.dirname(tree.paths.image(image_id)) for image_id in image_ids}
+    paths = {posixpath.dirname(tree.images[image_id]) for image_id in image_ids}
     paths |= {posixpath.splitext(file)[0] for file in tree.labels.label_files}
     for path in sorted(paths):
         for name in path.split("/"):
@@ -96,7 +96,7 @@ def have_masks_without_images(_: SplitCandidate, evidence: SplitEvidence) -> Lay
         return None
     first_mask_id = min(mask_id for mask_id in tree.masks if first_folder(mask_id) in lost)
     return LayoutError(
-        tree.root / tree.layout.masks / tree.masks[first_mask_id],
+        tree.given / tree.masks[first_mask_id],
         found=f"masks for a split {min(lost)!r} without images. The splits with images are "
         f"{', '.join(folders)}",
         expected="images and masks in the folders of a split",

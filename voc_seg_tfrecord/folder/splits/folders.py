@@ -86,9 +86,7 @@ class SplitFolders:
         """
         tree = self.tree
         paths = (path, posixpath.join(tree.root_below_given, path))
-        return [
-            image_id for image_id in tree.images if tree.paths.image(image_id).startswith(paths)
-        ]
+        return [image_id for image_id in tree.images if tree.images[image_id].startswith(paths)]
 
     def _find_by_first_folders(self) -> dict[str, Sequence[str]]:
         """Finds the first folders of ids: `train/a`, `val/b`."""

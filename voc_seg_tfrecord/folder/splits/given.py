@@ -106,8 +106,7 @@ def _find_folder(evidence: SplitEvidence, split: str, option: str) -> SplitSourc
     ids = evidence.split_folders.images(option)
     ids_by_path = [] if "*" in option else evidence.split_folders.images_at(option)
     if ids and ids_by_path and set(ids) != set(ids_by_path):
-        path = evidence.tree.paths.image(ids[0])
-        inner = f"{path.removesuffix(evidence.tree.images[ids[0]])}{option}"
+        inner = posixpath.join(evidence.tree.folder_below_given("images"), option)
         raise ConfigError(
             "option splits",
             found=f"{split}={option}, which may be the folder {option} or {inner}",

@@ -7,7 +7,6 @@ the build before an image becomes background.
 
 from collections.abc import Collection, Sequence
 import dataclasses
-import posixpath
 import re
 
 from voc_seg_tfrecord.core.config import VocSegConfig
@@ -19,6 +18,7 @@ from voc_seg_tfrecord.folder.splits.candidates import SplitSource
 from voc_seg_tfrecord.folder.splits.copied_images import check_for_copies
 from voc_seg_tfrecord.folder.splits.divide import Splits
 from voc_seg_tfrecord.folder.splits.possible_masks import PossibleMasks
+from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 _MIN_FILES_PER_MISSING_MASK = 0.5
@@ -97,7 +97,7 @@ def _check_unmasked(
         _check_for_unused_masks(possible_masks, unmasked_ids)
         check_for_copies(tree, unmasked_ids)
         count = counted(len(unmasked_ids), "image")
-        first = tree.paths.image(min(unmasked_ids))
+        first = tree.images[min(unmasked_ids)]
         notes.append(f"{count} without a mask are background alone, such as {first}.")
     return notes
 
@@ -166,14 +166,14 @@ def check_names_match(possible_masks: PossibleMasks) -> None:
     for mask_id in sorted(masks):
         match = _MASK_OF_OBJECT.fullmatch(mask_id)
         if match and match[1] in images:
-            image = tree.paths.image(match[1])
-            masks_by_image.setdefault(image, []).append(tree.paths.mask(mask_id))
+            image = tree.images[match[1]]
+            masks_by_image.setdefault(image, []).append(tree.masks[mask_id])
     count = sum(map(len, masks_by_image.values()))
     if 2 * count > len(masks) and count > len(masks_by_image):
         image, masks_of_image = next(iter(masks_by_image.items()))
         raise several_masks_error(tree.root, masks_of_image, image)
-    first_image = posixpath.normpath(posixpath.join(tree.layout.images, min(images.values())))
-    first_mask = posixpath.normpath(posixpath.join(tree.layout.masks, min(masks.values())))
+    first_image = min(images.values())
+    first_mask = min(masks.values())
     raise LayoutError(
         tree.root,
         found=f"no mask fits an image by its name (images: {len(images)}, masks: {len(masks)}). "
@@ -206,7 +206,7 @@ def _check_for_jpegs(
         return
     count = f", the first of {len(jpegs)}" if len(jpegs) > 1 else ""
     raise LayoutError(
-        tree.root / tree.layout.masks / jpegs[0],
+        tree.given / jpegs[0],
         found=f"a JPEG or similar file instead of a mask{count}",
         expected=f"masks: files that end with {', '.join(MASK_ENDINGS)}",
         remedy="export the masks again as PNG, because JPEG changes the values of pixels, and so "
@@ -222,15 +222,13 @@ def _check_for_unused_masks(possible_masks: PossibleMasks, unmasked_ids: Collect
       LayoutError: if there are at least half as many such files as images.
     """
     tree = possible_masks.tree
-    unused = [posixpath.join(tree.layout.masks, name) for name in possible_masks.unused()]
-    elsewhere = possible_masks.in_other_folders(unmasked_ids)
     for files, relation in (
-        (unused, "belong to no image by their names"),
-        (elsewhere, "have the names of images"),
+        (possible_masks.unused(), "belong to no image by their names"),
+        (possible_masks.in_other_folders(unmasked_ids), "have the names of images"),
     ):
         if len(files) >= _MIN_FILES_PER_MISSING_MASK * len(unmasked_ids):
             raise LayoutError(
-                tree.root / files[0],
+                tree.given / files[0],
                 found=f"the first of {len(files)} files that {relation}, while "
                 f"{len(unmasked_ids)} images without a mask would become background",
                 expected="no unused masks if images are background",
@@ -253,8 +251,7 @@ def _notes_on_other_files(
     for folder in MASK_FOLDERS:
         if folder == mask_folder:
             continue
-        masks = tree.find_masks_in(folder)
-        image_count = sum(1 for image_id in unmasked_ids if image_id in masks)
+        image_count = len(_ids_with_file_in(tree, folder).intersection(unmasked_ids))
         if image_count:
             notes.append(
                 f"{folder} has masks for {image_count} of the {len(unmasked_ids)} listed images "
@@ -263,11 +260,19 @@ def _notes_on_other_files(
     jpegs = possible_masks.jpegs_of(unmasked_ids)
     if jpegs:
         notes.append(
-            f"{jpegs[0]} in {mask_folder} is the first of {len(jpegs)} files that "
+            f"{jpegs[0]} is the first of {len(jpegs)} files that "
             "cannot be masks, because JPEG changes the values of pixels"
             f"{possible_masks.advise_threshold(jpegs)}."
         )
     return notes
+
+
+def _ids_with_file_in(tree: VocTree, folder: str) -> set[str]:
+    """Returns the names, without endings, of the masks in a folder of the set."""
+    if tree.listing is None or tree.labels.tool:
+        return set()
+    names = tree.listing.below(tree.path_below_given(folder))
+    return {stem_of(name) for name in names if ending_of(name) in MASK_ENDINGS}
 
 
 def _check_masks_of_classes(
@@ -301,7 +306,7 @@ def _check_masks_of_classes(
         if missing_mask == "error" or len(strays) >= _MIN_FILES_PER_MISSING_MASK * len(ids):
             raise _missing_class_error(tree, name, ids, strays, missing_mask)
         if missing_mask == "background":
-            first = tree.paths.image(ids[0])
+            first = tree.images[ids[0]]
             images = counted(len(ids), "image")
             notes.append(f"{images} without a mask of {name} have no pixel of it, such as {first}.")
     return notes
@@ -319,7 +324,7 @@ def _missing_class_error(
       strays: the masks of the class that belong to no image.
       missing_mask: the option.
     """
-    image = tree.paths.image(ids[0])
+    image = tree.images[ids[0]]
     found = f"no mask of {name} for {counted(len(ids), 'image')}, such as {image}"
     remedy = "add the masks"
     if strays:

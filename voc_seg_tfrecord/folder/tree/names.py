@@ -1,7 +1,8 @@
-"""The names of files by id, whatever Unicode form an id or a name is written in."""
+"""The paths of files by id, whatever Unicode form an id or a path is written in."""
 
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
 import functools
+import posixpath
 import types
 
 from etils import epath
@@ -11,7 +12,7 @@ from voc_seg_tfrecord.core.layout import ANY
 from voc_seg_tfrecord.core.names import unprintable
 from voc_seg_tfrecord.core.spelling import as_nfc, fold_spelling
 from voc_seg_tfrecord.folder.tree.endings import ending_of
-from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.listing import Listing, files_below
 
 
 class Names(Mapping[str, str]):
@@ -112,15 +113,30 @@ class Names(Mapping[str, str]):
         return {fold_spelling(image_id): image_id for image_id in self}
 
 
-def index_files(folder: epath.Path, endings: Sequence[str]) -> Names:
-    """Lists a folder and its sub-folders, and returns the files by id: names without their endings.
+def index_files(
+    root: epath.Path,
+    endings: Sequence[str],
+    *,
+    folder: str = "",
+    listing: Listing | None = None,
+) -> Names:
+    """Returns the files at and below a folder by id, which is the name below it without the ending.
 
     There are none if there is no such folder. See `index_names`.
+
+    Args:
+      root: the folder below which the paths of the files are.
+      endings: what the files end with; see `index_names`.
+      folder: the folder of the files, below the root.
+      listing: what was listed already.
     """
-    if not folder.is_dir():
-        return Names()
-    files = [(ANY.id_of(name), name) for name in Listing.of(folder).below()]
-    return index_names([(file_id, name) for file_id, name in files if file_id], folder, endings)
+    where = root / folder
+    files: list[tuple[str, str]] = []
+    for name in files_below(where, listing):
+        file_id = ANY.id_of(name)
+        if file_id:
+            files.append((file_id, posixpath.join(folder, name)))
+    return index_names(files, where, endings)
 
 
 def index_names(

@@ -147,17 +147,29 @@ class PartFiles:
     """The files of one part of examples, such as their masks.
 
     Attributes:
-      folder: the folder.
-      names: the names of the files below it, by id.
+      root: the folder below which the paths of the files are.
+      names: the paths of the files below it, by id.
+      folder_below_root: the folder in which they lie, and in which one that is missing should lie;
+        empty for the root.
       needed: whether a file that is missing is an error.
     """
 
-    folder: epath.Path
+    root: epath.Path
     names: Names
+    folder_below_root: str = ""
     needed: bool = True
 
+    @property
+    def folder(self) -> epath.Path:
+        """The folder of the files."""
+        return self.root / self.folder_below_root
+
+    def name_below_folder(self, image_id: str) -> str:
+        """Returns the name of an id's file below the folder."""
+        return self._without_folder(self.names[image_id])
+
     def ambiguous_names(self, image_id: str) -> Sequence[str]:
-        """Returns the names of all files of an id that has several; none if it has one."""
+        """Returns the paths of all files of an id that has several; none if it has one."""
         if not self.names.names_by_ambiguous_id:
             return ()
         id_of_file = self.names.find_id(image_id)
@@ -166,14 +178,17 @@ class PartFiles:
         return self.names.names_by_ambiguous_id.get(id_of_file, ())
 
     def path(self, image_id: str) -> str | None:
-        """Returns the path of an id's file; None if there is none."""
+        """Returns the full path of an id's file; None if there is none."""
         name = self.names.get(image_id)
-        return None if name is None else self._folder_with_slash + name
+        return None if name is None else self._root_with_slash + name
+
+    def _without_folder(self, path: str) -> str:
+        return path.removeprefix(posixpath.join(self.folder_below_root, ""))
 
     @functools.cached_property
-    def _folder_with_slash(self) -> str:
-        """The folder as text: making a path object for each file takes longer than reading it."""
-        return posixpath.join(os.fspath(self.folder), "")
+    def _root_with_slash(self) -> str:
+        """The root as text: making a path object for each file takes longer than reading it."""
+        return posixpath.join(os.fspath(self.root), "")
 
     def find_fault(self, part: str, image_id: str) -> LayoutError | None:
         """Returns the error that an id has no file of a needed part, or several files of any.
@@ -200,11 +215,12 @@ class PartFiles:
             return LayoutError(
                 self.folder / image_id, found=found, expected=expected, remedy=remedy, kind=kind
             )
-        names = self.ambiguous_names(image_id)
-        if not names:
+        paths = self.ambiguous_names(image_id)
+        if not paths:
             return None
+        names = [self._without_folder(path) for path in paths]
         return LayoutError(
-            self.folder / names[0],
+            self.root / paths[0],
             found=f"{len(names)} files for one id: {' and '.join(names)}",
             expected=f"{expected}, and no second one",
             remedy="keep one of the files, and rename or remove the others",

@@ -1,128 +1,182 @@
-"""Finds the images and masks in the folders of a set, and the id of each."""
+"""Lists the images and masks in the folders of a set, and gives each its id."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import posixpath
-from typing import Literal
-
-from etils import epath
+from typing import NamedTuple
 
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
-from voc_seg_tfrecord.core.layout import MASK_ENDINGS, Layout, Naming, Part
-from voc_seg_tfrecord.folder.tree.listing import Listing, files_below
+from voc_seg_tfrecord.core.layout import MASK_ENDINGS, PHOTO_ENDINGS, Layout, Naming, Part
+from voc_seg_tfrecord.folder.tree.endings import ending_of
+from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.names import Names, index_names
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SetFiles:
-    """The images and masks of a set, by id.
+    """The images and masks of a set: their paths below the given folder, by id.
 
-    Images and masks are indexed once each, when they are asked for: the lists of a release are read
-    before a folder of many thousand files is.
+    An image and a mask of one id are a pair.
 
     Attributes:
-      root: the folder of the set.
-      layout: the folders below it, and how files in them are named.
-      listing: what was listed already; folders outside of it are listed when they are needed.
-      left_out: paths below the root of files in these folders that are neither images nor masks,
-        such as copies.
+      images: the images.
+      masks: the masks.
+      photos: the files that lie among the masks and are named as these are, but are JPEGs or the
+        like by their endings. No image is one.
+      mask_endings: the endings of masks, in lower case.
+    """
+
+    images: Names
+    masks: Names
+    photos: Names
+    mask_endings: Sequence[str] = MASK_ENDINGS
+
+
+@dataclasses.dataclass(frozen=True)
+class SetFolders:
+    """Where the files of a set lie, and which files there are left out.
+
+    Attributes:
+      listing: all files of the given folder.
+      root: the folder of the set below it; empty for the given folder.
+      layout: the folders below the root, and how files in them are named.
+      left_out: the paths below the given folder of files that are neither images nor masks, such as
+        copies.
       other_kinds: how files are named that are neither, such as `{id}_overlay`, unless an image and
         a mask have the id `a_overlay`.
       image_endings: the endings of images, in lower case.
       mask_endings: those of masks, in order of preference.
-      named_images: the names of images that files of labels give themselves, by id.
     """
 
-    root: epath.Path
+    listing: Listing
+    root: str
     layout: Layout
-    listing: Listing | None = None
     _: dataclasses.KW_ONLY
-    left_out: Set[str] = frozenset()
+    left_out: Collection[str] = frozenset()
     other_kinds: Sequence[Naming] = ()
     image_endings: Sequence[str] = IMAGE_ENDINGS
     mask_endings: Sequence[str] = MASK_ENDINGS
-    named_images: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
-    @functools.cached_property
-    def images(self) -> Names:
-        """The names of images below their folder, by id."""
-        names = index_names(
-            self._find("images"), self.root / self.layout.images, self.image_endings
-        )
-        return names.with_files(self.named_images) if self.named_images else names
+    def list_files(self) -> SetFiles:
+        """Finds the images and masks.
 
-    @functools.cached_property
-    def masks(self) -> Names:
-        """The names of masks below their folder, by id."""
-        return self.find_masks_with_endings(self.mask_endings)
+        Raises:
+          LayoutError: if the name of a file has control characters or is not UTF-8.
+        """
+        found_images = [*self._find_images()]
+        images = self._index(found_images, self.layout.images, self.image_endings)
+        found_masks = [*self._find_masks(images, self.mask_endings)]
+        masks = self._index(found_masks, self.layout.masks, self.mask_endings)
+        found_photos = [*self._find_masks(images, PHOTO_ENDINGS)]
+        if self.other_kinds:
+            all_kinds = SetFiles(images, masks, Names())
+            found_images = _without_other_kinds(found_images, all_kinds)
+            images = self._index(found_images, self.layout.images, self.image_endings)
+            found_masks = _without_other_kinds(found_masks, all_kinds)
+            masks = self._index(found_masks, self.layout.masks, self.mask_endings)
+            found_photos = _without_other_kinds(found_photos, all_kinds)
+        if found_photos:
+            paths_of_images = {file.path for file in found_images}
+            found_photos = [file for file in found_photos if file.path not in paths_of_images]
+        photos = self._index(found_photos, self.layout.masks, PHOTO_ENDINGS)
+        return SetFiles(images, masks, photos, self.mask_endings)
 
-    def find_masks_with_endings(self, endings: Sequence[str]) -> Names:
-        """Returns the names of files in the folder of masks that fit its pattern, by id.
+    def _find_images(self) -> Iterator["_FoundFile"]:
+        """Yields the files that are images by their folders and names."""
+        for part in self.layout.folders():
+            yield from self._find(
+                part, part.images, part.image_naming, part.mask_naming, self.image_endings
+            )
+
+    def _find_masks(self, images: Names, endings: Sequence[str]) -> Iterator["_FoundFile"]:
+        """Yields the files that are masks by their folders and names.
+
+        A mask in a folder that several parts share belongs to each part that has an image with its
+        id; if none has, to the first part.
 
         Args:
-          endings: what they end with, in lower case, such as `.jpg`; in order of preference.
+          images: the images.
+          endings: what masks end with.
         """
-        return index_names(self._find("masks"), self.root / self.layout.masks, endings)
+        for part in self.layout.folders():
+            parts = self._parts_by_mask_folder[part.masks]
+            for file in self._find(part, part.masks, part.mask_naming, part.image_naming, endings):
+                if len(parts) > 1:
+                    id_in_part = file.id.removeprefix(f"{part.name}/")
+                    owners = [name for name in parts if f"{name}/{id_in_part}" in images]
+                    if part.name not in (owners or parts[:1]):
+                        continue
+                yield file
 
-    def _find(self, role: Literal["images", "masks"]) -> Iterator[tuple[str, str]]:
-        """Yields the ids and names of files that are images, or masks, by their folders and names.
+    @functools.cached_property
+    def _parts_by_mask_folder(self) -> Mapping[str, Sequence[str]]:
+        """The names of the parts that have a folder of masks."""
+        names: dict[str, list[str]] = {}
+        for part in self.layout.folders():
+            names.setdefault(part.masks, []).append(part.name)
+        return names
+
+    def _find(
+        self,
+        part: Part,
+        folder: str,
+        naming: Naming,
+        naming_of_others: Naming,
+        endings: Sequence[str],
+    ) -> Iterator["_FoundFile"]:
+        """Yields the files of a folder that are images, or masks, by their names.
 
         In a common folder the narrower pattern counts: `a_mask.png` fits `{id}_mask`, so that it is
         no image, although it fits the `{id}` of images. If a part has a name, the ids of its files
         begin with it: `train/a`.
+
+        Args:
+          part: the part of the set.
+          folder: its folder of images, or of masks.
+          naming: how they are named.
+          naming_of_others: how the masks, or the images, are named.
+          endings: what they end with, in lower case.
         """
-        for part in self.layout.folders():
-            folder, naming, other_naming = part.images, part.image_naming, part.mask_naming
-            if role == "masks":
-                folder, naming, other_naming = part.masks, part.mask_naming, part.image_naming
-            other_is_narrower = part.is_flat and other_naming.narrowness > naming.narrowness
-            is_deep = naming.names_folders or self.layout.belongs_with_its_subfolders(folder)
-            for name in files_below(self.root / folder, self.listing, deep=is_deep):
-                file_id = naming.id_of(name)
-                if not file_id or (other_is_narrower and other_naming.id_of(name)):
-                    continue
-                # The dataset stores the path, so it must not begin with `./`.
-                path = name if folder == "." else f"{folder}/{name}"
-                if self.left_out and posixpath.normpath(path) in self.left_out:
-                    continue
-                own_id = f"{part.name}/{file_id}" if part.name else file_id
-                fits_other_kind = any(
-                    kind.id_of(name) for kind in self.other_kinds if kind != naming
-                )
-                if fits_other_kind and not self._is_shared(own_id):
-                    continue
-                if not part.name:
-                    yield own_id, name
-                elif role == "images" or self._owns_mask(part, file_id):
-                    yield own_id, path
+        others_are_narrower = part.is_flat and naming_of_others.narrowness > naming.narrowness
+        is_deep = naming.names_folders or self.layout.belongs_with_its_subfolders(folder)
+        top = posixpath.normpath(posixpath.join(self.root, folder))
+        beginning_of_path = "" if top == "." else f"{top}/"
+        beginning_of_id = f"{part.name}/" if part.name else ""
+        other_kinds = [kind for kind in self.other_kinds if kind != naming]
+        for name in self.listing.below(top, deep=is_deep):
+            file_id = naming.id_of(name) if ending_of(name) in endings else None
+            if not file_id or (others_are_narrower and naming_of_others.id_of(name)):
+                continue
+            path = beginning_of_path + name
+            if path not in self.left_out:
+                is_of_other_kind = any(kind.id_of(name) for kind in other_kinds)
+                yield _FoundFile(beginning_of_id + file_id, path, is_of_other_kind)
 
-    def _is_shared(self, file_id: str) -> bool:
-        """Says whether an image and a mask have an id, whatever kind their names are."""
-        files = self._with_other_kinds
-        return file_id in files.images and file_id in files.masks
+    def _index(self, files: Iterable["_FoundFile"], folder: str, endings: Sequence[str]) -> Names:
+        path_by_id = ((file.id, file.path) for file in files)
+        return index_names(path_by_id, self.listing.root / self.root / folder, endings)
 
-    @functools.cached_property
-    def _with_other_kinds(self) -> "SetFiles":
-        """The same with files of other kinds."""
-        return dataclasses.replace(self, other_kinds=())
 
-    def _owns_mask(self, part: Part, mask_id: str) -> bool:
-        """Says whether a mask in a folder that several parts may share belongs to one of them.
+class _FoundFile(NamedTuple):
+    """A file in a folder of a set.
 
-        It belongs to each part that has an image with its id; if none has, to the first part.
-        """
-        parts = self._parts_by_mask_folder[part.masks]
-        if len(parts) == 1:
-            return True
-        images = self._with_other_kinds.images
-        owners = [name for name in parts if f"{name}/{mask_id}" in images]
-        return part.name in (owners or parts[:1])
+    Attributes:
+      id: its id.
+      path: its path below the given folder.
+      is_of_other_kind: whether its name is that of files that are neither images nor masks.
+    """
 
-    @functools.cached_property
-    def _parts_by_mask_folder(self) -> dict[str, list[str]]:
-        """The names of the parts that have a folder of masks."""
-        names: dict[str, list[str]] = {}
-        for part in self.layout.parts:
-            names.setdefault(part.masks, []).append(part.name)
-        return names
+    id: str
+    path: str
+    is_of_other_kind: bool
+
+
+def _without_other_kinds(files: Iterable[_FoundFile], all_kinds: SetFiles) -> list[_FoundFile]:
+    """Returns the files without those of other kinds, unless an image and a mask have their id."""
+    remaining: list[_FoundFile] = []
+    for file in files:
+        are_pair = file.id in all_kinds.images and file.id in all_kinds.masks
+        if are_pair or not file.is_of_other_kind:
+            remaining.append(file)
+    return remaining

@@ -16,6 +16,7 @@ from voc_seg_tfrecord.core import id_lists
 from voc_seg_tfrecord.core.errors import LayoutError, ListError, SplitError, counted, did_you_mean
 from voc_seg_tfrecord.core.example import ALL_FILES, IMAGE_AND_MASK, NeededFiles
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.layout import IMAGES, LISTS, MASK_ENDINGS, MASKS, VOC, Layout
 from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.listing import Listing, files_below
@@ -52,8 +53,8 @@ class VocTree:
       listing: all files at and below the folder that the user gave, which is the root or above
         it; if there is none, each folder of the tree is listed when it is needed.
       notes: what a user should know about how the tree was found.
-      given_files: see `set_files`, which always has them. The images and masks as the files step
-        has found them; None if they lie in the folders of the layout under their ids.
+      set_files: the images and masks of a user's folder, as the files step has found them; None for
+        a release, whose files lie in the folders of the layout under their ids.
       given_labels: see `labels`, which always has them. The labels, if they are not just the masks
         of `set_files`: shapes, masks that are read in another way (soft, of MATLAB), or masks that
         a text states for images.
@@ -65,7 +66,7 @@ class VocTree:
     layout: Layout = VOC
     listing: Listing | None = None
     notes: Sequence[str] = ()
-    given_files: SetFiles | None = None
+    set_files: SetFiles | None = None
     given_labels: Labels | None = None
     channels: int = 1
     ignored: PartFiles | None = None
@@ -85,34 +86,35 @@ class VocTree:
         return "" if path == "." else path
 
     @functools.cached_property
-    def paths(self) -> "TreePaths":
-        """What images and masks are called in messages and in the dataset."""
-        return TreePaths(self)
-
-    @functools.cached_property
     def texts(self) -> "TreeTexts":
         """The lists and class files."""
         return TreeTexts(self.root / self.layout.lists, self.listing)
 
     @functools.cached_property
-    def set_files(self) -> SetFiles:
-        """The images and masks: those that were given, or those in the folders of the layout."""
-        return self.given_files or SetFiles(self.root, self.layout, self.listing)
+    def labels(self) -> Labels:
+        """Where the masks come from: the labels that were given, or files of pixels."""
+        if self.given_labels is not None:
+            return self.given_labels
+        masks = self.set_files.masks if self.set_files else self._index("masks", MASK_ENDINGS)
+        return Labels(self.given, masks)
 
     @functools.cached_property
-    def labels(self) -> Labels:
-        """Where the masks come from: the labels that were given, or the masks of `set_files`."""
-        return self.given_labels or Labels(self.root / self.layout.masks, self.set_files.masks)
-
-    @property
     def images(self) -> Names:
-        """The images' names below their folder, by id."""
-        return self.set_files.images
+        """The images' paths below the given folder, by id."""
+        return self.set_files.images if self.set_files else self._index("images", IMAGE_ENDINGS)
 
     @property
     def masks(self) -> Names:
-        """The names of the files of masks, or of what they are drawn from, by id."""
+        """The paths of the masks, or of what they are drawn from, below `labels.folder`, by id.
+
+        Of a user's folder this is the given folder.
+        """
         return self.labels.names
+
+    @property
+    def mask_endings(self) -> tuple[str, ...]:
+        """The endings of masks, in lower case."""
+        return tuple(self.set_files.mask_endings) if self.set_files else MASK_ENDINGS
 
     @functools.cached_property
     def labeled_ids(self) -> Sequence[str]:
@@ -121,27 +123,56 @@ class VocTree:
 
     @functools.cached_property
     def instances(self) -> Names:
-        """The instance masks' names below their folder, by id."""
-        return index_files(self.root / self.layout.instances, MASK_ENDINGS)
+        """The instance masks' paths below the given folder, by id."""
+        return self._index("instances", MASK_ENDINGS)
 
     @functools.cached_property
     def annotations(self) -> Names:
-        """The XML files' names below their folder, by id."""
-        return index_files(self.root / self.layout.annotations, (".xml",))
+        """The XML files' paths below the given folder, by id."""
+        return self._index("annotations", (".xml",))
 
-    def find_masks_in(self, folder: str) -> Names:
-        """Returns the names of masks in another folder of the tree, by id.
+    def _index(self, folder_of_layout: str, endings: Sequence[str]) -> Names:
+        """Returns the files in one of the folders of the layout, by id."""
+        folder = self.folder_below_given(folder_of_layout)
+        return index_files(self.given, endings, folder=folder, listing=self.listing)
 
-        Shapes do not depend on the folder, so those of the tree are returned.
+    def folder_below_given(self, folder_of_layout: str) -> str:
+        """Returns the path of one of the folders of the layout; empty for the given folder.
+
+        Args:
+          folder_of_layout: the attribute of `Layout`, such as `images`.
         """
-        if self.labels.tool:
-            return self.masks
-        layout = dataclasses.replace(self.layout, masks=folder)
-        return dataclasses.replace(self.set_files, layout=layout).masks
+        path = self.path_below_given(getattr(self.layout, folder_of_layout))
+        return "" if path == "." else path
+
+    def path_below_given(self, path: str) -> str:
+        """Returns the path below the given folder of what lies below the root."""
+        return posixpath.normpath(posixpath.join(self.root_below_given, path))
 
     def image_file(self, image_id: str) -> epath.Path:
         """Returns the full path of an id's image."""
-        return self.root / self.layout.images / self.images[image_id]
+        return self.given / self.images[image_id]
+
+    def filename_of(self, image_id: str) -> str:
+        """Returns the name of an id's image below the folder of images, as the dataset has it."""
+        return self._image_files.name_below_folder(image_id)
+
+    def record_id(self, image_id: str) -> str:
+        """Returns the id that the dataset has for an id: the image's name without its ending.
+
+        | image | id in the tree | id in the dataset |
+        | --- | --- | --- |
+        | `a.jpg` | `a` | `a` |
+        | `a_photo.jpg`, by the pattern `{id}_photo.jpg` | `a` | `a_photo` |
+        | `train/images/a.jpg`, with masks in `train/masks` | `train/a` | `train/images/a` |
+        """
+        if image_id not in self.images:
+            return image_id
+        return id_lists.id_of_file(self.filename_of(image_id))
+
+    @functools.cached_property
+    def _image_files(self) -> PartFiles:
+        return PartFiles(self.given, self.images, self.folder_below_given("images"))
 
     def files_by_part(self, image_id: str, parts: NeededFiles) -> dict[str, PartFiles]:
         """Returns where each part of an id has to lie, by the part's name in `Pair`.
@@ -161,20 +192,24 @@ class VocTree:
 
     def _locate_parts(self, parts: NeededFiles) -> dict[str, PartFiles]:
         """Returns where each part lies in the folders of the layout, by its name in `Pair`."""
+        files = {"image": self._image_files}
         are_masks_needed = not parts.background
-        files = {"image": PartFiles(self.root / self.layout.images, self.images)}
         if parts.masks:
-            files["mask"] = PartFiles(self.labels.folder, self.masks, are_masks_needed)
+            # Labels in a folder of their own, outside of the given one, have no folder below it.
+            are_below_given = self.labels.folder == self.given
+            folder = self.folder_below_given("masks") if are_below_given else ""
+            files["mask"] = PartFiles(self.labels.folder, self.masks, folder, are_masks_needed)
         if parts.instances:
             objects = self.labels.object_masks
             if objects is None:
-                objects = PartFiles(self.root / self.layout.instances, self.instances)
+                folder = self.folder_below_given("instances")
+                objects = PartFiles(self.given, self.instances, folder)
             files["instances"] = dataclasses.replace(objects, needed=are_masks_needed)
         if parts.masks and self.ignored is not None:
             files["ignored"] = self.ignored
         if parts.annotations:
-            folder = self.root / self.layout.annotations
-            files["annotation"] = PartFiles(folder, self.annotations)
+            folder = self.folder_below_given("annotations")
+            files["annotation"] = PartFiles(self.given, self.annotations, folder)
         return files
 
     def existing_paths_by_part(self, image_id: str) -> dict[str, list[epath.Path]]:
@@ -190,7 +225,7 @@ class VocTree:
             is_of_labels = part == "mask" or (part == "instances" and self.labels.object_masks)
             if is_of_labels:
                 names = self.labels.files_of(image_id)
-            paths[part] = [files.folder / name for name in names]
+            paths[part] = [files.root / name for name in names]
         return paths
 
     def image_folders(self, ids: Sequence[str]) -> list[epath.Path]:
@@ -222,7 +257,7 @@ class VocTree:
         paths: dict[str, Any] = {
             part: files.path(image_id) for part, files in files_by_part.items()
         }
-        filename = files_by_part["image"].names[image_id]
+        filename = files_by_part["image"].name_below_folder(image_id)
         pair = Pair(image_id, filename, **paths, channels=self.channels)
         return self.labels.complete_pair(pair, parts)
 
@@ -306,65 +341,6 @@ class VocTree:
     def _name_below_root(self, path: epath.Path) -> str:
         is_below = path.is_relative_to(self.root)
         return os.fspath(path.relative_to(self.root) if is_below else path)
-
-
-class TreePaths:
-    """The paths of images and masks below the folder that the user gave, and ids of records.
-
-    Args:
-      tree: has the names of the files. Masks are not listed before a path of one is asked for.
-    """
-
-    def __init__(self, tree: VocTree):
-        self._tree = tree
-
-    def image(self, image_id: str) -> str:
-        """Returns the path of an id's image below the given folder: `VOC2012/JPEGImages/a.jpg`."""
-        return join_paths(self._image_folder, self._tree.images[image_id])
-
-    def mask(self, image_id: str) -> str:
-        """Returns the path of an id's mask, or of its shapes, below the given folder."""
-        return join_paths(self._mask_folder, self._tree.masks[image_id])
-
-    def record_id(self, image_id: str) -> str:
-        """Returns the id that the dataset has for an id: the image's name without its ending.
-
-        | image | id in the tree | id in the dataset |
-        | --- | --- | --- |
-        | `a.jpg` | `a` | `a` |
-        | `a_photo.jpg`, by the pattern `{id}_photo.jpg` | `a` | `a_photo` |
-        | `train/images/a.jpg`, with masks in `train/masks` | `train/a` | `train/images/a` |
-        """
-        name = self._tree.images.get(image_id)
-        if name is None:
-            return image_id
-        return id_lists.id_of_file(posixpath.normpath(name))
-
-    @functools.cached_property
-    def _image_folder(self) -> str:
-        return path_below_given(self._tree, self._tree.layout.images)
-
-    @functools.cached_property
-    def _mask_folder(self) -> str:
-        return path_below_given(self._tree, self._tree.layout.masks)
-
-
-def path_below_given(tree: VocTree, path: str) -> str:
-    """Returns the path below the given folder of what lies below the root of a tree."""
-    return posixpath.normpath(posixpath.join(tree.root_below_given, path))
-
-
-def join_paths(folder: str, name: str) -> str:
-    """Returns the path of a file by its name below a folder, in its shortest form.
-
-    Only a name with `./` or `../` has a shorter form. Such names are rare, and the form takes more
-    time to find than all else here, so it is found for them alone.
-    """
-    if "./" in name:
-        return posixpath.normpath(posixpath.join(folder, name))
-    if folder == ".":
-        return name
-    return f"{folder}/{name}"
 
 
 class TreeTexts:
