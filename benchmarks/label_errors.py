@@ -5,7 +5,7 @@
 FOLDER and the options are those of `check`. Of each kind of misplaced mask, every mask is planted
 once: an eighth of the set at a time, so that seven eighths are right. With `--swap` 3 % of the
 regions get another class instead, at random, with three seeds. Prints one row of a table of
-docs/background/label-errors.md. Nothing is written.
+docs/background/detection.md. Nothing is written.
 """
 
 import argparse

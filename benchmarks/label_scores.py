@@ -3,7 +3,7 @@
     python benchmarks/label_scores.py FOLDER [--class_names NAMES ...]
 
 FOLDER and the options are those of `check`; the set is read at half size. Prints the range that
-docs/background/label-errors.md quotes, for networks of three levels of noise. Nothing is written.
+docs/background/detection.md quotes, for networks of three levels of noise. Nothing is written.
 """
 
 import argparse

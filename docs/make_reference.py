@@ -8,10 +8,9 @@ A page holds what is made between `<!-- made: NAME -->` and `<!-- end -->`, wher
 
 import argparse
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 import dataclasses
 import functools
-import itertools
 import pathlib
 import re
 import textwrap
@@ -97,61 +96,6 @@ def _spelling(action: argparse.Action) -> str:
 
 def _help(action: argparse.Action) -> str:
     return (action.help or "").replace("%%", "%")
-
-
-# Errors.
-
-
-@dataclasses.dataclass(frozen=True, order=True)
-class Message:
-    """The text of an error at one place in the code; `…` stands for what varies."""
-
-    found: str
-    expected: str
-    remedy: str
-    kind: str
-
-
-def messages() -> list[Message]:
-    """Returns the errors of the package whose first words are always the same."""
-    found = set()
-    for path in sorted((REPOSITORY / "voc_seg_tfrecord").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Error"):
-                found.update(_messages(node))
-    return sorted(m for m in found if re.match(r"[^…]{4}", m.found))
-
-
-def _messages(call: ast.Call) -> Iterator[Message]:
-    said = {word.arg: list(_texts(word.value)) for word in call.keywords if word.arg}
-    if "found" in said:
-        for found in said["found"]:
-            expected, remedy = (said.get(name, [""])[0] for name in ("expected", "remedy"))
-            yield Message(found, expected, remedy, ast.unparse(call.func).rpartition(".")[2])
-
-
-def _texts(node: ast.expr) -> Iterator[str]:
-    """Yields each text that an expression may give."""
-    match node:
-        case ast.Constant():
-            yield str(node.value)
-        case ast.IfExp():
-            yield from (*_texts(node.body), *_texts(node.orelse))
-        case ast.JoinedStr():
-            parts = [list(_texts(part)) for part in node.values]
-            yield from ("".join(chosen) for chosen in itertools.product(*parts))
-        case ast.FormattedValue(value=ast.IfExp()):
-            yield from _texts(node.value)
-        case ast.BinOp(op=ast.Add()):
-            yield from (a + b for a in _texts(node.left) for b in _texts(node.right))
-        case _:
-            yield "…"
-
-
-def errors() -> str:
-    """Returns the errors in alphabetical order, with what to do."""
-    rows = ((m.found, m.expected, m.remedy) for m in messages())
-    return table(("error", "expected", "what to do"), rows)
 
 
 # Python. The source is parsed and not imported, so that the page is the same where PyTorch or
@@ -363,7 +307,7 @@ def _items(section: str) -> str:
 
 # Pages.
 
-MADE = {"config": config_fields, "options": options, "errors": errors, "python": python}
+MADE = {"config": config_fields, "options": options, "python": python}
 """By the name of a marker: the function that makes what stands after it."""
 
 _MADE = re.compile(r"(<!-- made: (\w+) -->\n)\n?.*?(<!-- end -->\n)", re.S)

@@ -10,7 +10,6 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.features import make_features
-from voc_seg_tfrecord.reading import find
 
 REFERENCE = REPOSITORY / "docs" / "reference"
 site = runpy.run_path(str(REPOSITORY / "docs" / "make_reference.py"))
@@ -77,15 +76,6 @@ def test_the_tables_of_options_have_every_command_and_option():
         "--csv FILE",
     ):
         assert f"`{option}`" in text
-
-
-@pytest.mark.slow
-def test_the_table_of_errors_has_the_first_words_and_the_advice_of_an_error(tmp_path):
-    with pytest.raises(ConfigError) as caught:
-        find.find_dataset("nowhere", tmp_path)
-    (row,) = (m for m in site["messages"]() if m.found.startswith("no such dataset in"))
-    assert caught.value.found.startswith("no such dataset in")
-    assert caught.value.remedy == row.remedy
 
 
 def test_a_cell_of_a_table_shows_what_markdown_would_swallow():
