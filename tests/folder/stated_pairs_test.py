@@ -55,6 +55,10 @@ FORMS = {
         "image,mask,split\n" + lines(",").replace("\n", ",train\n"),
     ),
     "CSV without splits": ("pairs.csv", "image,mask\n" + lines(",")),
+    "CSV of names without endings, below a comment": (
+        "pairs.csv",
+        "# made by hand\nimage_id,mask_id\n" + "".join(f"{i},{m}\n" for i, m in MASK_OF.items()),
+    ),
     "CSV with semicolons, masks first": (
         "pairs.csv",
         "mask;image\n" + lines(";", pairs=[(mask, image) for image, mask in PAIRS]),

@@ -7,7 +7,6 @@ is a list if some of its words are images: a column of a table, a key of JSON.
 from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
-import io
 import itertools
 import posixpath
 import re
@@ -24,22 +23,16 @@ from voc_seg_tfrecord.formats.list_tables import (
 )
 from voc_seg_tfrecord.formats.table_divisions import is_title_of_splits
 from voc_seg_tfrecord.formats.texts import (
-    COLUMN_SEPARATORS,
     DOCUMENT_ENDINGS,
-    MAX_LINES_TO_FIND_COLUMNS,
-    TABLE_ENDINGS,
     DocumentError,
     Row,
     load_document,
-    read_csv,
+    rows_between_separators,
     words_of,
 )
 
-_MAX_LINES_ABOVE_A_TABLE = 20
 _FLAGS = ("0", "1")
 """What stands behind the id in VOC's lists of a class; it may be the name of an image, too."""
-
-_COMMENT_OR_SEPARATOR_LINE = re.compile("#|(?i:sep=.\\s)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +72,7 @@ class ListReader:
                     remedy="correct the file, or remove it",
                 ) from None
             return read_document(value, self.vocabulary, images_below)
-        rows = _rows_between_separators(text, may_have_quotes=ending in TABLE_ENDINGS)
+        rows = rows_between_separators(text, ending)
         return self._read_rows(rows) or self._read_lines(file, text)
 
     def names_image(self, text: str, *, or_number: bool = True) -> bool:
@@ -131,30 +124,3 @@ def _is_title_of_images(line: str) -> bool:
     words = {word.lower().rstrip("s") for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", line)}
     words_of_titles = {*"_".join(IMAGE_COLUMNS).split("_")}
     return bool(words) and words <= words_of_titles
-
-
-def _rows_between_separators(text: str, *, may_have_quotes: bool) -> Sequence[Row]:
-    """Returns the rows of a text with columns; none if lines have no columns, or only blanks.
-
-    The separator is one of which each of the first lines has the same number. Comments and Excel's
-    `sep=,` may stand above the table.
-    """
-    top = [*itertools.islice(io.StringIO(text, newline=""), _MAX_LINES_ABOVE_A_TABLE)]
-    filled = [line for line in top if line.strip() and not _COMMENT_OR_SEPARATOR_LINE.match(line)]
-    first_lines = filled[:MAX_LINES_TO_FIND_COLUMNS]
-    if not first_lines:
-        return []
-    has_quotes = may_have_quotes and any('"' in line for line in first_lines)
-    above = top[: top.index(first_lines[0])]
-    for separator in COLUMN_SEPARATORS:
-        counts = {line.count(separator) for line in first_lines}
-        has_one_width = len(counts) == 1 or has_quotes  # quotes may have separators between them
-        if 0 in counts or not has_one_width:
-            continue
-        titles = [
-            line for line in above if line.startswith("#") and line.count(separator) in counts
-        ]
-        all_lines = io.StringIO(text, newline="")
-        table_lines = itertools.islice(all_lines, len(above), None)
-        return read_csv(itertools.chain(titles, table_lines), separator)
-    return []

@@ -11,15 +11,13 @@ import re
 from typing import Any
 
 from voc_seg_tfrecord.formats.texts import (
-    COLUMN_SEPARATORS,
     DOCUMENT_ENDINGS,
-    MAX_LINES_TO_FIND_COLUMNS,
     YAML_ENDINGS,
     DocumentError,
     RepeatedKeyError,
     Row,
     load_document,
-    read_csv,
+    rows_between_separators,
 )
 
 _LINE_ENDINGS = (".txt", ".lst", ".list", ".csv", ".tsv")
@@ -80,7 +78,7 @@ def may_begin_with_rows(data: bytes, ending: str) -> bool:
         return True
     if ending not in _LINE_ENDINGS:
         return False
-    table = _table_of_lines(text)
+    table = _table_of_lines(text, ending)
     return len(table.rows) > 1 and _may_pair_files(table)
 
 
@@ -107,7 +105,7 @@ def read_tables(text: str, ending: str) -> list[PairTable]:
 def _read_all_tables(text: str, ending: str) -> list[PairTable]:
     is_yaml = ending in YAML_ENDINGS
     if not is_yaml and not text.lstrip().startswith(("{", "[")):
-        return [_table_of_lines(text)]
+        return [_table_of_lines(text, ending)]
     try:
         return _tables_of_value(load_document(text, ending))
     except DocumentError as error:
@@ -115,7 +113,7 @@ def _read_all_tables(text: str, ending: str) -> list[PairTable]:
             return []
         if isinstance(error, RepeatedKeyError):
             raise
-        return [_table_of_lines(text)]
+        return [_table_of_lines(text, ending)]
 
 
 def _may_pair_files(table: PairTable) -> bool:
@@ -132,18 +130,15 @@ def _count_files(cells: Iterable[str]) -> int:
     return sum(1 for cell in cells if names_file(cell))
 
 
-def _table_of_lines(text: str) -> PairTable:
+def _table_of_lines(text: str, ending: str) -> PairTable:
     """Returns the table of lines, whose first one is the head unless it names a file."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    first_lines = lines[:MAX_LINES_TO_FIND_COLUMNS]
-    for separator in COLUMN_SEPARATORS:
-        if first_lines and all(separator in line for line in first_lines):
-            rows = read_csv(lines, separator)
-            if not rows or any(map(names_file, rows[0])):
-                return _untitled(rows)
-            head = [cell.lstrip("# ").lower() for cell in rows[0]]
-            return PairTable(head, _filled(rows[1:], len(head)))
-    return _untitled([_files_of_line(line) for line in lines])
+    rows = rows_between_separators(text, ending)
+    if not rows:
+        return _untitled([_files_of_line(line) for line in text.splitlines() if line.strip()])
+    if any(map(names_file, rows[0])):
+        return _untitled(rows)
+    head = [cell.lstrip("# ").lower() for cell in rows[0]]
+    return PairTable(head, _filled(rows[1:], len(head)))
 
 
 def _files_of_line(line: str) -> list[str]:

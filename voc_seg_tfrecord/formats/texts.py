@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 import csv
+import io
+import itertools
 import json
 import re
 from typing import Any
@@ -26,10 +28,12 @@ OTHER_ENDINGS = (".list", ".ids", ".ini", ".cfg", ".toml", ".ndjson")
 MAX_TEXT_BYTES = 64 << 20
 """Bytes of a text that is read as a whole."""
 
-COLUMN_SEPARATORS = ("\t", ",", ";", "|")
+_COLUMN_SEPARATORS = ("\t", ",", ";", "|")
 """What may separate the columns of a table, the likeliest first."""
 
-MAX_LINES_TO_FIND_COLUMNS = 5
+_MAX_LINES_TO_FIND_COLUMNS = 5
+_MAX_LINES_ABOVE_A_TABLE = 20
+_COMMENT_OR_SEPARATOR_LINE = re.compile("#|(?i:sep=.\\s)")
 
 Row = Sequence[str]
 """The cells of a row."""
@@ -111,8 +115,38 @@ def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-def read_csv(lines: Iterable[str], separator: str) -> list[list[str]]:
-    """Returns the rows of lines, cells without blanks around them; none if a line is too long."""
+def rows_between_separators(text: str, ending: str) -> list[list[str]]:
+    """Returns the rows of a text with columns, cells without blanks around them.
+
+    There are none if lines have no columns, only blanks, or one is too long. The separator is one
+    of which each of the first lines has the same number; cells in quotes may have it too. Comments
+    and Excel's `sep=,` may stand above the table, and a comment above it may be its titles.
+
+    Args:
+      text: the text.
+      ending: of its name, in lower case. Only cells of tables such as `.csv` may be in quotes.
+    """
+    top = [*itertools.islice(io.StringIO(text, newline=""), _MAX_LINES_ABOVE_A_TABLE)]
+    filled = [line for line in top if line.strip() and not _COMMENT_OR_SEPARATOR_LINE.match(line)]
+    first_lines = filled[:_MAX_LINES_TO_FIND_COLUMNS]
+    if not first_lines:
+        return []
+    has_quotes = ending in TABLE_ENDINGS and any('"' in line for line in first_lines)
+    above = top[: top.index(first_lines[0])]
+    for separator in _COLUMN_SEPARATORS:
+        counts = {line.count(separator) for line in first_lines}
+        has_one_width = len(counts) == 1 or has_quotes
+        if 0 in counts or not has_one_width:
+            continue
+        comments = [line for line in above if line.startswith("#")]
+        titles = [line for line in comments if line.count(separator) in counts]
+        all_lines = io.StringIO(text, newline="")
+        table_lines = itertools.islice(all_lines, len(above), None)
+        return _read_csv(itertools.chain(titles, table_lines), separator)
+    return []
+
+
+def _read_csv(lines: Iterable[str], separator: str) -> list[list[str]]:
     rows = []
     try:
         for row in csv.reader(lines, delimiter=separator):

@@ -15,11 +15,23 @@ from voc_seg_tfrecord.tools.via import VIA
 from voc_seg_tfrecord.tools.yolo import NAMES_OF_YAML, YOLO
 
 SHAPE_TOOLS: tuple[ShapeTool, ...] = (LABELME, COCO, YOLO, CVAT, SUPERVISELY, VIA)
-"""Tools whose shapes are drawn to masks. If an annotation file is like those of two, the first one
-reads it. If a folder has files of two, the user is asked."""
+"""Tools whose shapes are drawn to masks. If a folder has files of two, the user is asked."""
 
 TOOLS: tuple[Tool, ...] = (*SHAPE_TOOLS, DATUMARO, NNUNET, LABEL_STUDIO, *LAYOUTS)
 """Every tool. A new one is a module and a word here, or a row of `LAYOUTS`."""
+
+
+def tools_for_name(name: str) -> list[ShapeTool]:
+    """Returns the tools whose files are called so. The first one that wrote a file reads it.
+
+    The longest ending comes first: `a.seg.json` is a file of the tool with the ending `.seg.json`
+    before it is one of a tool with `.json`. Tools with one ending have the order of the table.
+
+    Args:
+      name: the name of a file, its path, or a pattern of names such as `{id}.json`.
+    """
+    tools = [tool for tool in SHAPE_TOOLS if tool.ending_of(name)]
+    return sorted(tools, key=lambda tool: -len(tool.ending_of(name)))
 
 
 def shape_tool_named(name: str) -> ShapeTool:

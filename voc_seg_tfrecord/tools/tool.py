@@ -105,9 +105,21 @@ class ShapeTool(Tool):
 
     def wrote(self, name: str, data: bytes) -> bool:
         """Says whether a file is called as those of the tool, and holds what they hold."""
-        if not name.lower().endswith(self.endings) or not any(word in data for word in self.words):
+        if not self.ending_of(name) or not any(word in data for word in self.words):
             return False
         return re.search(self.pattern, data) is not None
+
+    def ending_of(self, name: str) -> str:
+        """Returns the longest of the tool's endings that a name has; empty if it has none."""
+        fitting = [ending for ending in self.endings if name.lower().endswith(ending)]
+        return max(fitting, key=len, default="")
+
+    def without_ending(self, path: str) -> str:
+        """Returns the path of one of the tool's files without its ending, as images may have it.
+
+        Example: `a` for `a.seg.json`, if the tool's files end with `.seg.json`.
+        """
+        return path[: len(path) - len(self.ending_of(path))]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -56,7 +56,7 @@ class AnnotatedImages:
         paths: Sequence[str],
         looks: Looks,
     ):
-        self._find_image = tool.find_image
+        self._tool = tool
         self._looks = looks
         self._paths = frozenset(paths)
         self._path_by_composed_path: dict[str, str] = {}
@@ -103,31 +103,42 @@ class AnnotatedImages:
         Raises:
           VocSegError: if the annotation may mean several images.
         """
-        if self._find_image == "known":
+        if self._tool.find_image == "known":
             return FoundImage(annotation.image)
-        if self._find_image == "by name":
+        if self._tool.find_image == "by name":
             return self._find_by_name(file, annotation)
         image = annotation.image
-        beside_file = self._with_any_ending(posixpath.splitext(file)[0])
+        name_of_file = self._tool.without_ending(file)
+        beside_file = self._with_any_ending(name_of_file)
         path = self._at(posixpath.normpath(posixpath.join(posixpath.dirname(file), image)))
         if path is not None:
             _check_is_one_of(beside_file, path, file, image)
             found: FoundImage | None = FoundImage(path)
         elif beside_file:
-            return self._find_beside(file, image, beside_file)
+            return self._find_beside(file, posixpath.basename(name_of_file), image, beside_file)
         else:
             found = self._find_by_name(file, annotation)
         if found is not None:
-            path_of_same_name = posixpath.join(posixpath.dirname(found.path), stem(file))
-            of_same_name = self._with_any_ending(path_of_same_name)
+            folder = posixpath.dirname(found.path)
+            of_same_name = self._with_any_ending(
+                posixpath.join(folder, posixpath.basename(name_of_file))
+            )
             _check_is_one_of(of_same_name, found.path, file, image)
         return found
 
-    def _find_beside(self, file: str, image: str, beside_file: Sequence[str]) -> FoundImage:
+    def _find_beside(
+        self, file: str, name_of_file: str, image: str, beside_file: Sequence[str]
+    ) -> FoundImage:
         """Returns the image beside a file that has the name of the file.
 
         The path in the file is one of another folder or machine then. Endings, capitals and blanks
         at the ends of names do not count: images may have been converted.
+
+        Args:
+          file: the path of the file.
+          name_of_file: its name without the ending of the tool's files.
+          image: the image, as the file has it.
+          beside_file: the images beside the file that have its name.
 
         Raises:
           MaskError: if the file names another image, which is here too.
@@ -136,10 +147,10 @@ class AnnotatedImages:
         for path in beside_file:
             if as_nfc(posixpath.basename(path)) == name:
                 return FoundImage(path)
-        if _loosen_stem(image) != _loosen_stem(file):
+        if _loosen_stem(image) != _loosen(name_of_file):
             for path in self._by_loose_stem.get(_loosen_stem(image), []):
                 _check_is_one_of(beside_file, path, file, image)
-        has_other_name = image != "" and stem(image) != stem(file)
+        has_other_name = image != "" and stem(image) != name_of_file
         return FoundImage(beside_file[0], is_moved=has_other_name)
 
     def _find_by_name(self, file: str, annotation: Annotation) -> FoundImage | None:
@@ -210,7 +221,12 @@ def _loosen_stem(path: str) -> str:
     Endings do not matter, nor does how a program writes a path: `C:b.png`, `file:a%20b.png`.
     """
     plain_path = urllib.parse.unquote(_BEFORE_A_PATH.sub("", path.strip()).rstrip("/"))
-    name = visible_form(stem(plain_path)).casefold()
+    return _loosen(stem(plain_path))
+
+
+def _loosen(stem_of_path: str) -> str:
+    """Returns the same of a name without its ending."""
+    name = visible_form(stem_of_path).casefold()
     while posixpath.splitext(name)[1] in IMAGE_OR_ARRAY_ENDINGS:
         name = posixpath.splitext(name)[0]
     return name

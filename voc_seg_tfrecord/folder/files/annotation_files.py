@@ -4,7 +4,7 @@ An *annotation file* holds the shapes of one image (labelme), or of many (COCO).
 """
 
 import collections
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 import dataclasses
 import functools
 import json
@@ -23,6 +23,7 @@ from voc_seg_tfrecord.tools.registry import (
     NAMES_OF_SHAPE_TOOLS,
     SHAPE_TOOLS,
     shape_tool_named,
+    tools_for_name,
 )
 from voc_seg_tfrecord.tools.shapes import (
     ADVICE_ON_BOXES,
@@ -53,11 +54,13 @@ class AnnotationFiles:
       by_tool: the files of each tool, by their paths.
       problems: errors about files that are not read.
       other_paths: files that are called as annotation files, and that no tool wrote.
+      damaged: by the tools with many images in each file, the files that end too early.
     """
 
     by_tool: dict[ShapeTool, dict[str, AnnotationFile]] = dataclasses.field(default_factory=dict)
     problems: list[VocSegError] = dataclasses.field(default_factory=list)
     other_paths: list[str] = dataclasses.field(default_factory=list)
+    damaged: dict[ShapeTool, list[str]] = dataclasses.field(default_factory=dict)
 
 
 def read_files(files: FolderFiles) -> AnnotationFiles:
@@ -66,11 +69,13 @@ def read_files(files: FolderFiles) -> AnnotationFiles:
     A file of one image that cannot be read counts as one of its tool: the image lacks its mask.
     """
     found = AnnotationFiles()
+    unread_paths: list[str] = []
     paths = [path for path in files.labels if path.lower().endswith(_READ_ALONE)]
     for path, (tool, content) in ordered_map(functools.partial(_read, files), paths, ahead=1):
         if isinstance(content, MaskError):
             found.problems.append(content)
-            content = _without_shapes(path, content) if tool and tool.is_per_image else None
+            unread_paths.append(path)
+            content = _without_shapes(tool, path, content) if tool and tool.is_per_image else None
         elif content is None and not _is_table_or_class_list(path):
             found.other_paths.append(path)
         if tool and content:
@@ -78,6 +83,9 @@ def read_files(files: FolderFiles) -> AnnotationFiles:
     for tool in list(found.by_tool):
         if tool.is_per_image:
             _add_damaged_files(files, tool, found)
+        else:
+            possible = (*unread_paths, *found.other_paths)
+            found.damaged[tool] = _find_damaged_files(files, tool, found.by_tool[tool], possible)
     _leave_out_files_with_faults(found)
     return found
 
@@ -89,7 +97,7 @@ def _read(
     tool = None
     try:
         file = files.read(path)
-        for tool in SHAPE_TOOLS:
+        for tool in tools_for_name(path):
             if tool.read and tool.wrote(path, file.data):
                 return tool, tool.read(file)
     except MaskError as error:
@@ -97,8 +105,10 @@ def _read(
     return None, refuse_json(path, file.data, f"polygons of {NAMES_OF_SHAPE_TOOLS}")
 
 
-def _without_shapes(path: str, error: VocSegError) -> AnnotationFile:
-    return AnnotationFile([Annotation(path, stem(path), None, error=error)])
+def _without_shapes(tool: ShapeTool, path: str, error: VocSegError) -> AnnotationFile:
+    """Returns the file of an image of which nothing is known but its name and the error."""
+    image = posixpath.basename(tool.without_ending(path))
+    return AnnotationFile([Annotation(path, image, None, error=error)])
 
 
 def _is_table_or_class_list(path: str) -> bool:
@@ -112,17 +122,54 @@ def _add_damaged_files(files: FolderFiles, tool: ShapeTool, found: AnnotationFil
     folders = {posixpath.dirname(path) for path in (*files_of_tool, *files.images)}
     names_of_images = {*map(stem, files.images), *map(posixpath.basename, files.images)}
     for path in list(found.other_paths):
-        is_of_image = stem(path) in names_of_images and posixpath.dirname(path) in folders
-        if not is_of_image or not path.lower().endswith(".json"):
+        image = posixpath.basename(tool.without_ending(path))
+        if image not in names_of_images or posixpath.dirname(path) not in folders:
             continue
-        try:
-            file = files.read(path)
-            with as_written(file.where, f"{tool.name}'s JSON, to its end"):
-                json.loads(file.data.decode("utf-8-sig").strip() or "{}")
-        except MaskError as error:
+        error = _damage_of(files, tool, path)
+        if error is not None:
             found.problems.append(error)
             found.other_paths.remove(path)
-            files_of_tool[path] = _without_shapes(path, error)
+            files_of_tool[path] = _without_shapes(tool, path, error)
+
+
+def _find_damaged_files(
+    files: FolderFiles, tool: ShapeTool, paths_of_tool: Collection[str], possible: Iterable[str]
+) -> list[str]:
+    """Returns JSON that ends too early and may be a tool's, which has many images in each file.
+
+    It lies beside a file of the tool, or is called as one.
+
+    Args:
+      files: the files of the folder.
+      tool: the tool.
+      paths_of_tool: the files of the tool that were read.
+      possible: the files of which nothing was read.
+    """
+    folders = {posixpath.dirname(path) for path in paths_of_tool}
+    names = {posixpath.basename(path) for path in paths_of_tool}
+    damaged = []
+    for path in possible:
+        folder, name = posixpath.split(path)
+        may_be_of_tool = folder in folders or name in names
+        if may_be_of_tool and _damage_of(files, tool, path) is not None:
+            damaged.append(path)
+    return damaged
+
+
+def _damage_of(files: FolderFiles, tool: ShapeTool, path: str) -> MaskError | None:
+    """Returns what is wrong with JSON that is called as a tool's and ends too early; None if not.
+
+    An empty file is not damaged.
+    """
+    if not tool.ending_of(path).endswith(".json"):
+        return None
+    try:
+        file = files.read(path)
+        with as_written(file.where, f"{tool.name}'s JSON, to its end"):
+            json.loads(file.data.decode("utf-8-sig").strip() or "{}")
+    except MaskError as error:
+        return error
+    return None
 
 
 def _leave_out_files_with_faults(found: AnnotationFiles) -> None:
@@ -191,15 +238,18 @@ def choose_tool(
         found.by_tool[YOLO] = files_of_yolo
     _leave_out_boxes(found)
     by_tool = found.by_tool
-    ending = posixpath.splitext(given.options.get("mask_name", ""))[1].lower()
-    named_by_ending = [tool for tool in by_tool if tool.is_per_image and ending in tool.endings]
-    if named_by_ending:
-        by_tool = {tool: by_tool[tool] for tool in named_by_ending}
+    mask_name = given.options.get("mask_name", "")
+    fitting = [tool for tool in by_tool if tool.is_per_image and tool.ending_of(mask_name)]
+    if fitting:
+        longest = max(len(tool.ending_of(mask_name)) for tool in fitting)
+        by_tool = {t: by_tool[t] for t in fitting if len(t.ending_of(mask_name)) == longest}
     if not by_tool:
         return None
     if len(by_tool) > 1:
         raise _which_tool(given, by_tool)
     ((tool, files_of_tool),) = by_tool.items()
+    if found.damaged.get(tool):
+        raise _damaged_error(given, found.damaged[tool], tool, [*files_of_tool])
     _check_folders_have_no_names(given, tool.name, files_of_tool)
     notes = notes_on(found.problems)
     if len(found.other_paths) == 1:
@@ -227,6 +277,20 @@ def _which_tool(
         task="read the labels, by polygons of several tools",
         expected="polygons of one tool, or a folder of masks that --masks names",
         kind="polygons of several tools",
+    )
+
+
+def _damaged_error(
+    given: GivenLayout, damaged: Sequence[str], tool: ShapeTool, others: Sequence[str]
+) -> QuestionError:
+    """Returns the question whether files that end too early, and their images, are left out."""
+    return QuestionError(
+        given.listing.root,
+        [Alternative(f"without {', '.join(damaged)}", {"masks": ",".join(others)})],
+        task=f"read {tool.name}'s files, of which some end too early",
+        expected="JSON, to its end",
+        kind="damaged files",
+        by_hand=f"copy {damaged[0]} again from where it comes from",
     )
 
 

@@ -158,7 +158,7 @@ def _match_images(chosen: ChosenFiles, images: AnnotatedImages) -> _MatchedShape
                     matched.moved[annotation.image] = found.path
             elif annotation.embedded:
                 ending = posixpath.splitext(annotation.image)[1] or ".jpg"
-                path = posixpath.splitext(file_path)[0] + ending
+                path = chosen.tool.without_ending(file_path) + ending
                 matched.embedded.add(path)
                 matched.by_path[path].append(filed)
             else:
@@ -233,7 +233,7 @@ def _make_tree(given: GivenLayout, chosen: ChosenFiles, paths: Sequence[str], ex
         embedded={image_id for image_id, path in path_by_id.items() if path in matched.embedded},
         exif=exif,
     )
-    ending_of_files = posixpath.splitext(next(iter(chosen.files)))[1]
+    ending_of_files = tool.ending_of(next(iter(chosen.files)))
     layout = Layout(image_folder, ".", mask_name=f"{ID}{ending_of_files}")
     folders = SetFolders(listing, "", layout, image_endings=given.endings.images)
     files = folders.list_files()
