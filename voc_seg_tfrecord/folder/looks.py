@@ -1,4 +1,4 @@
-"""What single files show: their bytes, their size, and how many colors or values they have.
+"""What single files show: bytes, size, how many colors or values, a thumbnail of an image.
 
 Where names leave several readings of a folder, a few files are opened. The functions read a file;
 `Looks` remembers what they return, so that no file is opened twice for one question.
@@ -10,11 +10,13 @@ import hashlib
 import os
 from typing import NamedTuple, TypeVar
 
+import numpy as np
+
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.storage import PathLike
-from voc_seg_tfrecord.formats import mask_samples, pillow
+from voc_seg_tfrecord.formats import images, mask_samples, pillow
 
 _Fact = TypeVar("_Fact")
 
@@ -33,6 +35,19 @@ _MIN_COLORS_OF_PHOTO = 1000
 _MIN_PIXELS_PER_COLOR = 4
 """In a mask, on average; a tiny photo has no more than 64 colors either."""
 
+_MAX_DIFFERENCE_OF_COPIES = 0.3
+"""Mean difference of the thumbnails of an image and its copy, at most.
+
+Measured on 60 photos: copies at 1/2 to 1/8 of the size differ by 0.04 in the median and 0.27 at
+most, unrelated photos by 0.95 in the median and 0.38 at least.
+"""
+
+_THUMBNAIL_SIDE_PX = 16
+_MIN_CONTRAST = 4  # of 255; less is noise
+
+Thumbnail = np.ndarray
+"""An image squeezed to a few brightness values, float32 `[16, 16]` of mean 0 and contrast 1."""
+
 
 class Looks:
     """What files of one folder show. Plans of the folder with other options share it.
@@ -49,6 +64,7 @@ class Looks:
         self._digest = self._remember(digest)
         self.sides_of_image = self._remember(read_sides_of_image)
         self._sides_of_mask = self._remember(_read_sides_of_mask)
+        self._thumbnail = self._remember(read_thumbnail)
 
     def _remember(self, read: Callable[[str], _Fact]) -> Callable[[str], _Fact]:
         return functools.cache(lambda path: read(f"{self._root}/{path}"))
@@ -66,6 +82,13 @@ class Looks:
         if self.length(path) != self.length(other):
             return False
         return self._digest(path) != b"" and self._digest(path) == self._digest(other)
+
+    def show_same_picture(self, path: str, other: str) -> bool:
+        """Says whether two images are copies by their thumbnails; not if one cannot be read."""
+        thumbnail, other_thumbnail = self._thumbnail(path), self._thumbnail(other)
+        if thumbnail is None or other_thumbnail is None:
+            return False
+        return difference(thumbnail, other_thumbnail) < _MAX_DIFFERENCE_OF_COPIES
 
 
 def length(path: PathLike) -> int:
@@ -142,3 +165,31 @@ def is_photo(path: PathLike) -> bool:
     if colors is None or colors.kind != "rgb":
         return False
     return colors.number > max(_MIN_COLORS_OF_PHOTO, colors.most)
+
+
+def read_thumbnail(path: PathLike) -> Thumbnail | None:
+    """Returns the thumbnail of an image; None if it cannot be read.
+
+    It tells whether images show one scene: frames of a film, visits of a place, copies that were
+    augmented. The signs of `formats.picture_signs` tell whether two images are the same picture.
+    Measured on frames 1 and 10 apart of CamVid's test film, the median difference in parts of the
+    lower quartile of unrelated photos: 0.16 and 0.35 by thumbnails, 0.62 and 0.96 by signs.
+
+    The values are what differs from the mean, so photos of one dark class are not alike because
+    they are dark.
+    """
+    try:
+        file = File.read(path, ImageError)
+        with images.large_in_turn(file):
+            decoded = images.decode(file, side=4 * _THUMBNAIL_SIDE_PX)
+            pixels = decoded.gray(_THUMBNAIL_SIDE_PX, _THUMBNAIL_SIDE_PX)
+    except VocSegError:  # the build says what is wrong with it
+        return None
+    values = pixels.astype(np.float32) - pixels.mean(dtype=np.float32)
+    return np.asarray(values / max(float(values.std()), _MIN_CONTRAST))
+
+
+def difference(one: Thumbnail, other: Thumbnail) -> float:
+    """Returns the mean difference of two images, whichever way one is mirrored and turned."""
+    turned = [np.rot90(image, turns) for image in (other, other.T) for turns in range(4)]
+    return min(float(np.abs(one - image).mean()) for image in turned)

@@ -54,7 +54,7 @@ def find_polygons(given: GivenLayout, exif: str) -> FoundPolygons:
 
     Args:
       given: the folder, and what the user gave of its layout.
-      exif: what an EXIF orientation means; see `DrawnPair`.
+      exif: what an EXIF orientation means; see `ShapesPair`.
 
     Raises:
       VocSegError: about polygons of several tools, two images of one id, or a file that may mean

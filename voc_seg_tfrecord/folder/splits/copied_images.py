@@ -6,6 +6,8 @@ it has no mask of its own.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+import dataclasses
+import functools
 import hashlib
 import math
 import posixpath
@@ -19,13 +21,8 @@ from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.files.align import parts_at_ends
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path, split_of
 from voc_seg_tfrecord.folder.files.paths import common_folder, folder_names
-from voc_seg_tfrecord.folder.looks import MIN_IMAGE_BYTES, digest, length, read_sides_of_image
+from voc_seg_tfrecord.folder.looks import MIN_IMAGE_BYTES, Looks, digest, length, read_thumbnail
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
-from voc_seg_tfrecord.folder.splits.alike import (
-    MAX_DIFFERENCE_OF_COPIES,
-    difference,
-    read_thumbnail,
-)
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
@@ -253,33 +250,46 @@ def _find_small_copies(
 
     If more than 400 images have the names of labeled ones, 200 to 400 of them are compared.
     """
-    twins: list[tuple[str, str, bool]] = []
+    twins: list[_Twins] = []
     for image_id in sorted(unmasked_ids):
         name = posixpath.basename(image_id)
         for name_in_it in (name, *(core for core, _ in parts_at_ends(name))):
             for original in labeled_by_name.get(name_in_it, ())[:_MAX_ORIGINALS_OF_NAME]:
-                twins.append((image_id, original, name_in_it == name))
-
+                twins.append(_Twins(image_id, original, name_in_it == name))
     every_nth = math.ceil(len(twins) / _MAX_COMPARED_IMAGES) or 1
+    is_copy = functools.partial(_is_small_copy, tree, Looks(tree.given))
     original_by_copy: dict[str, str] = {}
-    for twin, is_copy in ordered_map(lambda twin: _is_copy(tree, *twin), twins[::every_nth]):
-        if is_copy:
-            image_id, original, _ = twin
-            original_by_copy.setdefault(image_id, original)
+    for twin, shows_original in ordered_map(is_copy, twins[::every_nth]):
+        if shows_original:
+            original_by_copy.setdefault(twin.image_id, twin.original)
     return original_by_copy
 
 
-def _is_copy(tree: VocTree, image_id: str, original: str, has_same_name: bool) -> bool:
-    """Says whether an image shows the picture of another one, and is smaller or has its name."""
-    paths = (tree.image_file(image_id), tree.image_file(original))
-    sides, original_sides = (read_sides_of_image(path) for path in paths)
+@dataclasses.dataclass(frozen=True)
+class _Twins:
+    """An image without a mask, and a labeled one whose name is in its name.
+
+    Attributes:
+      image_id: the image without a mask.
+      original: the id of the labeled image.
+      have_same_name: whether nothing stands around the name.
+    """
+
+    image_id: str
+    original: str
+    have_same_name: bool
+
+
+def _is_small_copy(tree: VocTree, looks: Looks, twins: _Twins) -> bool:
+    """Says whether an image shows the picture of its twin, and is smaller or has its name."""
+    path = tree.paths.image(twins.image_id)
+    path_of_original = tree.paths.image(twins.original)
+    sides = looks.sides_of_image(path)
+    original_sides = looks.sides_of_image(path_of_original)
     if sides is None or original_sides is None:  # one is damaged
         return False
     if sides[0] > original_sides[0] or sides[1] > original_sides[1]:
         return False
-    if sides == original_sides and not has_same_name:
+    if sides == original_sides and not twins.have_same_name:
         return False
-    thumbnail, original_thumbnail = (read_thumbnail(path) for path in paths)
-    if thumbnail is None or original_thumbnail is None:
-        return False
-    return difference(thumbnail, original_thumbnail) < MAX_DIFFERENCE_OF_COPIES
+    return looks.show_same_picture(path, path_of_original)

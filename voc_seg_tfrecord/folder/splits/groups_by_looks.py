@@ -27,7 +27,7 @@ import numpy as np
 
 from voc_seg_tfrecord.core.spelling import as_nfc
 from voc_seg_tfrecord.core.threads import ordered_map
-from voc_seg_tfrecord.folder.splits.alike import Thumbnail, difference, read_thumbnail
+from voc_seg_tfrecord.folder.looks import Thumbnail, difference, read_thumbnail
 from voc_seg_tfrecord.folder.splits.groups_by_ids import (
     HASH_OF_ROBOFLOW,
     GroupKind,

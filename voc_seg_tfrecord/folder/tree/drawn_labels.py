@@ -5,7 +5,7 @@ import collections
 from collections.abc import Mapping, Set
 import dataclasses
 import math
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from etils import epath
 import numpy as np
@@ -42,65 +42,98 @@ _WORDS_BY_COUNT = {
 """The noun and the words of the note on each count of `DrawnMask.counts`."""
 
 
-@dataclasses.dataclass(frozen=True)
-class DrawnPair(Pair):
-    """An image and its shapes. See `Pair`, of whose fields two have another use here.
-
-    `mask` is the file of the shapes. `instances` is not None if an object mask is to be drawn too.
-
-    Where the mask comes from:
-
-    | `shapes` | `drawn_png` | the mask |
-    | --- | --- | --- |
-    | given | empty, or given | is drawn from the shapes |
-    | None | given | is decoded from the PNG |
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _LabeledImage(Pair):
+    """An image of a labeling tool. See `Pair`, whose `mask` is the file of the shapes here.
 
     Attributes:
-      shapes: what is drawn; None if the mask was drawn already, and no object mask is needed.
-      values: the value of each label in the mask.
-      exif: what an EXIF orientation means, where the file does not say the image's size.
-      drawn_png: the mask as a PNG in base64, if it was drawn already; otherwise empty.
       embedded_in: labelme's file of the shapes, if only this holds the image.
     """
 
-    shapes: Annotation | None = None
-    values: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    exif: str = "auto"
-    drawn_png: str = ""
     embedded_in: epath.PathLike | None = None
+
+    def size(self) -> int:
+        """Returns how many bytes the image has."""
+        return storage.size(self.embedded_in or self.image)
+
+    def _read_image(self) -> File:
+        """Reads the image, which may be in the file of its shapes alone."""
+        if self.embedded_in:
+            return labelme.read_image(File.read(self.embedded_in, ImageError))
+        return File.read(self.image, ImageError)
+
+    def _read_without_masks(self) -> RawExample:
+        return Pair.read(dataclasses.replace(self, mask=None, instances=None))
+
+    def _file(self, png: bytes) -> File:
+        """Returns a mask of the image as a file."""
+        return File(png, f"{self.mask}, image {self.filename}")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DrawnPair(_LabeledImage):
+    """An image and its mask, which was drawn already.
+
+    Attributes:
+      drawn_png: the mask as a PNG in base64.
+    """
+
+    drawn_png: str
+
+    def read(self) -> RawExample:
+        """Reads the image, and decodes its mask."""
+        mask = self._file(base64.b64decode(self.drawn_png))
+        return dataclasses.replace(self._read_without_masks(), mask=mask)
+
+    def size(self) -> int:
+        """Returns how many bytes the image and its mask have together."""
+        return super().size() + len(self.drawn_png)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ShapesPair(_LabeledImage):
+    """An image and its shapes, from which its masks are drawn.
+
+    Attributes:
+      shapes: what is drawn.
+      values: the value of each label in the mask.
+      exif: what an EXIF orientation means, where the file does not say the image's size.
+      draws_objects: whether an object mask is drawn too.
+    """
+
+    shapes: Annotation
+    values: Mapping[str, int]
+    exif: str
+    draws_objects: bool
 
     def read(self) -> RawExample:
         """Reads the image, and draws its masks."""
-        example = Pair.read(dataclasses.replace(self, mask=None, instances=None))
-        where = f"{self.mask}, image {self.filename}"
-        if self.shapes is None:
-            return dataclasses.replace(example, mask=File(base64.b64decode(self.drawn_png), where))
-        drawn = self._draw(self.shapes, example.image)
+        example = self._read_without_masks()
+        drawn = self._draw(example.image)
         objects = None
         if drawn.objects is not None:
-            objects = File(encode_mask(drawn.objects), where)
-        mask = File(encode_mask(drawn.mask), where)
+            objects = self._file(encode_mask(drawn.objects))
+        mask = self._file(encode_mask(drawn.mask))
         return dataclasses.replace(example, mask=mask, instances=objects)
 
     def make_mask(self) -> tuple[np.ndarray, Mapping[str, int]]:
-        """Returns the mask of a pair with shapes, uint8 `[H, W]`, and `DrawnMask.counts`."""
-        assert self.shapes
-        drawn = self._draw(self.shapes)
+        """Returns the mask, uint8 `[H, W]`, and `DrawnMask.counts`."""
+        drawn = self._draw()
         return drawn.mask, drawn.counts
 
-    def _draw(self, shapes: Annotation, image: File | None = None) -> DrawnMask:
+    def _draw(self, image: File | None = None) -> DrawnMask:
         """Draws the masks in the size that the shapes state, or in the image's.
 
         Args:
-          shapes: what is drawn.
           image: the image, if it was read already. Otherwise it is read only if it is needed.
 
         Raises:
           VocSegError: if the shapes cannot be drawn, or the image has another size than they state.
         """
+        shapes = self.shapes
         size = shapes.size
         if size is None:
-            size = self._size_as_shown(shapes.where, image or self._read_image())
+            size = self._size_as_shown(image or self._read_image())
         elif math.prod(size) > _MAX_PIXELS_BELIEVED:
             height, width = _read_size(image or self._read_image())
             if sorted(size) != sorted((height, width)):  # it may have been shown rotated
@@ -109,9 +142,9 @@ class DrawnPair(Pair):
                     f"{size[1]} x {size[0]} pixels for the image {self.filename}",
                     f"{width} x {height}, the size of the image",
                 )
-        return draw(shapes, self.values, size, objects=self.instances is not None)
+        return draw(shapes, self.values, size, objects=self.draws_objects)
 
-    def _size_as_shown(self, where: str, image: File) -> tuple[int, int]:
+    def _size_as_shown(self, image: File) -> tuple[int, int]:
         """Returns height and width of an image, as the tool showed it.
 
         Raises:
@@ -122,7 +155,7 @@ class DrawnPair(Pair):
             return size
         if self.exif == "auto":
             raise shape_error(
-                where,
+                self.shapes.where,
                 f"no size of the image {self.filename}, which has an EXIF orientation",
                 "polygons that show whether the image was rotated when they were drawn",
                 "give --exif apply if the tool showed the image rotated, otherwise --exif ignore",
@@ -130,25 +163,14 @@ class DrawnPair(Pair):
         upright = pillow.decode(image, ImageError).upright()
         return upright.height, upright.width
 
-    def size(self) -> int:
-        """Returns how many bytes the image and its shapes have together."""
-        return storage.size(self.embedded_in or self.image) + len(self.drawn_png)
-
     def to_json(self) -> dict[str, Any]:
         """Returns the pair as plain data, for `from_json` on a worker."""
-        return {**super().to_json(), "shapes": self.shapes and self.shapes.to_json()}
+        return {**super().to_json(), "shapes": self.shapes.to_json()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Returns the pair that `to_json` made plain data of."""
-        shapes = data["shapes"] and Annotation.from_json(data["shapes"])
-        return super().from_json({**data, "shapes": shapes})
-
-    def _read_image(self) -> File:
-        """Reads the image, which may be in the file of its shapes alone."""
-        if self.embedded_in:
-            return labelme.read_image(File.read(self.embedded_in, ImageError))
-        return File.read(self.image, ImageError)
+        return super().from_json({**data, "shapes": Annotation.from_json(data["shapes"])})
 
 
 def _read_size(image: File) -> tuple[int, int]:
@@ -174,7 +196,7 @@ class DrawnLabels(MadeLabels[Mapping[str, int]]):
       values: the value of each label in the masks, by the label as the shapes have it.
       shapes: the shapes of each image, by id.
       embedded: ids of images that are in the files of their shapes alone.
-      exif: what an EXIF orientation means; see `DrawnPair`.
+      exif: what an EXIF orientation means; see `ShapesPair`.
     """
 
     images: Mapping[str, str]
@@ -195,27 +217,36 @@ class DrawnLabels(MadeLabels[Mapping[str, int]]):
         return PartFiles(self.folder, self.names)
 
     def complete_pair(self, pair: Pair, parts: NeededFiles) -> Pair:
-        """Returns a pair that draws its mask, or the pair of an image without a mask."""
+        """Returns the pair of an image with its mask or shapes, or that of one without a mask."""
         if pair.mask is None:
             return super().complete_pair(pair, parts)
-        image_id = pair.id
-        drawing = self.made_by_id.get(image_id)
-        needs_shapes = drawing is None or parts.instances
-        fields = {**vars(pair), "surveyed": self.surveyed_mask(image_id)}
-        return DrawnPair(
-            **fields,
-            shapes=self.shapes[image_id] if needs_shapes else None,
+        drawing = self.made_by_id.get(pair.id)
+        if drawing is None or parts.instances:
+            return self._pair_of_shapes(pair, draws_objects=parts.instances)
+        return DrawnPair(**self._fields(pair), drawn_png=drawing.png)
+
+    def _pair_of_shapes(self, pair: Pair, *, draws_objects: bool) -> ShapesPair:
+        return ShapesPair(
+            **self._fields(pair),
+            shapes=self.shapes[pair.id],
             values=self.values,
             exif=self.exif,
-            drawn_png=drawing.png if drawing else "",
-            embedded_in=pair.mask if image_id in self.embedded else None,
+            draws_objects=draws_objects,
         )
+
+    def _fields(self, pair: Pair) -> dict[str, Any]:
+        """Returns the fields of a pair with a mask that all images of a labeling tool have."""
+        return {
+            **vars(pair),
+            "surveyed": self.surveyed_mask(pair.id),
+            "embedded_in": pair.mask if pair.id in self.embedded else None,
+        }
 
     def can_be_made(self, image_id: str) -> bool:
         """Says whether an id has shapes that can be drawn."""
         return image_id in self.names and not self.shapes[image_id].error
 
-    def pair_of_mask(self, image_id: str) -> DrawnPair:
+    def pair_of_mask(self, image_id: str) -> ShapesPair:
         """Returns a pair from which the mask of an id can be drawn."""
         name = self.images[image_id]
         pair = Pair(
@@ -224,7 +255,7 @@ class DrawnLabels(MadeLabels[Mapping[str, int]]):
             image=self.image_folder / name,
             mask=self.folder / self.names[image_id],
         )
-        return cast(DrawnPair, self.complete_pair(pair, NeededFiles()))
+        return self._pair_of_shapes(pair, draws_objects=False)
 
     def shapes_of(self, image_id: str) -> str:
         """Returns the shapes that an id's mask is drawn from, as JSON; empty if it has none."""
