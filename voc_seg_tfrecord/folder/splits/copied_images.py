@@ -282,8 +282,8 @@ class _Twins:
 
 def _is_small_copy(tree: VocTree, looks: Looks, twins: _Twins) -> bool:
     """Says whether an image shows the picture of its twin, and is smaller or has its name."""
-    path = tree.paths.image(twins.image_id)
-    path_of_original = tree.paths.image(twins.original)
+    path = tree.images[twins.image_id]
+    path_of_original = tree.images[twins.original]
     sides = looks.sides_of_image(path)
     original_sides = looks.sides_of_image(path_of_original)
     if sides is None or original_sides is None:  # one is damaged
