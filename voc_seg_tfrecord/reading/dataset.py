@@ -21,7 +21,7 @@ from voc_seg_tfrecord.core.errors import (
 )
 from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.storage import PathLike
-from voc_seg_tfrecord.reading import identity
+from voc_seg_tfrecord.reading import identity, metadata
 from voc_seg_tfrecord.reading.fields import FEATURES
 from voc_seg_tfrecord.reading.find import find_dataset, split_name
 from voc_seg_tfrecord.reading.listed_split import ListedSplit
@@ -90,6 +90,7 @@ def _open_folder(folder: epath.Path) -> tfds.core.DatasetBuilder:
         builder = tfds.builder_from_directory(folder)
     if not builder.info.splits:
         raise ValueError("no splits")
+    metadata.check_readable(builder)
     _check_names(builder)
     return builder
 

@@ -27,6 +27,12 @@ RETIRED_OPTION = "prefer"
 """An option that earlier versions had: whose masks to use if several people labeled an image."""
 
 
+def check_readable(builder: tfds.core.DatasetBuilder) -> None:
+    """Raises any exception if a dataset's features and metadata do not give what they must."""
+    for answer in (config_of, ids_sha256, class_map, palette, bands_of, background, class_names):
+        answer(builder)
+
+
 def config_of(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
     """Returns the config that a dataset says it was built with; empty if it does not say it."""
     return dict((builder.info.metadata or {}).get("config") or {})
@@ -102,7 +108,7 @@ def background(builder: tfds.core.DatasetBuilder) -> int | None:
 def palette(builder: tfds.core.DatasetBuilder) -> np.ndarray:
     """Returns the colors of a built dataset's classes, uint8 `[256, 3]`: VOC's or its own."""
     colors = (builder.info.metadata or {}).get("palette")
-    return voc_palette() if colors is None else np.array(colors, np.uint8)
+    return voc_palette() if colors is None else np.array(colors, np.uint8).reshape(256, 3)
 
 
 def class_map(builder: tfds.core.DatasetBuilder) -> dict[str, str]:

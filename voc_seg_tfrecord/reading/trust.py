@@ -1,14 +1,15 @@
 """Checks the files that describe a built dataset before TFDS reads them: they may be a stranger's.
 
-TFDS imports what `features.json` names, and a field `features` of `dataset_info.json` too, and it
-makes file names of a template. So these files are parsed here first. What may stand in them is what
-this package writes, and TFDS's own plain features (see `fields`); anything else is refused by name,
-and nothing of it is imported or followed.
+TFDS imports the classes that `features.json` names, and those of a field `features` of
+`dataset_info.json`; it imports the library of a file format, and makes file names of names and
+templates. So these files are parsed here first. What TFDS would import or follow must be on a list,
+which has what this package writes and TFDS's own plain features. Anything else is refused by name.
+
+Whether what they say makes sense is another question, which `verify` answers.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 import contextlib
-import dataclasses
 import json
 import re
 from typing import Any
@@ -17,18 +18,10 @@ from etils import epath
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core import naming
 
-from voc_seg_tfrecord.core import names as names_of
-from voc_seg_tfrecord.core.class_rows import HIGHEST_VALUE, LOWEST_VALUE
 from voc_seg_tfrecord.core.dataset_files import INFO, read_small
 from voc_seg_tfrecord.core.errors import RecordError, VocSegError, raise_if_out_of_memory
-from voc_seg_tfrecord.core.names import OBJECTS, VOID, unprintable
-from voc_seg_tfrecord.reading.fields import (
-    FEATURES,
-    Field,
-    ForeignError,
-    foreign_error,
-    read_fields,
-)
+from voc_seg_tfrecord.core.names import VOID, unprintable
+from voc_seg_tfrecord.reading.fields import FEATURES
 
 METADATA = "metadata.json"
 
@@ -36,9 +29,41 @@ FORMATS = ("tfrecord", "array_record", "parquet")
 """The file formats that a description may name; records are read of the first."""
 
 _MAX_SHARDS = 100_000
-_MAX_TILE_SIDE_PX = 1 << 16
 
 _F = tfds.features
+_FEATURES = (
+    _F.FeaturesDict,
+    _F.Sequence,
+    _F.Text,
+    _F.ClassLabel,
+    _F.Image,
+    _F.LabeledImage,
+    _F.Tensor,
+    _F.Scalar,
+    _F.BBoxFeature,
+)
+"""The classes of TFDS that may describe a feature."""
+
+_CONTENTS = (
+    "features_dict",
+    "sequence",
+    "text",
+    "class_label",
+    "image",
+    "tensor",
+    "bounding_box",
+)
+"""What TFDS's message of such a feature may have. Others hold names of classes in other forms."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_VERSION = re.compile(r"\d{1,9}\.\d{1,9}\.\d{1,9}")
+_CONFIG_NAME = re.compile(r"[\w+.-]*")
+_MODULE = re.compile(r"[\w.]*")
+_SPLIT_NAME = re.compile(r"[A-Za-z0-9_]*[A-Za-z0-9][A-Za-z0-9_]*")
+
+
+class _ForeignError(Exception):
+    """Something in the description of a dataset that this package does not write."""
 
 
 def check_description(folder: epath.Path) -> None:
@@ -52,14 +77,10 @@ def check_description(folder: epath.Path) -> None:
     with _refusing(folder / INFO) as path:
         _check_info(_read_json(path))
     with _refusing(folder / FEATURES) as path:
-        fields = read_fields(_parse_features(_read_json(path)))
-        _check_fields(fields)
-    for name, field in fields.items():
-        names_file = folder / f"{name.replace('/', '-')}.labels.txt"
-        has_names = field.feature in (_F.ClassLabel, _F.LabeledImage)
-        if has_names and (name in _OUR_FIELDS or names_file.exists()):
-            with _refusing(names_file) as path:
-                _check_class_names(read_small(path).decode(), field.classes)
+        _check_features(_read_json(path))
+    for names_file in sorted(folder.glob("*.labels.txt")):
+        with _refusing(names_file) as path:
+            _check_class_names(read_small(path).decode())
     if (folder / METADATA).exists():
         with _refusing(folder / METADATA) as path:
             _check_metadata(_read_json(path))
@@ -72,8 +93,15 @@ def _refusing(path: epath.Path) -> Iterator[epath.Path]:
         yield path
     except VocSegError:
         raise
-    except ForeignError as error:
-        raise foreign_error(path, error) from None
+    except _ForeignError as error:
+        raise RecordError(
+            path,
+            found=str(error),
+            expected="features that voc_seg_tfrecord writes, or plain features of TFDS",
+            remedy="do not load this folder with TFDS, because it imports the modules that "
+            f"{FEATURES} names; ask its maker for a dataset that this package built",
+            kind="damaged dataset",
+        ) from None
     except Exception as error:  # parsers raise what they like
         raise_if_out_of_memory(error, path)
         raise damaged(path, error) from None
@@ -95,87 +123,6 @@ def _read_json(path: epath.Path) -> Any:
     return json.loads(read_small(path).decode())
 
 
-def _parse_features(data: Any) -> Any:
-    """Returns TFDS's message of the features."""
-    from google.protobuf import json_format
-    from tensorflow_datasets.core.proto import feature_pb2
-
-    if not isinstance(data, dict) or "type" in data:
-        raise ForeignError(f"{data!r:.80} in place of features, or as TFDS before 4.5 wrote them")
-    return json_format.ParseDict(data, feature_pb2.Feature())
-
-
-_MASK = Field(_F.Image, "uint8", (None, None, 1))
-_NUMBER = Field(_F.Tensor, "int64")
-_TEXT = Field(_F.Text, "string")
-_LABEL = Field(_F.ClassLabel, "int64")
-_LABEL_OF_OBJECT = Field(_F.ClassLabel, "int64", sequence=OBJECTS)
-_FLAG_OF_OBJECT = Field(_F.Tensor, "bool", sequence=OBJECTS)
-
-_OBJECT_FIELDS: Mapping[str, Field] = {
-    f"{OBJECTS}/label": _LABEL_OF_OBJECT,
-    f"{OBJECTS}/pose": _LABEL_OF_OBJECT,
-    f"{OBJECTS}/bbox": Field(_F.BBoxFeature, "float32", (4,), sequence=OBJECTS),
-    f"{OBJECTS}/is_truncated": _FLAG_OF_OBJECT,
-    f"{OBJECTS}/is_difficult": _FLAG_OF_OBJECT,
-}
-_OUR_FIELDS: Mapping[str, Field] = {
-    names_of.IMAGE: Field(_F.Image, "uint8", (None, None, 3)),
-    names_of.FILENAME: _TEXT,
-    names_of.HEIGHT: _NUMBER,
-    names_of.WIDTH: _NUMBER,
-    names_of.MASK: Field(_F.LabeledImage, "uint8", (None, None, 1)),
-    names_of.INSTANCES: _MASK,
-    names_of.LABELS: Field(_F.ClassLabel, "int64", sequence=names_of.LABELS),
-    names_of.LABEL: _LABEL,
-    names_of.MASK_SOURCE: _LABEL,
-    names_of.TILE_IMAGE_ID: _TEXT,
-    **dict.fromkeys(names_of.TILE_POSITION, _NUMBER),
-    **_OBJECT_FIELDS,
-}
-"""What the features of this package are, by their paths."""
-
-
-def _check_fields(fields: Mapping[str, Field]) -> None:
-    """Checks that the features that have our names are ours."""
-    if (names_of.MASK in fields) != (names_of.LABELS in fields):
-        raise ForeignError(f"one of the features {names_of.MASK!r} and {names_of.LABELS!r} alone")
-    in_objects = {path for path, field in fields.items() if field.sequence == OBJECTS}
-    lacking = sorted(_OBJECT_FIELDS.keys() - in_objects)
-    if OBJECTS in fields or (in_objects and lacking):
-        raise ForeignError(f"the feature {OBJECTS!r} without {', '.join(lacking) or 'a sequence'}")
-    for path, ours in _OUR_FIELDS.items():
-        if path in fields and not _is_alike(path, fields[path], ours):
-            raise ForeignError(f"the feature {path!r} is {fields[path]}, not {ours}")
-
-
-def _is_alike(path: str, field: Field, ours: Field) -> bool:
-    """Whether a field is ours, but for the height and width of images and the size of integers."""
-    if (field.feature, field.sequence) != (ours.feature, ours.sequence):
-        return False
-    if path == names_of.IMAGE:  # it may have any bands that a PNG has
-        return True
-    dtype = "int64" if field.dtype == "int32" else field.dtype
-    return dtype == ours.dtype and field.shape[2:] == ours.shape[2:]
-
-
-def _check_class_names(text: str, classes: int) -> None:
-    lines = [line.strip() for line in text.split("\n")]
-    names = [line for line in lines if line]  # as TFDS reads them
-    if not 1 <= len(names) == classes <= VOID:
-        raise ForeignError(f"{len(names)} names of {classes} classes, of which there may be {VOID}")
-    for name in names:
-        if unprintable(name):
-            raise ForeignError(f"the name {name!r:.80} of a class")
-
-
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_VERSION = re.compile(r"\d{1,9}\.\d{1,9}\.\d{1,9}")
-_CONFIG_NAME = re.compile(r"[\w+.-]*")
-_MODULE = re.compile(r"[\w.]*")
-_SPLIT_NAME = re.compile(r"[A-Za-z0-9_]*[A-Za-z0-9][A-Za-z0-9_]*")
-
-
 def _check_info(data: Any) -> None:
     """Checks `dataset_info.json`."""
     from google.protobuf import json_format
@@ -183,7 +130,7 @@ def _check_info(data: Any) -> None:
 
     info = json_format.ParseDict(data, dataset_info_pb2.DatasetInfo())
     if info.HasField("features"):
-        raise ForeignError("features, which belong into features.json")
+        raise _ForeignError("features, which belong into features.json")
     _check_text("name", info.name, _NAME)
     _check_text("version", info.version, _VERSION)
     _check_text("config's name", info.config_name, _CONFIG_NAME)
@@ -191,117 +138,71 @@ def _check_info(data: Any) -> None:
     for file_format in (info.file_format or FORMATS[0], *info.alternative_file_formats):
         if file_format not in FORMATS:
             formats = ", ".join(FORMATS)
-            raise ForeignError(f"the file format {file_format!r:.80}, not one of {formats}")
+            raise _ForeignError(f"the file format {file_format!r:.80}, not one of {formats}")
     if sum(len(split.shard_lengths) for split in info.splits) > _MAX_SHARDS:
-        raise ForeignError(f"more than {_MAX_SHARDS} shards")
+        raise _ForeignError(f"more than {_MAX_SHARDS} shards")
     if len({split.name for split in info.splits}) < len(info.splits):
-        raise ForeignError("two splits with one name")
+        raise _ForeignError("two splits with one name")
     for split in info.splits:
         _check_text("split name", split.name, _SPLIT_NAME)
         if split.filepath_template not in ("", naming.DEFAULT_FILENAME_TEMPLATE):
-            raise ForeignError(f"the template of file names {split.filepath_template!r:.80}")
-        if min((split.num_bytes, *split.shard_lengths)) < 0:
-            raise ForeignError(f"the split {split.name} has a size below 0")
+            raise _ForeignError(f"the template of file names {split.filepath_template!r:.80}")
 
 
 def _check_text(what: str, text: str, pattern: re.Pattern[str]) -> None:
     if not pattern.fullmatch(text):
-        raise ForeignError(f"the {what} {text!r:.80}")
+        raise _ForeignError(f"the {what} {text!r:.80}")
 
 
-@dataclasses.dataclass(frozen=True)
-class _Object:
-    """A JSON object that is allowed.
+def _check_features(data: Any) -> None:
+    """Checks `features.json`."""
+    from google.protobuf import json_format
+    from tensorflow_datasets.core.proto import feature_pb2
 
-    Attributes:
-      values: what each of its values may be.
-      required: names that it must have, and what their values may be.
-    """
-
-    values: "_Allowed"
-    required: Mapping[str, "_Allowed"] = dataclasses.field(default_factory=dict)
+    if not isinstance(data, dict) or "type" in data:
+        raise _ForeignError(f"{data!r:.80} in place of features, or as TFDS before 4.5 wrote them")
+    _check_feature(json_format.ParseDict(data, feature_pb2.Feature()))
 
 
-@dataclasses.dataclass(frozen=True)
-class _Either:
-    """One of several kinds of values."""
+def _names_of_classes() -> frozenset[str]:
+    """Returns all names under which TFDS writes the classes that may describe a feature."""
+    names: list[str] = []
+    for feature in _FEATURES:
+        names.append(f"{feature.__module__}.{feature.__name__}")
+        names += feature.__dict__.get("ALIASES", ())
+    return frozenset(names)
 
-    choices: tuple["_Allowed", ...]
+
+_ALLOWED_CLASSES = _names_of_classes()
 
 
-_Allowed = type | range | re.Pattern[str] | list[Any] | tuple[Any, ...] | _Object | _Either
-"""What a JSON value may be: of a type, a number of a range, a text of a pattern, `[kind]` for a
-list of any length, `(kind, kind)` for one value after the other, or one of the classes above."""
+def _check_feature(message: Any) -> None:
+    """Checks TFDS's message of a feature, and those of the features within it."""
+    if message.python_class_name not in _ALLOWED_CLASSES:
+        raise _ForeignError(f"a feature of the class {message.python_class_name!r:.80}")
+    content = message.WhichOneof("content")
+    if content not in _CONTENTS:
+        raise _ForeignError(f"a feature with {content!r:.80}")
+    if content == "sequence":
+        if message.sequence.length != -1:
+            raise _ForeignError(f"a sequence of the length {message.sequence.length}")
+        _check_feature(message.sequence.feature)
+    if content == "features_dict":
+        for name, child in message.features_dict.features.items():
+            if not name or unprintable(name):
+                raise _ForeignError(f"a feature with the name {name!r:.80}")
+            _check_feature(child)
 
-_COLOR = (range(256),) * 3
-_SHA256 = re.compile("[0-9a-f]{64}")
 
-_METADATA_ENTRIES: Mapping[str, _Allowed] = {
-    "ignore_label": range(VOID, VOID + 1),
-    "class_names": [str],
-    "palette": (_COLOR,) * 256,
-    "classes": [(_Either((str, range(LOWEST_VALUE, HIGHEST_VALUE + 1))), str)],
-    "archives": [_Object(str, {"filename": str, "sha256": str})],
-    "config": dict,
-    "class_map": dict,
-    "splits": _Object(_Object(str, {"ids_sha256": _SHA256})),
-}
-_CONFIG_ENTRIES: Mapping[str, _Allowed] = {
-    "name": str,
-    "release": str,
-    "background": str,
-    "description": str,
-    "default_names": bool,
-    "strict": bool,
-    "overlap": bool,
-    "tile": range(1, _MAX_TILE_SIDE_PX + 1),
-    "tile_overlap": range(_MAX_TILE_SIDE_PX + 1),
-}
-_CLASS_MAP_ENTRIES: Mapping[str, _Allowed] = {"to": _Object(str), "background": str}
+def _check_class_names(text: str) -> None:
+    for line in text.split("\n"):
+        if unprintable(line.strip()):
+            raise _ForeignError(f"the name {line!r:.80} of a class")
 
 
 def _check_metadata(data: Any) -> None:
-    """Checks `metadata.json`: each entry that this package reads is of an allowed kind."""
+    """Checks `metadata.json`."""
     if not isinstance(data, dict):
-        raise ForeignError(f"{data!r:.80} in place of an object")
-    _check_entries("", data, _METADATA_ENTRIES)
-    _check_entries("config: ", data.get("config", {}), _CONFIG_ENTRIES)
-    _check_entries("class_map: ", data.get("class_map", {}), _CLASS_MAP_ENTRIES)
-
-
-def _check_entries(where: str, data: Mapping[str, Any], entries: Mapping[str, _Allowed]) -> None:
-    for name, allowed in entries.items():
-        if name in data and not _is_allowed(data[name], allowed):
-            raise ForeignError(f"{where}{name}: {data[name]!r:.80}")
-
-
-def _is_allowed(value: Any, allowed: _Allowed) -> bool:
-    """Whether a JSON value is of an allowed kind; see `_Allowed`."""
-    match allowed:
-        case range():
-            return type(value) is int and value in allowed  # True is an int too
-        case re.Pattern():
-            return isinstance(value, str) and allowed.fullmatch(value) is not None
-        case list():
-            (kind,) = allowed
-            return isinstance(value, list) and all(_is_allowed(item, kind) for item in value)
-        case tuple():
-            if not isinstance(value, list) or len(value) != len(allowed):
-                return False
-            return all(map(_is_allowed, value, allowed))
-        case _Either():
-            return any(_is_allowed(value, choice) for choice in allowed.choices)
-        case _Object():
-            return isinstance(value, dict) and _is_allowed_object(value, allowed)
-        case type():
-            return isinstance(value, allowed)
-
-
-def _is_allowed_object(value: Mapping[str, Any], allowed: _Object) -> bool:
-    for item in value.values():
-        if not _is_allowed(item, allowed.values):
-            return False
-    for name, kind in allowed.required.items():
-        if name not in value or not _is_allowed(value[name], kind):
-            return False
-    return True
+        raise _ForeignError(f"{data!r:.80} in place of an object")
+    if data.get("ignore_label", VOID) != VOID:
+        raise _ForeignError(f"ignore_label: {data['ignore_label']!r:.80}")
