@@ -257,7 +257,6 @@ def test_the_page_on_reliability_shows_the_limits():
         ("class file", storage.MAX_FILE_BYTES[LayoutError]),
         ("file that describes a built dataset", storage.MAX_FILE_BYTES[StorageError]),
         ("SHA256SUMS", storage.MAX_SUMS_BYTES),
-        ("header in an archive", storage.MAX_ARCHIVE_HEADER_BYTES),
     ]
     for what, most in rows:
         assert f"| {what} | {most >> 20} MiB |" in page

@@ -107,9 +107,6 @@ MAX_FILE_BYTES: Mapping[type[VocSegError], int] = {
 MAX_SUMS_BYTES = 64 << 20
 """Bytes of SHA256SUMS: lines of some 500,000 shards."""
 
-MAX_ARCHIVE_HEADER_BYTES = 64 << 20
-"""Bytes of one header in an archive: of the long name of a member, or of the index of a zip."""
-
 MAX_ARCHIVE_MEMBERS = 500_000
 """Files and folders in an archive."""
 

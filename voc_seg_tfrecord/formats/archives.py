@@ -1,28 +1,21 @@
 """An export as a tool hands it over: a `.zip` or `.tar`, unpacked into a temporary folder.
 
 An archive may come from anybody, so nothing in it is believed. Names that leave the folder, links,
-devices and two files of one name are refused before anything is written. `zipfile` and `tarfile`'s
-data filter would change such names, follow links inside the folder, and let the last file of a name
-win. Both also read headers of any size, and through any number of bytes to the next one.
+devices and two files of one name are refused. `zipfile` and `tarfile`'s data filter would change
+such names, follow links inside the folder, and let the last file of a name win.
 """
 
-import bz2
 from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
 import functools
-import gzip
-import itertools
-import lzma
 import pathlib
 import re
 import shutil
 import stat
-import struct
 import tarfile
 from typing import Any, BinaryIO
 import zipfile
-import zlib
 
 from etils import epath
 
@@ -108,41 +101,6 @@ class FolderNaming:
         return re.sub(rf"(?<![\w.\-/\\]){re.escape(self.path)}/", "", text)
 
 
-class _LimitedFile:
-    """Refuses to read more bytes at once than a header has, and to seek too far.
-
-    Args:
-      file: the file that is read.
-      max_position: the farthest position that is sought; a compressed file would be unpacked up to
-        there.
-
-    Attributes:
-      last_read: the bytes that were read last, from which `_check_end_of_tar` knows how a tar ends.
-    """
-
-    def __init__(self, file: Any, max_position: int) -> None:
-        self._file = file
-        self._max_position = max_position
-        self.last_read = b""
-
-    def read(self, length: int = -1) -> bytes:
-        too_long = storage.MAX_ARCHIVE_HEADER_BYTES + 1
-        data: bytes = self._file.read(too_long if length < 0 else min(length, too_long))
-        if len(data) == too_long:
-            raise ValueError(f"a header of more than {storage.MAX_ARCHIVE_HEADER_BYTES} bytes")
-        self.last_read = data
-        return data
-
-    def seek(self, position: int, whence: int = 0) -> int:
-        if position > self._max_position:
-            found = f"it unpacks to more than {self._max_position} bytes: a decompression bomb"
-            raise ValueError(found)
-        return int(self._file.seek(position, whence))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
-
-
 @dataclasses.dataclass(frozen=True)
 class _Member:
     """A member of an archive.
@@ -163,84 +121,57 @@ class _Member:
 
 
 def _unpack(file: BinaryIO, where: epath.Path, folder: pathlib.Path) -> None:
-    """Unpacks an open archive into a folder."""
+    """Unpacks an open archive into a folder, and checks each member before it is written."""
     max_bytes = storage.max_unpacked_bytes(storage.size(where))
-    with contextlib.ExitStack() as stack:
-        files = _check_members(_open_members(file, where, stack), where)
-        total = sum(member.size for member in files.values())
-        free = shutil.disk_usage(folder).free
-        if total > max_bytes:
-            raise _refused(where, f"{total} bytes unpacked, which is more than 100 times its size")
-        if total > free:
-            raise _refused(
-                where, f"{total} bytes unpacked, and {free} bytes are free in {folder.parent}"
-            )
-        for name, member in files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with member.open() as source, path.open("xb") as target:
-                shutil.copyfileobj(source, target)
+    free_bytes = shutil.disk_usage(folder).free
+    unpacked_bytes = 0
+    names: set[str] = set()
+    list_members = _list_zip if where.name.lower().endswith(".zip") else _list_tar
+    for count, member in enumerate(list_members(file, where), start=1):
+        if count > storage.MAX_ARCHIVE_MEMBERS:
+            raise _refused(where, f"more than {storage.MAX_ARCHIVE_MEMBERS} files and folders")
+        unpacked_bytes += member.size
+        if unpacked_bytes > max_bytes:
+            raise _refused(where, f"{unpacked_bytes} bytes, which is more than 100 times its size")
+        if unpacked_bytes > free_bytes:
+            found = f"{unpacked_bytes} bytes, and {free_bytes} bytes are free in {folder.parent}"
+            raise _refused(where, found)
+        name = _check_name(member, where)
+        if not name or member.is_folder:
+            continue
+        if name in names:
+            raise _refused(where, f"two files of the name {name!r}")
+        names.add(name)
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with member.open() as source, path.open("xb") as target:
+            shutil.copyfileobj(source, target)
 
 
-def _open_members(file: BinaryIO, where: epath.Path, stack: contextlib.ExitStack) -> list[_Member]:
-    """Returns the members of an archive, which can be opened as long as the stack is not closed."""
-    packed_bytes = storage.size(where)
-    if where.name.lower().endswith(".zip"):
-        archive = stack.enter_context(zipfile.ZipFile(_LimitedFile(file, packed_bytes)))
-        return _list_zip(archive, where)
-    stream = _open_decompressed(file, stack)
-    if stream is None:
-        limited = _LimitedFile(file, packed_bytes)
-    else:
-        limited = _LimitedFile(stream, storage.max_unpacked_bytes(packed_bytes))
-    return _list_tar(stack.enter_context(tarfile.open(fileobj=limited, mode="r:")))
-
-
-def _open_decompressed(file: BinaryIO, stack: contextlib.ExitStack) -> Any:
-    """Returns a stream of what a compressed file holds; None if it is not compressed."""
-    start = file.read(max(map(len, _COMPRESSIONS)))
-    file.seek(0)
-    for magic, open_compressed in _COMPRESSIONS.items():
-        if start.startswith(magic):
-            return stack.enter_context(open_compressed(file))
-    return None
-
-
-_COMPRESSIONS: dict[bytes, Callable[[Any], Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\0": lzma.open,
-}
-"""What opens a compressed tar, by its first bytes."""
+def _list_zip(file: BinaryIO, where: epath.Path) -> Iterator[_Member]:
+    with zipfile.ZipFile(file) as archive:
+        for info in archive.infolist():
+            is_file = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG)
+            open_member = functools.partial(archive.open, info)
+            name = _name_in_zip(info, where)
+            yield _Member(name, info.file_size, info.is_dir(), is_file, open_member)
 
 
 _UTF_8_FLAG = 0x800  # of a member of a zip, whose name is UTF-8 then
-_UNICODE_PATH_FIELD = 0x7075  # an extra field of a member with its name in UTF-8
-
-
-def _list_zip(archive: zipfile.ZipFile, where: epath.Path) -> list[_Member]:
-    members = []
-    for info in archive.infolist():
-        is_file = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG)
-        open_member = functools.partial(archive.open, info)
-        name = _name_in_zip(info, where)
-        members.append(_Member(name, info.file_size, info.is_dir(), is_file, open_member))
-    return members
 
 
 def _name_in_zip(info: zipfile.ZipInfo, where: epath.Path) -> str:
-    """Returns the name of a member: UTF-8 by its flag, in a field of its own, or without either.
+    """Returns the name of a member, which is UTF-8 with or without the flag that says so.
+
+    From Python 3.12 on, `zipfile` reads a name in the field for names in Unicode, too.
 
     Raises:
       LayoutError: if its bytes are no UTF-8: programs on Windows write them in the encoding of
         their language, and nothing in the archive says which.
     """
-    if info.flag_bits & _UTF_8_FLAG:
+    if info.flag_bits & _UTF_8_FLAG or info.filename != info.orig_filename:
         return info.filename
     name = info.orig_filename.encode("cp437")  # by which `zipfile` has decoded it
-    unicode_name = _read_unicode_path(info.extra, name)
-    if unicode_name:
-        return unicode_name
     try:
         return name.decode("utf-8")
     except UnicodeDecodeError:
@@ -253,81 +184,47 @@ def _name_in_zip(info: zipfile.ZipInfo, where: epath.Path) -> str:
         ) from None
 
 
-def _read_unicode_path(extra: bytes, name: bytes) -> str:
-    """Returns the name in the Unicode path field of a member; empty if it has none for this name.
-
-    The field holds a version, 1; the CRC-32 of the name that it belongs to; and the name in UTF-8.
-
-    References:
-      APPNOTE.TXT, .ZIP File Format Specification, section 4.6.9.
-    """
-    position = 0
-    while position + 4 <= len(extra):
-        field, length = struct.unpack_from("<HH", extra, position)
-        content = extra[position + 4 : position + 4 + length]
-        position += 4 + length
-        if field != _UNICODE_PATH_FIELD or len(content) < 5:
-            continue
-        version, crc = struct.unpack_from("<BI", content)
-        if version == 1 and crc == zlib.crc32(name):
-            return content[5:].decode("utf-8")
-    return ""
-
-
-def _list_tar(archive: tarfile.TarFile) -> list[_Member]:
-    members = []
-    for info in itertools.islice(archive, storage.MAX_ARCHIVE_MEMBERS + 1):
-        open_member = functools.partial(archive.extractfile, info)
-        members.append(_Member(info.name, info.size, info.isdir(), info.isreg(), open_member))
-    if len(members) <= storage.MAX_ARCHIVE_MEMBERS:  # more are refused later
+def _list_tar(file: BinaryIO, _: epath.Path) -> Iterator[_Member]:
+    with tarfile.open(fileobj=file, mode="r:*") as archive:
+        for info in archive:
+            open_member = functools.partial(archive.extractfile, info)
+            yield _Member(info.name, info.size, info.isdir(), info.isreg(), open_member)
         _check_end_of_tar(archive)
-    return members
 
 
 def _check_end_of_tar(archive: tarfile.TarFile) -> None:
     """Checks that a tar of which all members were listed is complete.
 
     `tarfile` takes a tar that is cut for complete, and a damaged header for the end. At the end
-    there are two blocks of zeros, or one, as some programs write it. `tarfile` has read the first.
+    there are two blocks of zeros, or one, as some programs write it.
 
     Raises:
       tarfile.ReadError: if something else stands there.
     """
-    file: Any = archive.fileobj
-    zeros = bytes(tarfile.BLOCKSIZE)
-    first_block = file.last_read
-    second_block = file.read(tarfile.BLOCKSIZE)
-    if first_block != zeros or second_block not in (zeros, b""):
+    stream: Any = archive.fileobj
+    stream.seek(archive.offset)
+    end = stream.read(2 * tarfile.BLOCKSIZE)
+    if len(end) < tarfile.BLOCKSIZE or any(end):
         raise tarfile.ReadError(f"truncated or damaged at byte {archive.offset}")
 
 
-def _check_members(members: list[_Member], where: epath.Path) -> dict[str, _Member]:
-    """Returns the files by their path, with / between folders; folders are left out.
+def _check_name(member: _Member, where: epath.Path) -> str:
+    """Returns the path of a member, with / between folders; empty if it is to be left out.
 
     Raises:
-      LayoutError: for the first name or member that no export has.
+      LayoutError: for a name or a member that no export has.
     """
-    if len(members) > storage.MAX_ARCHIVE_MEMBERS:
-        raise _refused(where, f"more than {storage.MAX_ARCHIVE_MEMBERS} files and folders")
-    files: dict[str, _Member] = {}
-    for member in members:
-        name = member.name.replace("\\", "/")  # written on Windows
-        parts = [part for part in name.split("/") if part not in ("", ".")]
-        if not parts and not member.is_folder:
-            raise _refused(where, "a file without a name")
-        if not parts or parts[0] == _MACOS:
-            continue
-        if name.startswith("/") or ".." in parts or ":" in parts[0] or "\0" in name:
-            raise _refused(where, f"the name {member.name!r}, which leaves the folder")
-        if member.is_folder:
-            continue
-        if not member.is_file:
-            raise _refused(where, f"{member.name!r}, which is no file but a link or device")
-        name = "/".join(parts)
-        if name in files:
-            raise _refused(where, f"two files of the name {name!r}")
-        files[name] = member
-    return files
+    name = member.name.replace("\\", "/")  # written on Windows
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if not parts and not member.is_folder:
+        raise _refused(where, "a file without a name")
+    if not parts or parts[0] == _MACOS:
+        return ""
+    if name.startswith("/") or ".." in parts or ":" in parts[0] or "\0" in name:
+        raise _refused(where, f"the name {member.name!r}, which leaves the folder")
+    if not member.is_folder and not member.is_file:
+        raise _refused(where, f"{member.name!r}, which is no file but a link or device")
+    return "/".join(parts)
 
 
 def _refused(where: epath.Path, found: str) -> LayoutError:
