@@ -1,4 +1,4 @@
-"""MatchedExamples the examples of one side of a comparison with those of the other.
+"""Matches the examples of one side of a comparison with those of the other.
 
 `diff` compares two datasets, `versions` a new version with the one before it. Files may be renamed,
 and moved to the folder of another split, which changes their ids. So examples are matched by one
@@ -33,7 +33,7 @@ AnyExample = TypeVar("AnyExample", bound=ComparedExample)
 
 @dataclasses.dataclass(frozen=True)
 class MatchingRule:
-    """MatchedExamples examples that have the same key.
+    """Matches examples that have the same key.
 
     Attributes:
       key_of: returns the key of an example; None if the rule does not apply to it.
@@ -79,13 +79,13 @@ BY_IMAGE = (
     MatchingRule(_image_and_last_part),
     MatchingRule(_image, needs_unique_key=True),  # nobody knows which of several copies is which
 )
-"""MatchedExamples an example in another split, or with another id, only if its image is the same.
+"""Matches an example in another split, or with another id, only if its image is the same.
 
 Folders of two splits may each have a `0001`.
 """
 
 BY_NAME = (MatchingRule(_id), MatchingRule(_split_and_last_part), MatchingRule(_last_part))
-"""MatchedExamples examples whose images may be unknown or changed."""
+"""Matches examples whose images may be unknown or changed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +106,7 @@ class MatchedExamples(Generic[AnyExample]):
 def match(
     before: Iterable[AnyExample], after: Iterable[AnyExample], rules: Iterable[MatchingRule]
 ) -> MatchedExamples[AnyExample]:
-    """MatchedExamples each example of the first side with at most one of the second.
+    """Matches each example of the first side with at most one of the second.
 
     Args:
       before: the examples of the first side.
