@@ -8,10 +8,8 @@ from support.runs import assert_goes_on, digest, digests_elsewhere
 import voc_seg_tfrecord
 from voc_seg_tfrecord import pipeline
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.pipeline.balance import balanced
-from voc_seg_tfrecord.pipeline.reading import read
 from voc_seg_tfrecord.pipeline.selection import select
-from voc_seg_tfrecord.pipeline.streams import epoch_stream
+from voc_seg_tfrecord.pipeline.streams import balanced, epoch_stream, read
 from voc_seg_tfrecord.pipeline.window import decode
 from voc_seg_tfrecord.reading.balance import class_factors
 

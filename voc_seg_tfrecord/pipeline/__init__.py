@@ -27,23 +27,24 @@ from voc_seg_tfrecord.core import requirements
 requirements.require("tensorflow", "voc_seg_tfrecord.pipeline", "use voc_seg_tfrecord.arrays")
 
 # isort: split
-from voc_seg_tfrecord.pipeline.augmentation import augment
 from voc_seg_tfrecord.pipeline.batches import (
     evaluation_batches,
     padded_batch,
     training_batches,
 )
 from voc_seg_tfrecord.pipeline.crops import random_scale, random_scaled_crop
-from voc_seg_tfrecord.pipeline.geometry import (
+from voc_seg_tfrecord.pipeline.seeds import example_seed
+from voc_seg_tfrecord.pipeline.semi_supervised import labeled_unlabeled_batches
+from voc_seg_tfrecord.pipeline.streams import read
+from voc_seg_tfrecord.pipeline.transforms import (
+    augment,
     center_crop_or_pad,
+    one_hot,
     random_crop_or_pad,
     random_flip,
     resize,
+    sample_weights,
 )
-from voc_seg_tfrecord.pipeline.reading import read
-from voc_seg_tfrecord.pipeline.seeds import example_seed
-from voc_seg_tfrecord.pipeline.semi_supervised import labeled_unlabeled_batches
-from voc_seg_tfrecord.pipeline.targets import one_hot, sample_weights
 from voc_seg_tfrecord.pipeline.window import decode
 from voc_seg_tfrecord.reading.stitching import stitch, tiles_of
 

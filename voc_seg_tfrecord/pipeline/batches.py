@@ -22,12 +22,11 @@ from voc_seg_tfrecord.core.names import (
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.wanted_ids import IdList
 from voc_seg_tfrecord.pipeline import crops
-from voc_seg_tfrecord.pipeline.balance import balanced
-from voc_seg_tfrecord.pipeline.geometry import center_crop_or_pad
 from voc_seg_tfrecord.pipeline.records import in_order, parser
 from voc_seg_tfrecord.pipeline.seeds import example_seed
 from voc_seg_tfrecord.pipeline.selection import select
-from voc_seg_tfrecord.pipeline.streams import Stream, epoch_stream
+from voc_seg_tfrecord.pipeline.streams import Stream, balanced, epoch_stream
+from voc_seg_tfrecord.pipeline.transforms import center_crop_or_pad
 from voc_seg_tfrecord.pipeline.window import (
     Example,
     Examples,

@@ -1,4 +1,10 @@
-"""Random layers of Keras, applied to an image and its masks together."""
+"""Transforms of one example: sizes, crops, padding, flips, layers of Keras, and targets of losses.
+
+Every function takes one example, decoded or not, and works as the package's docstring says. Those
+that move pixels move the image and its masks alike. `sample_weights` and `one_hot` come after them.
+A size is one number for a square, or height and width. Wherever the size of the result is given, it
+is static.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 import dataclasses
@@ -6,9 +12,86 @@ from typing import Any
 
 import tensorflow as tf
 
-from voc_seg_tfrecord.arrays import find_fill_values
-from voc_seg_tfrecord.core.names import IMAGE, VOID, WHOLE_IMAGE_FEATURES
-from voc_seg_tfrecord.pipeline.window import Example, decode, image_names
+from voc_seg_tfrecord.arrays import SAMPLE_WEIGHT, Size, find_fill_values, parse_size
+from voc_seg_tfrecord.core.names import IMAGE, MASK, VOID, WHOLE_IMAGE_FEATURES
+from voc_seg_tfrecord.pipeline.seeds import coin, random_offsets
+from voc_seg_tfrecord.pipeline.window import (
+    Example,
+    Padding,
+    Window,
+    decode,
+    image_names,
+    image_size,
+)
+
+
+def center_crop_or_pad(example: Mapping[str, Any], size: Size) -> Example:
+    """Crops to the middle where the image is larger than `size`, pads all sides where smaller.
+
+    Args:
+      example: image and masks.
+      size: height and width of the result, or one number for both.
+
+    Returns:
+      The example with image and masks of that size. If the number of rows or columns to crop or pad
+      is odd, the extra one is at the bottom or right.
+    """
+    canvas = parse_size("size", size)
+    room = tf.abs(image_size(example) - canvas)
+    return _crop_or_pad(example, canvas, room // 2)
+
+
+def random_crop_or_pad(example: Mapping[str, Any], size: Size, *, seed: tf.Tensor) -> Example:
+    """Crops at random where the image is larger, pads at random where it is smaller.
+
+    Args:
+      example: image and masks.
+      size: height and width of the result, or one number for both.
+      seed: integer `[2]`, such as `example_seed` returns.
+
+    Returns:
+      The example with image and masks of that size.
+    """
+    canvas = parse_size("size", size)
+    room = tf.abs(image_size(example) - canvas)
+    (offset,) = random_offsets(seed, room)
+    return _crop_or_pad(example, canvas, offset)
+
+
+def resize(example: Mapping[str, Any], size: Size) -> Example:
+    """Resizes without keeping the aspect ratio.
+
+    Args:
+      example: image and masks.
+      size: height and width of the result, or one number for both.
+
+    Returns:
+      The example with image and masks of that size. Images are scaled down without smoothing.
+    """
+    return Window(size=tf.constant(parse_size("size", size))).apply(example)
+
+
+def random_flip(example: Mapping[str, Any], *, seed: tf.Tensor) -> Example:
+    """Swaps left and right with probability 0.5.
+
+    Args:
+      example: image and masks.
+      seed: integer `[2]`, such as `example_seed` returns.
+
+    Returns:
+      The example with image and masks of the same size.
+    """
+    return Window(flip=coin(seed)).apply(example)
+
+
+def _crop_or_pad(example: Mapping[str, Any], canvas: tuple[int, int], offset: tf.Tensor) -> Example:
+    """Crops at an offset along the axes that are too long, pads by it along the others."""
+    current = image_size(example)
+    is_cropped = current > canvas
+    crop_sides = tf.minimum(current, canvas)
+    crop = tf.concat([tf.where(is_cropped, offset, 0), crop_sides], axis=0)
+    padding = Padding(before=tf.where(is_cropped, 0, offset), result_size=canvas)
+    return Window(crop=crop, padding=padding).apply(example)
 
 
 def augment(example: Mapping[str, Any], layers: Iterable[Callable[..., Any]]) -> Example:
@@ -128,3 +211,33 @@ def _check_values(before: tf.Tensor, after: tf.Tensor, name: str) -> tf.Operatio
             "pipeline.random_crop_or_pad, and leave out layers that mix images"
         ],
     )
+
+
+def sample_weights(example: Mapping[str, Any]) -> Example:
+    """Adds `sample_weight`: 0 for void, which includes padding, and 1 elsewhere.
+
+    Keras takes it as the third of `(image, segmentation_mask, sample_weight)`. The mask still holds
+    255: give a loss that takes class indices `ignore_class=255` too.
+
+    Args:
+      example: its `segmentation_mask` is uint8 `[..., H, W, 1]`.
+
+    Returns:
+      The example with `sample_weight`, float32 `[..., H, W]`.
+    """
+    mask = example[MASK][..., 0]
+    return {**example, SAMPLE_WEIGHT: tf.cast(tf.not_equal(mask, VOID), tf.float32)}
+
+
+def one_hot(example: Mapping[str, Any], num_classes: int) -> Example:
+    """Turns the mask into one channel per class; void is 0 in all of them.
+
+    Args:
+      example: its `segmentation_mask` is uint8 `[..., H, W, 1]`.
+      num_classes: number of classes, counting background but not void; 21 for VOC.
+
+    Returns:
+      The example with `segmentation_mask` as float32 `[..., H, W, num_classes]`. The categorical
+      cross-entropy of a pixel of zeros is 0, so void needs no weights.
+    """
+    return {**example, MASK: tf.one_hot(example[MASK][..., 0], num_classes)}
