@@ -308,6 +308,17 @@ def tree_fields(args: argparse.Namespace, earlier: "EarlierBuild | None" = None)
     return fields if earlier is None else earlier.options_with(fields, switched_off)
 
 
+def typed_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Returns the options about a tree as the user typed them, for `shell.command`."""
+    names = dict.fromkeys(("config", *_TEXT_OPTIONS, *_OPTIONS_PASSED_ON))
+    options = select_given(args, *names)
+    for flag in _FIELD_BY_FLAG:
+        value = getattr(args, flag)
+        if value is not None:
+            options[flag if value else f"no{flag}"] = True
+    return options
+
+
 def read_config(args: argparse.Namespace) -> "EarlierBuild":
     """Returns the config in the file of `--config`."""
     from voc_seg_tfrecord.build_from.earlier_build import EarlierBuild

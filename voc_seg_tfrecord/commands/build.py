@@ -134,7 +134,8 @@ def _check_release(args: argparse.Namespace) -> None:
             "--release sample",
             found=f"--manual_dir {args.manual_dir} with the sample",
             expected="no folder, because the sample comes with the package",
-            remedy="leave --manual_dir out, or give the folder as ROOT and a --name of your own",
+            remedy="leave --manual_dir out; or, if it is your own data, "
+            f"{command('voc-seg-tfrecord', 'build', epath.Path(args.manual_dir), name='NAME')}",
         )
     tree_options = ["ROOT"] if args.root else []
     for name in _TREE_OPTIONS:
@@ -374,7 +375,8 @@ def _find_problems(plan: FolderPlan, config: VocSegConfig, args: argparse.Namesp
         print(message)
     if problems:
         count = counted(len(problems), "problem")
-        print(f"a build would stop: {count}; voc-seg-tfrecord check shows all")
+        check = command("voc-seg-tfrecord", "check", args.root, **arguments.typed_options(args))
+        print(f"a build would stop: {count}; this shows all: {check}")
         advice = report.advise_exclude()
         if advice:
             print(advice)

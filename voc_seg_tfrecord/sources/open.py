@@ -323,10 +323,8 @@ def _check_ids(
             found += f". Also missing: {', '.join(missing.names)}"
         fields = _fields_of_missing_parts(tree, config.needed_files)
         part = releases.advise_part(config.release, manual_dir, fields)
-        remedy = (
-            f"{error.remedy}, or {part}. If it is your own data, give the folder as ROOT, and "
-            "--name NAME in place of --release"
-        )
+        own = command("voc-seg-tfrecord", "build", tree.root, name="NAME")
+        remedy = f"{error.remedy}; or {part}; or, if it is your own data, {own}"
         raise error.changed(found=found, remedy=remedy) from None
 
 

@@ -74,7 +74,7 @@ def test_the_command_for_a_part_of_a_release_builds_what_is_there(root, tmp_path
     remove(root, "SegmentationObject", "Annotations")
     with pytest.raises(ListError) as caught:
         build(tmp_path / "data", "2012", root.parent)
-    call = re.search(r"(tfds build .*?)\. If ", str(caught.value))[1]
+    call = re.search(r"(tfds build .*?); or, if", str(caught.value))[1]
     words = shlex.split(call)
     assert words[words.index("--manual_dir") + 1] == str(root.parent)
     fields = json.loads(words[words.index("--config") + 1])
