@@ -291,3 +291,17 @@ def test_split_by_hash_is_refused_where_lists_make_the_splits(tmp_path):
     assert "option split_by: 'hash'" in run_command(*call).errors
     ratios = "--splits=train=0.5,validation=0.5"
     assert run_command(*call, ratios, f"--data_dir={tmp_path}").status == 0
+
+
+def test_copies_of_a_photo_that_roboflow_puts_into_two_splits_are_noted_by_their_names(tmp_path):
+    exports.roboflow(tmp_path / "a")
+    call = ["build", tmp_path / "a", "--name=x", "--dry_run", f"--data_dir={tmp_path}"]
+    assert "copies of a photo" not in run_command(*call).output
+    drawing.put_image(tmp_path / "a", "valid/x_jpg.rf.77aa30b.jpg")
+    drawing.put_mask(tmp_path / "a", "valid/x_jpg.rf.77aa30b_mask.png", drawing.truth("z"))
+    note = re.search(r"note: +(1 photo may be in .*)", run_command(*call).output)[1]
+    assert "x_jpg.rf.* in train and validation" in note
+    built = run_command(*call[:3], call[-1])
+    assert built.status == 0, built.text
+    words = shlex.split(note.partition("look with ")[2])
+    assert run_command(*words[1:]).status == 0  # these differ
