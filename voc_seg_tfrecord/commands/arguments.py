@@ -309,13 +309,17 @@ def tree_fields(args: argparse.Namespace, earlier: "EarlierBuild | None" = None)
 
 
 def typed_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Returns the options about a tree as the user typed them, for `shell.command`."""
-    names = dict.fromkeys(("config", *_TEXT_OPTIONS, *_OPTIONS_PASSED_ON))
-    options = select_given(args, *names)
-    for flag in _FIELD_BY_FLAG:
-        value = getattr(args, flag)
-        if value is not None:
-            options[flag if value else f"no{flag}"] = True
+    """Returns the options that `check` has too, as the user typed them, for `shell.command`."""
+    options: dict[str, Any] = {"config": args.config}
+    for field in _FIELDS_WITH_OPTION:
+        name = field.option_name
+        value = getattr(args, name, None)
+        if field.row.group not in (CLASSES, FOLDERS):
+            continue
+        if value is False:
+            options[f"no{name}"] = True
+        else:
+            options[name] = value
     return options
 
 
