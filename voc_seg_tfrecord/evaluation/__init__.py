@@ -9,14 +9,11 @@ import: up to `audit`. As users import this room by name, it gives out its names
 from typing import TYPE_CHECKING
 
 from voc_seg_tfrecord.core import requirements
-from voc_seg_tfrecord.evaluation import keras_registration
 from voc_seg_tfrecord.evaluation.confusion import Confusion
 from voc_seg_tfrecord.evaluation.folder import evaluate
 from voc_seg_tfrecord.evaluation.result import Result
 
 __all__ = ["Confusion", "Result", "evaluate", "keras_metric"]
-
-keras_registration.register_with_keras()
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.evaluation.keras_miou import keras_metric
