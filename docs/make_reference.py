@@ -1,4 +1,4 @@
-"""Writes the pages of docs/reference that are made from the code.
+"""Writes the parts of pages in docs/reference and docs/guides that are made from the code.
 
   python docs/make_reference.py
 
@@ -22,10 +22,12 @@ import voc_seg_tfrecord
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.config_fields import list_fields
+from voc_seg_tfrecord.quality import kinds
 
 REPOSITORY = pathlib.Path(__file__).parents[1]
 DOCS = REPOSITORY / "docs"
 REFERENCE = DOCS / "reference"
+GUIDES = DOCS / "guides"
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -307,7 +309,19 @@ def _items(section: str) -> str:
 
 # Pages.
 
-MADE = {"config": config_fields, "options": options, "python": python}
+
+def findings() -> str:
+    """Returns the table of the kinds of findings about labels."""
+    rows = ((kind.name, kind.meaning, kind.exceptions) for kind in kinds.KINDS)
+    return table(("kind", "meaning", "not reported if"), rows)
+
+
+MADE = {
+    "config": config_fields,
+    "findings": findings,
+    "options": options,
+    "python": python,
+}
 """By the name of a marker: the function that makes what stands after it."""
 
 _MADE = re.compile(r"(<!-- made: (\w+) -->\n)\n?.*?(<!-- end -->\n)", re.S)
@@ -319,8 +333,9 @@ def fill(markdown: str) -> str:
 
 
 def pages() -> list[pathlib.Path]:
-    """Returns the pages of the reference that hold something made."""
-    return [path for path in sorted(REFERENCE.glob("*.md")) if _MADE.search(path.read_text())]
+    """Returns the pages of the reference and the guides that hold something made."""
+    every_page = [*REFERENCE.glob("*.md"), *GUIDES.glob("*.md")]
+    return [path for path in sorted(every_page) if _MADE.search(path.read_text())]
 
 
 if __name__ == "__main__":

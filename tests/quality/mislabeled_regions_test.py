@@ -13,7 +13,7 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import processes
 from voc_seg_tfrecord.quality import appearance
 from voc_seg_tfrecord.quality.appearance import RegionAppearance, measure_regions
-from voc_seg_tfrecord.quality.finding import MISLABELED_REGION
+from voc_seg_tfrecord.quality.kinds import MISLABELED_REGION
 from voc_seg_tfrecord.quality.mislabeled_regions import compare_regions
 from voc_seg_tfrecord.quality.regions import find_regions
 
@@ -63,7 +63,7 @@ def found_in_world(world):
 
 def strangers(data, **options):
     found = voc_seg_tfrecord.find_label_errors(data, **options)
-    return [finding for finding in found if finding.kind == MISLABELED_REGION]
+    return [finding for finding in found if finding.kind == MISLABELED_REGION.name]
 
 
 def close(box, other):
@@ -74,7 +74,7 @@ def close(box, other):
 def test_objects_of_a_wrong_class_are_named_with_their_class_and_the_right_one(
     world, found_in_world
 ):
-    wrong, found = world[1], [f for f in found_in_world if f.kind == MISLABELED_REGION]
+    wrong, found = world[1], [f for f in found_in_world if f.kind == MISLABELED_REGION.name]
     for image_id, (box, given, right) in wrong.items():
         (finding,) = (f for f in found if f.ids == (image_id,) and close(f.box, box))
         assert finding.suggested == right
@@ -182,7 +182,7 @@ def test_without_scikit_learn_a_note_says_so_and_all_else_is_found(
 ):
     monkeypatch.setattr(appearance, "is_available", lambda: False)
     without = voc_seg_tfrecord.find_label_errors(world[0])
-    assert without == [f for f in found_in_world if f.kind != MISLABELED_REGION]
+    assert without == [f for f in found_in_world if f.kind != MISLABELED_REGION.name]
     cli.main(["check", str(world[0])])
     assert "Install scikit-learn" in capsys.readouterr().out
     cli.main(["check", str(world[0]), "--no_fit"])
@@ -270,11 +270,13 @@ def test_the_table_and_the_page_have_each_object_and_a_decision_is_about_one(
     words = ["check", str(root), "--html", str(tmp_path / "p.html")]
     cli.main([*words, "--csv", str(tmp_path / "fixes.csv")])
     rows = list(csv.DictReader((tmp_path / "fixes.csv").read_text().splitlines()))
-    mine = [r for r in rows if r["id"] == f"{number:03}" and r["kind"] == MISLABELED_REGION]
+    mine = [r for r in rows if r["id"] == f"{number:03}" and r["kind"] == MISLABELED_REGION.name]
     assert len(mine) == 2
     assert {r["file"] for r in mine} == {f"SegmentationClass/{number:03}.png"}
     with browser.opened(tmp_path / "p.html") as window:
-        cards = window.locator(f'.card[data-kind="{MISLABELED_REGION}"][data-ids*="{number:03}"]')
+        cards = window.locator(
+            f'.card[data-kind="{MISLABELED_REGION.name}"][data-ids*="{number:03}"]'
+        )
         assert cards.count() == 2
         assert cards.first.locator(".three use").count() == 6
         symbol = cards.first.locator(".three use").first.get_attribute("href")
@@ -290,7 +292,7 @@ def test_the_table_and_the_page_have_each_object_and_a_decision_is_about_one(
     cli.main(["check", str(root), "--json", "--decisions", str(tmp_path / "decisions.json")])
     summary = json.loads(capsys.readouterr().out)
     assert (summary["called_right"], summary["decisions_not_used"]) == (1, 0)
-    left = [f for f in summary["label_errors"] if f["kind"] == MISLABELED_REGION]
+    left = [f for f in summary["label_errors"] if f["kind"] == MISLABELED_REGION.name]
     assert sum(f["ids"] == [f"{number:03}"] for f in left) == 1
 
 

@@ -52,8 +52,8 @@ def scored(tmp_path_factory):
 def test_the_page_loads_nothing_and_names_stay_text(scored):
     with browser.opened(scored / "page.html") as window:
         assert window.noise == []
-        broken = "[...document.images].filter(i => !i.complete || !i.naturalWidth).length"
-        window.wait_for_function(f"{broken} === 0")
+        decoded = "[...document.images].map(i => { i.loading = 'eager'; return i.decode(); })"
+        window.evaluate(f"Promise.all({decoded})")  # fails if one cannot be decoded
         assert window.evaluate("document.querySelectorAll('[onerror],[src=x]').length") == 0
         assert window.evaluate("document.querySelectorAll('.quad').length") > 6
         assert NAMES[2] in window.locator("#classes tbody").text_content()

@@ -5,7 +5,7 @@ from PIL import Image
 import pytest
 
 from voc_seg_tfrecord import VOC_CLASSES, voc_palette
-from voc_seg_tfrecord.report.figure import CHIP_SIDE_PX, draw_sheet
+from voc_seg_tfrecord.report.figure import draw_sheet
 from voc_seg_tfrecord.report.overlay import ClassStyle, class_colors
 from voc_seg_tfrecord.report.sheet_example import PANEL_SIDE_PX, ExampleGroup, make_sheet_example
 
@@ -43,20 +43,18 @@ def test_masks_and_legend_have_the_exact_colors_of_the_classes():
         pixels = drawn(stripes(3, 11, 20), style=style)
         panel = PANEL_SIDE_PX * PANEL_SIDE_PX // 3
         for value in (3, 11, 20):
-            # Two fields: one in the legend, one below the example. And the outline.
-            assert panel + 2 * CHIP_SIDE_PX**2 <= count(pixels, palette[value]) < 1.1 * panel
+            # The mask, a field of the legend, and the outline.
+            assert panel < count(pixels, palette[value]) < 1.1 * panel
         assert count(pixels, palette[4]) == 0
 
 
-def test_a_field_of_the_legend_stands_for_the_class_whose_number_follows():
-    one = drawn(stripes(1), style=VOC)
-    two = drawn(stripes(1, 2), style=VOC)
-    field = (slice(50, 75), slice(20, 120))  # the first entry: 1 aeroplane
-    assert (one[field] == two[field]).all()
-    assert count(one[field], voc_palette()[1]) == CHIP_SIDE_PX**2
-    other = drawn(stripes(2), style=VOC)
-    assert count(other[field], voc_palette()[2]) == CHIP_SIDE_PX**2
-    assert count(other, voc_palette()[1]) == 0
+def test_the_legend_has_a_field_for_each_class_in_use():
+    legend = (slice(40, 75), slice(20, 900))
+    one = drawn(stripes(1), style=VOC)[legend]
+    two = drawn(stripes(1, 2), style=VOC)[legend]
+    assert count(one, voc_palette()[1]) == count(two, voc_palette()[1]) > 50
+    assert count(one, voc_palette()[2]) == 0
+    assert count(two, voc_palette()[2]) > 50
 
 
 def test_void_is_in_the_legend_only_where_there_is_void():
@@ -89,7 +87,7 @@ def test_254_classes_and_names_in_any_script_are_drawn():
     mask = mask.repeat(8, 0).repeat(8, 1)
     pixels = drawn(mask, style=ClassStyle(names, class_colors(None), None))
     for value in (0, 100, 253):
-        assert count(pixels, class_colors(None)[value]) > 2 * CHIP_SIDE_PX**2
+        assert count(pixels, class_colors(None)[value]) > 200
 
 
 @pytest.mark.slow
@@ -98,7 +96,7 @@ def test_an_object_of_one_pixel_in_a_large_image_is_seen():
     mask[700, 901] = 1
     without = drawn(np.zeros((1500, 2000), np.uint8))
     pixels = drawn(mask)
-    assert count(pixels, voc_palette()[1]) == 2 * CHIP_SIDE_PX**2 + 2  # in the mask, and laid over
+    assert count(pixels[120:], voc_palette()[1]) == 2  # in the mask, and laid over
     assert count(without, voc_palette()[1]) == 0
 
 
@@ -108,18 +106,9 @@ def test_images_without_masks_are_one_panel_wide_and_may_have_a_class():
     only = pixels_of([ExampleGroup(None, [make_sheet_example("a", image)])], style)
     labeled = pixels_of([ExampleGroup(None, [make_sheet_example("a", image, label=1)])], style)
     assert only.shape[1] < 2 * PANEL_SIDE_PX
-    assert count(only, (77, 77, 77)) == PANEL_SIDE_PX * PANEL_SIDE_PX * 3 // 4
-    assert labeled.shape[0] > only.shape[0]
-
-
-@pytest.mark.slow
-def test_groups_stand_under_their_names_and_single_examples_share_a_row():
-    def of(sizes):
-        groups = [ExampleGroup(v, [example(stripes(v))] * n) for v, n in sizes.items()]
-        return pixels_of(groups, VOC)
-
-    assert of({1: 1, 2: 1}).shape[0] < of({1: 2, 2: 1}).shape[0]
-    assert of({1: 1, 2: 1}).shape[1] == of({1: 2, 2: 1}).shape[1]
+    panel = PANEL_SIDE_PX * PANEL_SIDE_PX * 3 // 4
+    assert panel <= count(only, (77, 77, 77)) < panel + 20  # and some pixels of text
+    assert (labeled[-60:] != only[-60:]).any()  # the name of the class
 
 
 def test_of_a_large_example_only_what_is_drawn_is_kept():

@@ -16,33 +16,6 @@ LEFT_OUT = "left out"
 IGNORED = "ignored"
 """The effect of a finding that does not change a build."""
 
-SAME_IMAGE = "same image twice"
-"""The kind of a finding about images of one split that are one file."""
-
-SAME_IMAGE_IN_TWO_SPLITS = "same image in two splits"
-"""The kind of a finding about images of two splits that are one file."""
-
-SAME_IMAGE_OTHER_MASK = "same image, other mask"
-"""The kind of a finding about images that are one file, whose masks differ."""
-
-SAME_PICTURE = "same picture twice"
-"""The kind of a finding about images of one split that show the same picture in two files."""
-
-SAME_PICTURE_IN_TWO_SPLITS = "same picture in two splits"
-"""The kind of a finding about images of two splits that show the same picture in two files."""
-
-NEIGHBORS = "same picture or neighbor"
-"""The kind of a finding about images of one split that may be frames of one film."""
-
-NEIGHBORS_IN_TWO_SPLITS = "same picture or neighbor in two splits"
-"""The kind of a finding about images of two splits that may be frames of one film."""
-
-SAME_PICTURE_OTHER_MASK = "same picture, other mask"
-"""The kind of a finding about two files of the same picture, whose masks differ."""
-
-MISLABELED_REGION = "region that looks like another class"
-"""The kind of a finding about a region that looks like another class."""
-
 ALL_MASKS = "masks of the set"
 """The kind of a finding about all masks at once."""
 

@@ -10,33 +10,25 @@ import collections
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
 import functools
+from typing import Any
 
 import numpy as np
 
 from voc_seg_tfrecord.core.errors import counted, several
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats.picture_signs import SIGN_BYTES
-from voc_seg_tfrecord.quality import appearance, near_duplicates
+from voc_seg_tfrecord.quality import appearance, kinds, near_duplicates
 from voc_seg_tfrecord.quality.evidence import Evidence
 from voc_seg_tfrecord.quality.finding import (
-    ALL_MASKS,
     IGNORED,
-    MISLABELED_REGION,
-    NEIGHBORS,
-    NEIGHBORS_IN_TWO_SPLITS,
     NOTE,
-    SAME_IMAGE,
-    SAME_IMAGE_IN_TWO_SPLITS,
-    SAME_IMAGE_OTHER_MASK,
-    SAME_PICTURE,
-    SAME_PICTURE_IN_TWO_SPLITS,
-    SAME_PICTURE_OTHER_MASK,
     ComparedRegion,
     Correction,
     Finding,
     suspicious_first,
 )
 from voc_seg_tfrecord.quality.fit import SHIFTED, Fit
+from voc_seg_tfrecord.quality.kinds import LabelErrorKind
 from voc_seg_tfrecord.quality.misfits import Misfit, find_misfits
 from voc_seg_tfrecord.quality.mislabeled_regions import (
     MIN_REGIONS_OF_CLASS,
@@ -160,26 +152,33 @@ def find_mislabeled_regions(
 
 def _about_example(
     example: Evidence,
-    kind: str,
-    text: str,
-    *,
-    score: float,
-    remedy: str,
+    kind: LabelErrorKind,
     box: Box,
-    detail: str = "",
+    *,
+    measured_score: float = 0.0,
+    **words: Any,
 ) -> Finding:
-    """Returns a finding about one example; its detail is the text if none is given."""
+    """Returns a finding about one example.
+
+    Args:
+      example: the example.
+      kind: of the finding.
+      box: the part of the image that is wrong.
+      measured_score: how likely the label is wrong, for a kind without a score of its own.
+      **words: those that the texts of the kind leave open.
+    """
+    text = kind.text.format(**words)
     return Finding(
-        kind=kind,
+        kind=kind.name,
         where=example.id,
         message=f"{_name_with_split(example)}: {text}",
         effect=IGNORED,
         ids=(example.id,),
         split=example.split,
         box=box,
-        score=score,
-        remedy=remedy,
-        detail=detail or text,
+        score=measured_score if kind.score is None else kind.score,
+        remedy=kind.remedy.format(**words),
+        detail=text,
     )
 
 
@@ -194,42 +193,40 @@ def _find_misfits(labeled_set: LabeledSet) -> Iterator[Finding]:
     masks = labeled_set.masks
     judgment = find_misfits([example.fit for example in masks])
     for note in judgment.notes:
-        if judgment.is_conclusive:
-            score = 0.99
-            remedy = "look at some of them; if the note is right, correct all masks in the same way"
-        else:
-            score = 0.1
-            remedy = "look at some of them; soft borders need no correction"
-        yield Finding(ALL_MASKS, "all masks", note, IGNORED, score=score, remedy=remedy)
+        kind = kinds.COMMON_FAULT if judgment.is_conclusive else kinds.SOFT_BORDERS
+        yield Finding(
+            kind=kind.name,
+            where="all masks",
+            message=kind.text.format(note=note),
+            effect=IGNORED,
+            score=kind.score or 0.0,
+            remedy=kind.remedy,
+        )
     for misfit in judgment.misfits:
         yield _describe_misfit(masks, misfit)
 
 
 def _describe_misfit(masks: Sequence[Evidence], misfit: Misfit) -> Finding:
     example = masks[misfit.number]
-    detail = f"the mask may be {misfit.description}"
+    correction = Correction(misfit.description)
+    evidence = "corrected, its borders would lie on edges of the image"
     if misfit.other_image is not None:
         other = masks[misfit.other_image]
-        detail += f": it fits {_name_with_split(other)} better"
-        text = detail
         correction = Correction("another image", image=other.id)
-    else:
-        text = f"{detail}: corrected, its borders would lie on edges of the image"
-        correction = Correction(misfit.description)
-        if misfit.is_shifted and example.fit:
-            shift = example.fit.shift
-            correction = Correction(SHIFTED, right=shift.right, down=shift.down)
+        evidence = f"it fits {_name_with_split(other)} better"
+    elif misfit.is_shifted and example.fit:
+        shift = example.fit.shift
+        correction = Correction(SHIFTED, right=shift.right, down=shift.down)
     finding = _about_example(
         example,
-        "mask does not fit its image",
-        text,
-        score=misfit.score,
-        remedy=(
-            f"check whether the mask is {misfit.description}; if so, correct it or draw it again"
-        ),
-        box=example.full_box,
-        detail=detail,
+        kinds.MISFIT,
+        example.full_box,
+        measured_score=misfit.score,
+        fault=misfit.description,
+        evidence=evidence,
     )
+    if misfit.other_image is None:  # a card shows the correction itself
+        finding = dataclasses.replace(finding, detail=f"the mask may be {misfit.description}")
     return dataclasses.replace(finding, fix=correction)
 
 
@@ -256,11 +253,13 @@ def _find_mislabeled_regions(labeled_set: LabeledSet) -> RegionFindings:
         left, top, _, _ = region.box
         finding = _about_example(
             example,
-            MISLABELED_REGION,
-            f"the region of {own} at x={left}, y={top} looks like {suggested} in other images",
-            score=mislabeled.score,
-            remedy=f"check whether it is {suggested}; if so, give it that class",
-            box=region.box,
+            kinds.MISLABELED_REGION,
+            region.box,
+            measured_score=mislabeled.score,
+            own=own,
+            suggested=suggested,
+            left=left,
+            top=top,
         )
         beside = [as_compared(suggested, number) for number in mislabeled.like_suggested]
         beside += [as_compared(own, number) for number in mislabeled.like_own]
@@ -277,7 +276,7 @@ def _note_on_comparison(labeled_set: LabeledSet, comparison: RegionComparison) -
 
 def note_on_regions(text: str) -> Finding:
     """Returns a note about the comparison of regions."""
-    return Finding(NOTE, MISLABELED_REGION, text, IGNORED)
+    return Finding(NOTE, kinds.MISLABELED_REGION.name, text, IGNORED)
 
 
 def _why_not_compared(labeled_set: LabeledSet, comparison: RegionComparison) -> str:
@@ -323,41 +322,25 @@ def _find_uniform_masks(labeled_set: LabeledSet) -> Iterator[Finding]:
         for example in one_class
         if example.labels[0] != labeled_set.background and not example.has_void
     ]
-    for example in void:
-        yield _about_uniform_mask(
-            labeled_set,
-            example,
-            len(void),
-            kind="all void",
-            remedy="draw what the image shows, or leave the image out",
-        )
+    yield from _about_uniform_masks(labeled_set, void, kinds.ALL_VOID)
     if len(empty) <= max(1, _MAX_SHARE_OF_EMPTY_MASKS * len(masks)):
-        for example in empty:
-            yield _about_uniform_mask(
-                labeled_set,
-                example,
-                len(empty),
-                kind="all background",
-                remedy="check whether the image shows a class; if so, draw it",
-            )
+        yield from _about_uniform_masks(labeled_set, empty, kinds.ALL_BACKGROUND)
     if len(filled) <= max(1, _MAX_SHARE_OF_ODD_MASKS * len(masks)):
-        for example in filled:
-            yield _about_uniform_mask(
-                labeled_set,
-                example,
-                len(filled),
-                kind="one class everywhere",
-                remedy="check whether it does; if not, draw it again",
-            )
+        yield from _about_uniform_masks(labeled_set, filled, kinds.ONE_CLASS)
 
 
-def _about_uniform_mask(
-    labeled_set: LabeledSet, example: Evidence, similar: int, *, kind: str, remedy: str
-) -> Finding:
-    content = labeled_set.class_names[example.labels[0]] if example.labels else "void"
-    total = len(labeled_set.masks)
-    text = f"the mask is only {content} ({similar} of {total} masks)"
-    return _about_example(example, kind, text, score=0.6, remedy=remedy, box=example.full_box)
+def _about_uniform_masks(
+    labeled_set: LabeledSet, uniform: Sequence[Evidence], kind: LabelErrorKind
+) -> Iterator[Finding]:
+    for example in uniform:
+        yield _about_example(
+            example,
+            kind,
+            example.full_box,
+            content=labeled_set.class_names[example.labels[0]] if example.labels else "void",
+            similar=len(uniform),
+            total=len(labeled_set.masks),
+        )
 
 
 def _find_specks(labeled_set: LabeledSet) -> Iterator[Finding]:
@@ -420,19 +403,12 @@ def _about_specks(labeled_set: LabeledSet, example: Evidence, specks: Sequence[R
     size = counted(max(speck.pixels for speck in specks), "pixel")
     left, top, _, _ = specks[0].box
     if len(specks) == 1:
-        text = f"a region of {size} of {classes}, at x={left}, y={top}"
+        regions = f"a region of {size} of {classes}, at x={left}, y={top}"
     else:
-        text = (
+        regions = (
             f"{len(specks)} regions of at most {size} of {classes}, the first at x={left}, y={top}"
         )
-    return _about_example(
-        example,
-        "speck",
-        f"{text}; other masks have no region this small",
-        score=0.4,
-        remedy="check whether these pixels were set by accident; if so, erase them",
-        box=specks[0].box,
-    )
+    return _about_example(example, kinds.SPECK, specks[0].box, regions=regions)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -480,15 +456,15 @@ def _find_unusual_sizes_of_class(
             continue
         height, width = one.example.size
         pixels = one.region.pixels
-        comparison = "larger" if one.log_odds > median else "smaller"
         yield _about_example(
             one.example,
-            "unusual size",
-            f"the largest region of {class_name} has {counted(pixels, 'pixel')}, "
-            f"{pixels / (height * width):.2%} of the image, far {comparison} than in other masks",
-            score=min(0.5, 0.05 * distance),
-            remedy="check whether the region is what its class says",
-            box=one.region.box,
+            kinds.UNUSUAL_SIZE,
+            one.region.box,
+            measured_score=min(0.5, 0.05 * distance),
+            name=class_name,
+            pixels=counted(pixels, "pixel"),
+            share=pixels / (height * width),
+            comparison="larger" if one.log_odds > median else "smaller",
         )
 
 
@@ -500,14 +476,13 @@ def _find_pinholes(labeled_set: LabeledSet) -> Iterator[Finding]:
         return  # how the tool draws
     for example in with_pinholes:
         right, down = example.pinholes[0]
-        pixels = counted(len(example.pinholes), "single pixel")
         yield _about_example(
             example,
-            "hole of one pixel",
-            f"{pixels} inside one class, the first at x={right}, y={down}",
-            score=0.3,
-            remedy="fill it, unless it is intended",
-            box=(right, down, 1, 1),
+            kinds.PINHOLE,
+            (right, down, 1, 1),
+            pixels=counted(len(example.pinholes), "single pixel"),
+            right=right,
+            down=down,
         )
 
 
@@ -533,28 +508,14 @@ def _compare_masks(first: Evidence, second: Evidence) -> Finding | None:
         return None
     is_same_file = first.image_sha256 == second.image_sha256
     if is_same_file:
-        return _about_other_mask(
-            first,
-            second,
-            SAME_IMAGE_OTHER_MASK,
-            images="the images are the same",
-            detail=f"the same image as {_name_with_split(first)}, whose mask differs",
-            score=0.9,
-            remedy="keep the mask that is right, and remove the other image",
-        )
+        images = "the images are the same"
+        return _about_other_mask(first, second, kinds.SAME_IMAGE_OTHER_MASK, images)
     if first.fit is None or second.fit is None:
         return None
     if _has_moved(first.fit, second.fit, differs):
         return None
-    return _about_other_mask(
-        first,
-        second,
-        SAME_PICTURE_OTHER_MASK,
-        images="the images show the same picture",
-        detail=f"the same picture as {_name_with_split(first)}, whose mask differs",
-        score=0.4,
-        remedy="check whether they are one photo; if so, keep the mask that is right",
-    )
+    images = "the images show the same picture"
+    return _about_other_mask(first, second, kinds.SAME_PICTURE_OTHER_MASK, images)
 
 
 def _is_foreground_in_either(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -591,92 +552,54 @@ def _has_moved(first: Fit, second: Fit, differs: np.ndarray) -> bool:
 
 
 def _about_other_mask(
-    first: Evidence,
-    second: Evidence,
-    kind: str,
-    *,
-    images: str,
-    detail: str,
-    score: float,
-    remedy: str,
+    first: Evidence, second: Evidence, kind: LabelErrorKind, images: str
 ) -> Finding:
-    names = f"{_name_with_split(first)} and {_name_with_split(second)}"
+    """Returns the finding about two images of one photo, `images` in words."""
+    other = _name_with_split(first)
     return Finding(
-        kind=kind,
+        kind=kind.name,
         where=second.id,
-        message=f"{names}: {images}, and their masks differ",
+        message=f"{other} and {_name_with_split(second)}: {images}, and their masks differ",
         effect=IGNORED,
         ids=(first.id, second.id),
         split=second.split,
         box=second.full_box,
-        score=score,
-        remedy=remedy,
-        detail=detail,
+        score=kind.score or 0.0,
+        remedy=kind.remedy,
+        detail=kind.text.format(other=other),
         fix=Correction("another mask", image=first.id),
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class _KindOfCopies:
-    """How images are copies of each other.
-
-    Attributes:
-      kind_in_one_split: the kind of the finding if all of them are in one split.
-      kind_in_two_splits: its kind otherwise.
-      reason: why they are copies, for the finding.
-    """
-
-    kind_in_one_split: str
-    kind_in_two_splits: str
-    reason: str
-
-
-_SAME_FILES = _KindOfCopies(SAME_IMAGE, SAME_IMAGE_IN_TWO_SPLITS, "same bytes")
-_SAME_PICTURES = _KindOfCopies(
-    SAME_PICTURE, SAME_PICTURE_IN_TWO_SPLITS, "the same picture, in files that differ"
-)
-_NEIGHBORS = _KindOfCopies(
-    NEIGHBORS,
-    NEIGHBORS_IN_TWO_SPLITS,
-    "the same picture, or neighbors such as frames of one film",
-)
-
-
 def _find_copies(labeled_set: LabeledSet) -> Iterator[Finding]:
     """Yields groups of images that are the same file, the same picture, or neighbors."""
-    groups_by_kind = {
-        _SAME_FILES: labeled_set.same_images,
-        _SAME_PICTURES: labeled_set.near_duplicates.same_pictures,
-        _NEIGHBORS: labeled_set.near_duplicates.neighbors,
-    }
-    for kind, groups in groups_by_kind.items():
+    duplicates = labeled_set.near_duplicates
+    for groups, in_one_split, in_two_splits in (
+        (labeled_set.same_images, kinds.SAME_IMAGE, kinds.SAME_IMAGE_IN_TWO_SPLITS),
+        (duplicates.same_pictures, kinds.SAME_PICTURE, kinds.SAME_PICTURE_IN_TWO_SPLITS),
+        (duplicates.neighbors, kinds.NEIGHBORS, kinds.NEIGHBORS_IN_TWO_SPLITS),
+    ):
         for numbers in groups:
-            yield _about_copies([labeled_set.examples[number] for number in numbers], kind)
+            copies = [labeled_set.examples[number] for number in numbers]
+            splits = dict.fromkeys(copy.split for copy in copies)
+            kind = in_two_splits if len(splits) > 1 else in_one_split
+            yield _about_copies(copies, kind, ", ".join(splits))
 
 
-def _about_copies(copies: Sequence[Evidence], kind_of_copies: _KindOfCopies) -> Finding:
+def _about_copies(copies: Sequence[Evidence], kind: LabelErrorKind, splits: str) -> Finding:
     """Returns the finding about images of which there is more than one copy."""
     names = " and ".join(_name_with_split(copy) for copy in copies[:_MAX_SHOWN_COPIES])
     if len(copies) > _MAX_SHOWN_COPIES:
         names += f" and {len(copies) - _MAX_SHOWN_COPIES} more"
-    splits = dict.fromkeys(copy.split for copy in copies)
-    if len(splits) > 1:
-        kind = kind_of_copies.kind_in_two_splits
-        score = 0.2
-        remedy = "keep them in one split"
-    else:
-        kind = kind_of_copies.kind_in_one_split
-        score = 0.1
-        remedy = "keep one of them, unless this is intended"
     return Finding(
-        kind=kind,
+        kind=kind.name,
         where=names,
-        message=f"{names}: {kind_of_copies.reason}",
+        message=f"{names}: {kind.text}",
         effect=IGNORED,
         ids=tuple(copy.id for copy in copies),
-        split=", ".join(splits),
-        score=score,
-        remedy=remedy,
+        split=splits,
+        score=kind.score or 0.0,
+        remedy=kind.remedy,
         detail=names,
     )
 

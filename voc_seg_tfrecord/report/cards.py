@@ -21,10 +21,9 @@ from voc_seg_tfrecord.report.lenient_decoding import (
     decode_stored_mask,
 )
 from voc_seg_tfrecord.report.overlay import ClassStyle, measure_shares
+from voc_seg_tfrecord.report.sections import MAX_CHARACTERS, Card, ComparedThumbnail
 from voc_seg_tfrecord.report.thumbnails import (
     SIDE_PX,
-    Card,
-    ComparedThumbnail,
     ExampleThumbnails,
     crop_box,
     image_url,
@@ -36,9 +35,6 @@ from voc_seg_tfrecord.report.thumbnails import (
 
 MAX_CARDS = 500
 """Cards of a page, at most. The page says how many more there are."""
-
-MAX_CHARACTERS = 5_200_000
-"""Length of all data URLs of a page, about. Cards beyond it have none, and the page says so."""
 
 _MAX_CARDS_OF_FINDING = 4
 _COMPARED_REGION_SIDE_PX = 120  # of an image that is shown in place of a large region
@@ -182,6 +178,7 @@ class CardMaker:
             splits=self._splits_of(item.image_id),
             detail=finding.detail or finding.message.partition("\n")[0],
             example=ExampleThumbnails(item.image_id, item.image_id, 0, 0),
+            is_error=finding.effect == STOPS,
             remedy=finding.remedy if finding.effect == STOPS else "",
         )
 

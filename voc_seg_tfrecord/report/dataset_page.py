@@ -21,21 +21,16 @@ from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.reading import dataset as datasets
 from voc_seg_tfrecord.reading import metadata
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
-from voc_seg_tfrecord.report import charts
 from voc_seg_tfrecord.report.band_display import BandDisplay, find_display
-from voc_seg_tfrecord.report.charts import ClassAxis
+from voc_seg_tfrecord.report.class_table import SplitClasses, largest_share
 from voc_seg_tfrecord.report.clean_text import clean
-from voc_seg_tfrecord.report.gather import SplitFacts, gather, join_tables
-from voc_seg_tfrecord.report.heat_maps import draw_heat_maps
+from voc_seg_tfrecord.report.gather import SplitFacts, gather
 from voc_seg_tfrecord.report.notices import find_notices
 from voc_seg_tfrecord.report.overlay import ClassStyle, class_colors
-from voc_seg_tfrecord.report.selection import PageSelection, RecordPlace, choose_shown
-from voc_seg_tfrecord.report.templating import fill_template, hex_color, name_all_values
-from voc_seg_tfrecord.report.thumbnails import folders_to_filter, read_thumbnails
-
-_MAX_CLASSES_TOGETHER = 20  # in the table of classes that are in one image
-_COLOR_STEPS = 8  # of a cell of that table
-_MIN_STRONGEST_SHARE = 0.01  # where all shares are smaller, no cell has the strongest color
+from voc_seg_tfrecord.report.sections import folders_to_filter
+from voc_seg_tfrecord.report.selection import RecordPlace, choose_shown
+from voc_seg_tfrecord.report.templating import fill_template, name_all_values
+from voc_seg_tfrecord.report.thumbnails import read_thumbnails
 
 
 def write(
@@ -95,24 +90,23 @@ def _render(
 
     evidence = [example for of_split in facts.values() for example in of_split.evidence]
     label_errors = rules.find_all(evidence, names, background)
-    selection = choose_shown(facts, background, label_errors)
-    boxes = [(suspect.place, suspect.box) for suspect in selection.suspects]
+    selection = choose_shown(facts, label_errors)
     thumbnails = read_thumbnails(
         builder,
         selection.places(),
-        [*selection.largest, *selection.smallest] if has_masks else [],
         ClassStyle(names, colors, background),
-        boxes,
+        [(suspect.place, suspect.box) for suspect in selection.suspects],
         display,
     )
-
-    images = sum((of_split.images for of_split in stats), np.zeros(len(names), np.int64))
-    most_common_first = sorted(range(len(names)), key=lambda label: (-images[label], label))
-    foreground = [label for label in most_common_first if label != background]
-    shown_together = _find_shown_together(facts, selection)
-    links = _link_classes(shown_together, selection)
-    axis = ClassAxis(names, [hex_color(color) for color in colors], foreground, links)
-    images_at_points = np.sum([of_split.images_at_points for of_split in facts.values()], 0)
+    examples = [
+        thumbnails[RecordPlace(split, number)]
+        for split, numbers in selection.gallery.items()
+        for number in numbers
+    ]
+    class_columns = [
+        SplitClasses(split, of_split.class_counts, of_split.stats.objects if has_masks else None)
+        for split, of_split in facts.items()
+    ]
     config = metadata.config_of(builder)
     fingerprints = {split: of_split.fingerprint for split, of_split in facts.items()}
     return fill_template(
@@ -131,27 +125,15 @@ def _render(
         bands=metadata.bands_of(builder),
         unit=unit,
         void_share=_share_of_void(stats),
-        instances=has_masks and all(of_split.has_instances for of_split in facts.values()),
+        instances=has_masks and all(of_split.objects is not None for of_split in stats),
         splits=_split_rows(facts),
         classes=range(len(names)),
-        stats=stats,
-        images=images,
+        class_columns=class_columns,
+        max_share=largest_share(class_columns, background),
+        shown_labels={label for example in examples for label in example.shares},
         notices=find_notices(facts, _find_shared_images(facts), label_errors),
-        charts=charts.draw_dataset_charts(facts, axis, has_masks=has_masks, unit=unit),
-        links=links,
-        void_table=charts.table_of_ranges(charts.count_void_shares(facts), charts.VOID_PERCENTS),
-        object_table=charts.table_of_ranges(
-            charts.count_object_shares(facts), charts.OBJECT_PERCENTS
-        ),
-        maps=draw_heat_maps(images_at_points, most_common_first) if has_masks else [],
-        together=_together_rows(facts, foreground, shown_together) if has_masks else [],
-        objects=_object_rows(facts) if has_masks else [],
         selection=selection,
-        folders=folders_to_filter(
-            thumbnails[RecordPlace(split, number)].folder
-            for split, numbers in selection.gallery.items()
-            for number in numbers
-        ),
+        folders=folders_to_filter(example.folder for example in examples),
         thumbnails=thumbnails,
         fingerprint=fingerprint.of_dataset(fingerprints),
         complete=set(splits) == set(builder.info.splits),
@@ -173,74 +155,6 @@ def _share_of_void(stats: Sequence[Stats]) -> float:
     void = sum(of_split.void for of_split in stats)
     pixels = void + sum(int(of_split.pixels.sum()) for of_split in stats)
     return void / max(1, pixels)
-
-
-def _find_shown_together(facts: Mapping[str, SplitFacts], selection: PageSelection) -> np.ndarray:
-    """Returns which two mask values are shown together in an example, bool `[256, 256]`.
-
-    The examples are those of the galleries. A value that one of them has is shown with itself.
-    """
-    present = [facts[split].present[numbers] for split, numbers in selection.gallery.items()]
-    present_in_examples = np.concatenate([np.zeros((0, 256), bool), *present]).astype(np.float32)
-    return np.asarray(present_in_examples.T @ present_in_examples > 0)
-
-
-def _link_classes(shown_together: np.ndarray, selection: PageSelection) -> dict[int, str]:
-    """Returns a link to examples of each class that is shown: `#rare-3`, or `#examples?3`."""
-    labels = np.flatnonzero(shown_together.any(0)).tolist()
-    links = {label: f"#examples?{label}" for label in labels}
-    for rare_class in selection.rare:
-        links[rare_class.label] = f"#rare-{rare_class.label}"
-    return links
-
-
-@dataclasses.dataclass(frozen=True)
-class _TogetherCell:
-    """A cell of the table of classes that are in one image.
-
-    Attributes:
-      label: the class of the column.
-      images: how many have both the class of the row and that of the column.
-      color_step: how strong the color of the cell is, 0 to 8, by the share of these images in
-        those that have the class of the row.
-      link: the link to an example that has both; empty if none is shown.
-    """
-
-    label: int
-    images: int
-    color_step: int
-    link: str
-
-
-@dataclasses.dataclass(frozen=True)
-class _TogetherRow:
-    """A row of the table of classes that are in one image."""
-
-    label: int
-    cells: Sequence[_TogetherCell]
-
-
-def _together_rows(
-    facts: Mapping[str, SplitFacts], labels: Sequence[int], shown_together: np.ndarray
-) -> list[_TogetherRow]:
-    """Returns a row and a column for each of the first classes."""
-    labels = list(labels[:_MAX_CLASSES_TOGETHER])
-    images = np.sum([of_split.together for of_split in facts.values()], 0)
-    images = images[np.ix_(labels, labels)]
-    shares = images / np.maximum(1, np.diag(images))[:, np.newaxis]
-    np.fill_diagonal(shares, 0)
-    strongest = max(_MIN_STRONGEST_SHARE, shares.max(initial=0))
-    color_steps = np.ceil(shares * (_COLOR_STEPS / strongest)).astype(int)
-    rows = []
-    for row, row_label in enumerate(labels):
-        cells = []
-        for column, label in enumerate(labels):
-            is_shown = shown_together[row_label, label]
-            link = f"#examples?{row_label} {label}" if is_shown else ""
-            step = int(color_steps[row, column])
-            cells.append(_TogetherCell(label, int(images[row, column]), step, link))
-        rows.append(_TogetherRow(row_label, cells))
-    return rows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -288,36 +202,11 @@ def _split_rows(facts: Mapping[str, SplitFacts]) -> list[_SplitRow]:
             sources=of_split.sources,
             classes=int((stats.images > 0).sum()),
             objects=None if stats.objects is None else int(stats.objects.sum()),
-            void=stats.void_share if len(of_split.void_shares) else None,
+            void=stats.void_share if of_split.has_masks else None,
             sides=sides,
             common=stats.most_common_sizes(3) if has_sizes else [],
             list=stats.id_list,
             fingerprint=of_split.fingerprint,
         )
         rows.append(row)
-    return rows
-
-
-@dataclasses.dataclass(frozen=True)
-class _ObjectRow:
-    """The sizes of the objects of a class: how many there are, pixels, and the median share."""
-
-    label: int
-    objects: int
-    smallest: int
-    median: int
-    largest: int
-    median_share: float
-
-
-def _object_rows(facts: Mapping[str, SplitFacts]) -> list[_ObjectRow]:
-    """Returns the sizes of objects by class."""
-    objects = join_tables(of_split.objects for of_split in facts.values())
-    rows = []
-    for label in np.unique(objects.labels).tolist():
-        is_of_class = objects.labels == label
-        pixels = objects.pixels[is_of_class]
-        smallest, median, largest = np.quantile(pixels, (0, 0.5, 1)).astype(int).tolist()
-        median_share = float(np.median(objects.shares[is_of_class]))
-        rows.append(_ObjectRow(label, len(pixels), smallest, median, largest, median_share))
     return rows

@@ -1,6 +1,6 @@
 """Reads each record of a built dataset once, and adds up what the report page shows of a split."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 import dataclasses
 import functools
 
@@ -8,68 +8,18 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint
-from voc_seg_tfrecord.audit.counting import RecordCounts, Tally, find_objects
+from voc_seg_tfrecord.audit.counting import RecordCounts, Tally, count_objects
 from voc_seg_tfrecord.audit.fingerprint import Digests, Fingerprint
 from voc_seg_tfrecord.audit.record import decode_masks, digests_of, inner_problems
+from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.errors import ImageError, RecordError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK, TILE_IMAGE_ID, VOID
+from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK, TILE_IMAGE_ID
 from voc_seg_tfrecord.formats.value_counts import count_values
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
-from voc_seg_tfrecord.quality.fit import sample_pixels
 from voc_seg_tfrecord.reading import metadata, records
 from voc_seg_tfrecord.reading.records import Record
 from voc_seg_tfrecord.stats import Stats
-
-_GRID_SIDE = 32  # points along each side at which a mask is sampled
-
-
-OBJECT_DTYPE = np.dtype(
-    [
-        ("record", np.int64),
-        ("number", np.int64),
-        ("label", np.int64),
-        ("pixels", np.int64),
-        ("image_pixels", np.int64),
-    ]
-)
-"""An object: the number of its record in the split, its own number in the instance mask, its class,
-its pixels, and the pixels of its image."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class ObjectTable:
-    """The objects of a split as an array.
-
-    Without instance masks, all pixels that a class has in an image stand for one object, whose
-    number is 0, and background is left out.
-
-    Attributes:
-      rows: one for each object, `OBJECT_DTYPE` `[M]`.
-    """
-
-    rows: np.ndarray
-
-    @property
-    def labels(self) -> np.ndarray:
-        """The class of each object, int64 `[M]`."""
-        return self.rows["label"]
-
-    @property
-    def pixels(self) -> np.ndarray:
-        """The pixels of each object, int64 `[M]`."""
-        return self.rows["pixels"]
-
-    @property
-    def shares(self) -> np.ndarray:
-        """The share of its image's pixels that each object has, float64 `[M]`."""
-        return self.pixels / np.maximum(1, self.rows["image_pixels"])
-
-
-def join_tables(tables: Iterable[ObjectTable]) -> ObjectTable:
-    """Returns the objects of several tables in one."""
-    none = np.zeros(0, OBJECT_DTYPE)
-    return ObjectTable(np.concatenate([none, *(table.rows for table in tables)]))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,11 +38,8 @@ class SplitFacts:
     Attributes:
       stats: counts of pixels, images and objects; images with a label in place of a mask have no
         pixels.
-      void_shares: void's share of the pixels of each image with a mask, float32 `[K]`.
-      present: which mask values each image has, bool `[N, 256]`.
-      objects: the objects of all images.
-      together: how many images have both of two mask values, int64 `[256, 256]`.
-      images_at_points: how many images have a mask value at a point, int64 `[256, 32, 32]`.
+      class_counts: how many images have each mask value or label, and its pixels.
+      has_masks: whether any record has a mask that can be decoded.
       evidence: what tells which labels may be wrong, of each record whose image can be decoded.
       fingerprint: of the split.
       sources: how many images tiles were cut from; None if there are no tiles.
@@ -100,20 +47,12 @@ class SplitFacts:
     """
 
     stats: Stats
-    void_shares: np.ndarray
-    present: np.ndarray
-    objects: ObjectTable
-    together: np.ndarray
-    images_at_points: np.ndarray
+    class_counts: ClassCounts
+    has_masks: bool
     evidence: tuple[Evidence, ...]
     fingerprint: Fingerprint
     sources: int | None
     problems: tuple[RecordProblem, ...]
-
-    @property
-    def has_instances(self) -> bool:
-        """Whether `objects` are those of instance masks."""
-        return self.stats.objects is not None
 
 
 def gather(
@@ -146,25 +85,12 @@ def gather(
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _MaskFacts:
-    """What the mask of one record shows.
-
-    Attributes:
-      objects: one row for each object, `OBJECT_DTYPE` `[M]`, whose `record` is not set yet.
-      points: the mask at a grid of points, uint8 `[32, 32]`.
-    """
-
-    objects: np.ndarray
-    points: np.ndarray
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
 class _RecordFacts:
     """What one record shows.
 
     Attributes:
       counts: its pixels and objects by class.
-      mask: None without a mask that can be decoded.
+      has_mask: whether it has a mask that can be decoded.
       evidence: None if the image cannot be decoded.
       digests: of its image and masks.
       source: the id of the image that a tile was cut from; empty if it is none.
@@ -172,7 +98,7 @@ class _RecordFacts:
     """
 
     counts: RecordCounts
-    mask: _MaskFacts | None
+    has_mask: bool
     evidence: Evidence | None
     digests: Digests
     source: str
@@ -201,97 +127,32 @@ def _read_record(
         problems.append(str(error))
     except RecordError as error:  # the stored array of bands is damaged
         problems.append(str(error.changed(where=IMAGE)))
-    mask_facts = None
-    if MASK in masks:
-        counts, mask_facts = _count_mask(record, masks, background)
+    mask = masks.get(MASK)
+    instances = masks.get(INSTANCES)
+    size_of_record: tuple[int, ...] = records.size_of(record)
+    if mask is not None:
+        pixels = count_values(mask)
+        size_of_record = mask.shape
     else:
         try:
-            label_counts = record.label_counts()
+            # Labels stand for pixels: `Tally` takes a class that has any as present in the image.
+            pixels = record.label_counts()
         except RecordError as error:
             problems.append(str(error.changed(where=LABEL)))
-            label_counts = np.zeros(256, np.int64)
-        counts = _count_without_mask(record, label_counts)
+            pixels = np.zeros(256, np.int64)
+    objects = None
+    if INSTANCES in record.features:
+        objects = np.zeros(256, np.int64)
+        if mask is not None and instances is not None and instances.shape == mask.shape:
+            objects = count_objects(mask, instances)
     return _RecordFacts(
-        counts,
-        mask_facts,
-        evidence,
-        digests_of(record, masks),
+        RecordCounts(record.id, size_of_record, pixels, objects),
+        has_mask=mask is not None,
+        evidence=evidence,
+        digests=digests_of(record, masks),
         source=record.bytes(TILE_IMAGE_ID).decode(errors="replace"),
         problems=tuple(dict.fromkeys(problems)),
     )
-
-
-def _count_without_mask(record: Record, label_counts: np.ndarray) -> RecordCounts:
-    """Returns the counts of a record with a label, or whose mask cannot be decoded.
-
-    The labels stand for pixels: `Tally` takes a class that has any as present in the image.
-
-    Args:
-      record: the record.
-      label_counts: how often it has each label, int64 `[256]`.
-    """
-    has_instances = INSTANCES in record.features
-    return RecordCounts(
-        id=record.id,
-        size=records.size_of(record),
-        pixels=label_counts,
-        objects=np.zeros(256, np.int64) if has_instances else None,
-    )
-
-
-def _count_mask(
-    record: Record, masks: Mapping[str, np.ndarray], background: int | None
-) -> tuple[RecordCounts, _MaskFacts]:
-    """Counts the pixels and objects of a record.
-
-    Args:
-      record: the record.
-      masks: those of its masks that can be decoded, uint8 `[H, W]`, with `segmentation_mask`.
-      background: the index of the background class; None if there is none.
-    """
-    mask = masks[MASK]
-    pixels = count_values(mask)
-    objects_of_class = None
-    if INSTANCES in record.features:
-        objects = np.zeros(0, OBJECT_DTYPE)
-        if INSTANCES in masks and masks[INSTANCES].shape == mask.shape:
-            objects = _instances_as_objects(mask, masks[INSTANCES])
-        objects_of_class = np.bincount(objects["label"], minlength=256)
-    else:
-        objects = _classes_as_objects(pixels, background)
-    counts = RecordCounts(record.id, mask.shape, pixels, objects_of_class)
-    return counts, _MaskFacts(objects, sample_pixels(mask, _GRID_SIDE, _GRID_SIDE))
-
-
-def _instances_as_objects(mask: np.ndarray, instances: np.ndarray) -> np.ndarray:
-    """Returns the objects of an instance mask, `OBJECT_DTYPE` `[M]`; see `find_objects`.
-
-    Args:
-      mask: class indices, uint8 `[H, W]`.
-      instances: object numbers, uint8 `[H, W]`.
-    """
-    numbers, labels, pixels = find_objects(mask, instances).T
-    objects = np.zeros(len(numbers), OBJECT_DTYPE)
-    objects["number"] = numbers
-    objects["label"] = labels
-    objects["pixels"] = pixels
-    objects["image_pixels"] = mask.size
-    return objects
-
-
-def _classes_as_objects(pixels: np.ndarray, background: int | None) -> np.ndarray:
-    """Returns one object for each class in an image but background, `OBJECT_DTYPE` `[M]`.
-
-    Args:
-      pixels: how many pixels have each mask value, int64 `[256]`.
-      background: the index of the background class; None if there is none.
-    """
-    labels = [label for label in np.flatnonzero(pixels[:VOID]) if label != background]
-    objects = np.zeros(len(labels), OBJECT_DTYPE)  # each has the number 0
-    objects["label"] = labels
-    objects["pixels"] = pixels[labels]
-    objects["image_pixels"] = pixels.sum()
-    return objects
 
 
 @dataclasses.dataclass(eq=False)
@@ -299,60 +160,35 @@ class _SplitSums:
     """The sums over the records of one split; see `SplitFacts` for those of the same name."""
 
     tally: Tally = dataclasses.field(default_factory=Tally)
-    together: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros((256, 256), np.int64))
-    images_at_points: np.ndarray = dataclasses.field(
-        default_factory=lambda: np.zeros((256, _GRID_SIDE, _GRID_SIDE), np.int64)
-    )
-    void_shares: list[float] = dataclasses.field(default_factory=list)
-    packed_present: list[np.ndarray] = dataclasses.field(default_factory=list)
-    tables: list[ObjectTable] = dataclasses.field(default_factory=list)
+    class_counts: ClassCounts = dataclasses.field(default_factory=ClassCounts)
+    has_masks: bool = False
     evidence: list[Evidence] = dataclasses.field(default_factory=list)
     digests: dict[str, Digests] = dataclasses.field(default_factory=dict)
     sources: set[str] = dataclasses.field(default_factory=set)
     problems: list[RecordProblem] = dataclasses.field(default_factory=list)
+    records: int = 0
 
     def add(self, record: _RecordFacts) -> None:
         """Adds the next record of the split."""
-        number = len(self.packed_present)
         counts = record.counts
         self.tally.add(counts)
-        values = np.flatnonzero(counts.pixels)
-        self.together[np.ix_(values, values)] += 1
-        self.packed_present.append(np.packbits(counts.pixels > 0))
+        self.class_counts.add(counts.pixels)
+        self.has_masks |= record.has_mask
         self.digests[counts.id] = record.digests
-        self.problems += [RecordProblem(number, counts.id, text) for text in record.problems]
+        for text in record.problems:
+            self.problems.append(RecordProblem(self.records, counts.id, text))
         if record.evidence is not None:
             self.evidence.append(record.evidence)
         if record.source:
             self.sources.add(record.source)
-        if record.mask is not None:
-            self._add_mask(record.mask, number, counts.pixels)
-
-    def _add_mask(self, mask: _MaskFacts, number: int, pixels: np.ndarray) -> None:
-        """Adds the mask of a record.
-
-        Args:
-          mask: what it shows.
-          number: of the record in the split.
-          pixels: how many pixels have each mask value, int64 `[256]`.
-        """
-        rows, columns = np.ogrid[:_GRID_SIDE, :_GRID_SIDE]
-        self.void_shares.append(pixels[VOID] / pixels.sum())
-        self.images_at_points[mask.points, rows, columns] += 1
-        objects = mask.objects.copy()
-        objects["record"] = number
-        self.tables.append(ObjectTable(objects))
+        self.records += 1
 
     def facts(self, class_names: tuple[str, ...]) -> SplitFacts:
         """Returns what is known of the split after its last record."""
-        packed = np.array(self.packed_present, np.uint8).reshape(-1, 32)
         return SplitFacts(
             stats=self.tally.stats(class_names),
-            void_shares=np.array(self.void_shares, np.float32),
-            present=np.unpackbits(packed, axis=1).astype(bool),
-            objects=join_tables(self.tables),
-            together=self.together,
-            images_at_points=self.images_at_points,
+            class_counts=self.class_counts,
+            has_masks=self.has_masks,
             evidence=tuple(self.evidence),
             fingerprint=fingerprint.of_split(self.digests),
             sources=len(self.sources) if self.sources else None,

@@ -20,7 +20,6 @@ from voc_seg_tfrecord.audit.leaks import (
 from voc_seg_tfrecord.core.decisions import Suspect
 from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS, SIGNS
 from voc_seg_tfrecord.quality import near_duplicates
-from voc_seg_tfrecord.quality.similarity import Similarity
 
 SAME_PHOTO = "same id of VOC"
 """The kind of two files that are one photo by their id, which VOC gives to one photo only."""
@@ -33,6 +32,19 @@ KINDS = (
     near_duplicates.SAME_PICTURE_OR_NEIGHBOR,
 )
 """What pairs are called, the surest copies first."""
+
+MEANINGS: Mapping[str, str] = {
+    SAME_BYTES: "Both datasets have this file.",
+    SAME_PHOTO: "VOC gives this id to one photo only, though the files differ and do not look "
+    "alike. Check whether one of them is damaged.",
+    near_duplicates.SAME_PICTURE: "One photo, encoded again, scaled, a little brighter, mirrored "
+    "or rotated.",
+    SHARED_PART: "One image is cropped from the other, or both from a third one. Textures and "
+    "charts of one form can share a part without a common source.",
+    near_duplicates.SAME_PICTURE_OR_NEIGHBOR: "One photo after a stronger change; or two frames of "
+    "a film, slices of a volume, or charts of one form. Pixels do not tell a copy from a neighbor.",
+}
+"""For each of `KINDS`, what it means."""
 
 _RANK_BY_CONFIRMATION: Mapping[bool | None, int] = {True: 0, None: 1, False: 2}
 _HASH_DIGITS = 32
@@ -54,7 +66,6 @@ class LeakPair:
       score: how near they are, in words.
       distance: the same as a number, which is smaller for nearer images of the same kind.
       is_confirmed: whether their pixels agree; None if they were not compared.
-      similarity: carries the second image onto the first, if they share a part.
     """
 
     kind: str
@@ -67,7 +78,6 @@ class LeakPair:
     score: str = ""
     distance: int = 0
     is_confirmed: bool | None = None
-    similarity: Similarity | None = None
 
     @property
     def meets_evaluation(self) -> bool:
@@ -167,7 +177,6 @@ def _pairs_without_removed_id(overlap: Overlap) -> Iterator[LeakPair]:
             score=f"{part.agreements} keypoints agree",
             distance=-part.agreements,
             is_confirmed=part.is_confirmed,
-            similarity=part.similarity,
         )
 
 

@@ -3,37 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 
-import numpy as np
-
 from voc_seg_tfrecord.audit.leaks import Overlap, voc2012_id
-from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
+from voc_seg_tfrecord.core.class_counts import missing_classes
 from voc_seg_tfrecord.core.errors import counted
-from voc_seg_tfrecord.quality.finding import (
-    ALL_MASKS,
-    NEIGHBORS,
-    NEIGHBORS_IN_TWO_SPLITS,
-    NOTE,
-    SAME_IMAGE,
-    SAME_IMAGE_IN_TWO_SPLITS,
-    SAME_PICTURE,
-    SAME_PICTURE_IN_TWO_SPLITS,
-    Finding,
-)
+from voc_seg_tfrecord.quality import kinds
+from voc_seg_tfrecord.quality.finding import ALL_MASKS, NOTE, Finding
 from voc_seg_tfrecord.report.gather import SplitFacts
-from voc_seg_tfrecord.report.severity import ERROR, INFORMATION, SEVERITIES, WARNING
+from voc_seg_tfrecord.report.sections import ERROR, INFORMATION, SEVERITIES, WARNING
 
 _MAX_ITEMS_PER_NOTICE = 10
-
-_TEXT_OF_KIND = {
-    SAME_PICTURE_IN_TWO_SPLITS: "Images in two splits show the same picture, though their files "
-    "differ. They were scaled, encoded again, mirrored or rotated.",
-    NEIGHBORS_IN_TWO_SPLITS: "Images in two splits show the same picture or are neighbors, such as "
-    "frames of one film.",
-    SAME_PICTURE: "Images of one split show the same picture, though their files differ.",
-    NEIGHBORS: "Images of one split show the same picture or are neighbors.",
-    SAME_IMAGE: "Images of one split are the same file.",
-}
-"""One text for all findings of a kind. Kinds without a row show their messages only."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +21,7 @@ class Notice:
     Attributes:
       title: its heading.
       text: one or two sentences.
-      severity: one of `severity.SEVERITIES`.
+      severity: one of `sections.SEVERITIES`.
       items: what it is about, one line each.
     """
 
@@ -125,25 +103,20 @@ def _about_label_errors(label_errors: Sequence[Finding]) -> Iterator[Notice]:
     messages_of_kind: dict[str, list[str]] = {}
     for finding in label_errors:
         messages_of_kind.setdefault(finding.kind, []).append(finding.message)
-    messages_of_kind.pop(SAME_IMAGE_IN_TWO_SPLITS, None)  # the overlaps have them
+    messages_of_kind.pop(kinds.SAME_IMAGE_IN_TWO_SPLITS.name, None)  # the overlaps have them
     for kind, messages in messages_of_kind.items():
         title = kind.capitalize()
         if kind in (ALL_MASKS, NOTE):
             sentences = " ".join(messages).removesuffix(".")
             severity = INFORMATION if kind == NOTE else WARNING
             yield Notice(title, f"{sentences}.", severity)
-        elif kind in _TEXT_OF_KIND:
-            yield Notice(title, _TEXT_OF_KIND[kind], items=_first_items(messages))
         else:
-            text = f"{counted(len(messages), 'label')} may be wrong."
+            text = f"{counted(len(messages), 'finding')}. {kinds.MEANINGS[kind]}"
             yield Notice(title, text, items=_first_items(messages))
 
 
 def _about_absent_classes(facts: Mapping[str, SplitFacts]) -> Iterator[Notice]:
-    counts = {
-        split: ClassCounts(of_split.present.sum(0).astype(np.int64))
-        for split, of_split in facts.items()
-    }
+    counts = {split: of_split.class_counts for split, of_split in facts.items()}
     names = next((of_split.stats.class_names for of_split in facts.values()), ())
     for missing in missing_classes(names, counts):
         if missing.split:

@@ -18,19 +18,18 @@ from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.evaluation import folder
 from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
-from voc_seg_tfrecord.quality.finding import MISLABELED_REGION, Finding
+from voc_seg_tfrecord.quality.finding import Finding
+from voc_seg_tfrecord.quality.kinds import MISLABELED_REGION
 from voc_seg_tfrecord.reading import metadata, records
 from voc_seg_tfrecord.reading.records import Record
 from voc_seg_tfrecord.report.band_display import BandDisplay, decode_shown
 from voc_seg_tfrecord.report.clean_text import clean
 from voc_seg_tfrecord.report.label_errors import find_mislabeled_regions
 from voc_seg_tfrecord.report.overlay import class_colors
+from voc_seg_tfrecord.report.sections import Card, NamedPicture
 from voc_seg_tfrecord.report.templating import fill_template, name_all_values
 from voc_seg_tfrecord.report.thumbnails import (
-    Card,
     ExampleThumbnails,
-    ExtraPicture,
-    Pictures,
     image_url,
     mask_url,
     reduce_mask,
@@ -204,7 +203,7 @@ def _suspect_of_score(score: ImageScore) -> Suspect:
 
 def _suspect_of_region(finding: Finding) -> Suspect:
     """Returns a region, about which a person decides."""
-    return Suspect(MISLABELED_REGION, finding.ids, finding.position)
+    return Suspect(MISLABELED_REGION.name, finding.ids, finding.position)
 
 
 def _is_called_right(right: Mapping[Suspect, str], suspect: Suspect, card: Card) -> bool:
@@ -364,36 +363,61 @@ def _make_cards(
             image = decode_shown(record, display)
         pictures = _draw_prediction(builder, record, image, predictions, result.background, colors)
         files = record.bytes(IMAGE) + record.bytes(MASK)
+        detail = _describe_confusions(score, names)
         return Card(
             kind=CONTRADICTED_LABEL,
             ids=(record.id,),
             sha256=hashlib.sha256(files).hexdigest()[:32],
             splits=place[0],
-            detail=_describe_confusions(score, names),
+            detail=detail,
             example=ExampleThumbnails(
                 record.id,
                 record.id,
                 pictures.height,
                 pictures.width,
                 shares={label: float(alone.iou[label]) for label in present},
-                pictures=Pictures(pictures.image, pictures.mask),
             ),
             notes=notes,
-            beside=[
-                ExtraPicture("prediction", pictures.prediction),
-                ExtraPicture("difference", pictures.difference),
-            ],
+            side_by_side=_put_side_by_side(record.id, pictures, detail),
         )
 
     cards = ordered_map(make_card, records.read_at(builder, scores))
     return {place: card for (place, _), card in cards}
 
 
+@dataclasses.dataclass(frozen=True)
+class _PredictionPictures:
+    """Data URLs of an image, its mask, the prediction and what is wrong; and the size in pixels.
+
+    The image is empty if it cannot be decoded.
+    """
+
+    height: int
+    width: int
+    image: str
+    mask: str
+    prediction: str
+    difference: str
+
+
+def _put_side_by_side(
+    image_id: str, pictures: _PredictionPictures, detail: str
+) -> list[NamedPicture]:
+    """Returns the four pictures of a card; the last is described by the confusions in words."""
+    difference = f"Difference of {image_id}: {detail or 'none'}"
+    return [
+        NamedPicture("image", pictures.image, f"Image of {image_id}"),
+        NamedPicture("mask", pictures.mask, f"Mask of {image_id}", is_mask=True),
+        NamedPicture("prediction", pictures.prediction, f"Prediction of {image_id}", is_mask=True),
+        NamedPicture("difference", pictures.difference, difference, is_mask=True),
+    ]
+
+
 def _card_of_region(card: Card, finding: Finding) -> Card:
     """Returns the card of an image as that of one of its regions."""
     return dataclasses.replace(
         card,
-        kind=MISLABELED_REGION,
+        kind=MISLABELED_REGION.name,
         sha256=f"{card.sha256} {finding.position}",
         detail=finding.detail,
     )
@@ -411,21 +435,6 @@ def _describe_confusions(score: ImageScore, names: Sequence[str]) -> str:
         f"{names[truth]} taken for {names[predicted]}: {counted(-negated_pixels, 'pixel')}"
         for negated_pixels, truth, predicted in wrong[:_CONFUSIONS_OF_IMAGE]
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class _PredictionPictures:
-    """Data URLs of an image, its mask, the prediction and what is wrong; and the size in pixels.
-
-    The image is empty if it cannot be decoded.
-    """
-
-    height: int
-    width: int
-    image: str
-    mask: str
-    prediction: str
-    difference: str
 
 
 def _draw_prediction(

@@ -1,19 +1,12 @@
-"""Chooses which records and objects the report page shows: by a seed where there is a choice."""
+"""Chooses which records the report page shows: by a seed where there is a choice."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import random
 from typing import NamedTuple
 
-import numpy as np
-
-from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.quality.finding import (
-    NEIGHBORS_IN_TWO_SPLITS,
-    SAME_IMAGE_IN_TWO_SPLITS,
-    SAME_PICTURE_IN_TWO_SPLITS,
-    Finding,
-)
+from voc_seg_tfrecord.quality import kinds
+from voc_seg_tfrecord.quality.finding import Finding
 from voc_seg_tfrecord.quality.regions import Box
 from voc_seg_tfrecord.report.gather import SplitFacts
 
@@ -23,9 +16,6 @@ MAX_GALLERY_EXAMPLES = 24
 MAX_EXAMPLES_IN_ALL_GALLERIES = 240
 """Examples in all galleries together, at most."""
 
-_SHOWN_RARE_CLASSES = 5
-_SHOWN_EXAMPLES_OF_RARE_CLASS = 4
-_SHOWN_OBJECTS = 6  # of the largest, and of the smallest
 _SHOWN_PAIRS = 6
 _SHOWN_PROBLEMS = 6
 _SHOWN_SUSPECTS = 12
@@ -36,33 +26,6 @@ class RecordPlace(NamedTuple):
 
     split: str
     number: int
-
-
-@dataclasses.dataclass(frozen=True)
-class ShownObject:
-    """An object to show.
-
-    Attributes:
-      place: its record.
-      number: its number in the instance mask; 0 for all that the class has in the image.
-      label: its class.
-      pixels: how many it has.
-      share: its share of the image's pixels.
-    """
-
-    place: RecordPlace
-    number: int
-    label: int
-    pixels: int
-    share: float
-
-
-@dataclasses.dataclass(frozen=True)
-class RareClass:
-    """One of the least common classes, and examples of it."""
-
-    label: int
-    places: Sequence[RecordPlace]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,18 +43,12 @@ class PageSelection:
 
     Attributes:
       gallery: the numbers of the records in each split's gallery, ascending.
-      rare: the least common classes, the least common first.
-      largest: objects, the largest share of the image first.
-      smallest: objects, the fewest pixels first.
       pairs: two images in two splits that are the same, show the same picture, or are neighbors.
       problems: records with problems.
       suspects: records whose labels may be wrong, the most suspicious first.
     """
 
     gallery: Mapping[str, Sequence[int]]
-    rare: Sequence[RareClass]
-    largest: Sequence[ShownObject]
-    smallest: Sequence[ShownObject]
     pairs: Sequence[tuple[RecordPlace, RecordPlace]]
     problems: Sequence[RecordPlace]
     suspects: Sequence[SuspiciousLabel]
@@ -103,8 +60,6 @@ class PageSelection:
             for split, numbers in self.gallery.items()
             for number in numbers
         }
-        for rare_class in self.rare:
-            places.update(rare_class.places)
         for pair in self.pairs:
             places.update(pair)
         places.update(self.problems)
@@ -112,23 +67,16 @@ class PageSelection:
         return places
 
 
-def choose_shown(
-    facts: Mapping[str, SplitFacts], background: int | None, label_errors: Sequence[Finding]
-) -> PageSelection:
+def choose_shown(facts: Mapping[str, SplitFacts], label_errors: Sequence[Finding]) -> PageSelection:
     """Chooses what is shown; the same input gives the same choice.
 
     Args:
       facts: of each split.
-      background: index of the background class, None if there is none.
       label_errors: labels that may be wrong, the most suspicious first.
     """
-    candidates = _largest_and_smallest_objects(facts)
     places_of_ids = {split: _places_by_id(split, of_split) for split, of_split in facts.items()}
     return PageSelection(
         gallery=_choose_galleries(facts),
-        rare=_choose_rare_classes(facts, background),
-        largest=sorted(candidates, key=_largest_share_first)[:_SHOWN_OBJECTS],
-        smallest=sorted(candidates, key=_fewest_pixels_first)[:_SHOWN_OBJECTS],
         pairs=_choose_pairs(places_of_ids, label_errors),
         problems=_choose_problems(facts),
         suspects=_choose_suspects(places_of_ids, label_errors),
@@ -155,68 +103,11 @@ def _choose_galleries(facts: Mapping[str, SplitFacts]) -> dict[str, list[int]]:
     max_examples = min(MAX_GALLERY_EXAMPLES, max_examples)
     gallery = {}
     for split, of_split in facts.items():
-        total = len(of_split.present)
+        total = len(of_split.stats.ids)
         # Seeded by the split's name, so that another split does not change the choice.
         generator = random.Random(f"0 {split}")
         gallery[split] = sorted(generator.sample(range(total), min(max_examples, total)))
     return gallery
-
-
-def least_common_classes(facts: Mapping[str, SplitFacts], background: int | None) -> list[int]:
-    """Returns the classes by how many images have them, ascending; only those that any has."""
-    images = sum(of_split.present.sum(0) for of_split in facts.values())
-    classes = min((len(of_split.stats.class_names) for of_split in facts.values()), default=0)
-    present = [
-        label for label in range(min(classes, VOID)) if label != background and images[label]
-    ]
-    return sorted(present, key=lambda label: (images[label], label))
-
-
-def _choose_rare_classes(
-    facts: Mapping[str, SplitFacts], background: int | None
-) -> list[RareClass]:
-    """Chooses the least common classes, and examples of each at random."""
-    rare = []
-    for label in least_common_classes(facts, background)[:_SHOWN_RARE_CLASSES]:
-        places = [
-            RecordPlace(split, number)
-            for split, of_split in facts.items()
-            for number in np.flatnonzero(of_split.present[:, label]).tolist()
-        ]
-        count = min(_SHOWN_EXAMPLES_OF_RARE_CLASS, len(places))
-        chosen = random.Random(f"0 {label}").sample(places, count)
-        rare.append(RareClass(label, sorted(chosen)))
-    return rare
-
-
-def _largest_and_smallest_objects(facts: Mapping[str, SplitFacts]) -> list[ShownObject]:
-    """Returns of each split the objects that may be among the largest and smallest of all."""
-    candidates = []
-    for split, of_split in facts.items():
-        objects = of_split.objects
-        shares = objects.shares
-        largest = np.argsort(-shares, kind="stable")[:_SHOWN_OBJECTS]
-        smallest = np.argsort(objects.pixels, kind="stable")[:_SHOWN_OBJECTS]
-        for row in {*largest.tolist(), *smallest.tolist()}:
-            found = objects.rows[row]
-            candidates.append(
-                ShownObject(
-                    place=RecordPlace(split, int(found["record"])),
-                    number=int(found["number"]),
-                    label=int(found["label"]),
-                    pixels=int(found["pixels"]),
-                    share=float(shares[row]),
-                )
-            )
-    return candidates
-
-
-def _largest_share_first(shown: ShownObject) -> tuple[float, RecordPlace, int, int]:
-    return (-shown.share, shown.place, shown.number, shown.label)
-
-
-def _fewest_pixels_first(shown: ShownObject) -> tuple[int, RecordPlace, int, int]:
-    return (shown.pixels, shown.place, shown.number, shown.label)
 
 
 def _choose_pairs(
@@ -224,10 +115,13 @@ def _choose_pairs(
 ) -> list[tuple[RecordPlace, RecordPlace]]:
     """Returns two images of each group in two splits: of the same first, of neighbors last."""
     pairs = []
-    kinds = (SAME_IMAGE_IN_TWO_SPLITS, SAME_PICTURE_IN_TWO_SPLITS, NEIGHBORS_IN_TWO_SPLITS)
-    for kind in kinds:
+    for kind in (
+        kinds.SAME_IMAGE_IN_TWO_SPLITS,
+        kinds.SAME_PICTURE_IN_TWO_SPLITS,
+        kinds.NEIGHBORS_IN_TWO_SPLITS,
+    ):
         for finding in label_errors:
-            if finding.kind == kind:
+            if finding.kind == kind.name:
                 first, *others = _places_of_copies(places_of_ids, finding)
                 second = next(place for place in others if place.split != first.split)
                 pairs.append((first, second))

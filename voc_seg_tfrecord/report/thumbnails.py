@@ -1,7 +1,7 @@
 """Makes small images of examples, as data URLs that stand in the page itself."""
 
 import base64
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 import contextlib
 import dataclasses
 
@@ -10,11 +10,10 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK, VOID
+from voc_seg_tfrecord.core.names import FILENAME, IMAGE, LABEL, MASK, VOID
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.formats import images, pillow, png
 from voc_seg_tfrecord.formats.value_counts import count_values
-from voc_seg_tfrecord.quality.finding import Correction
 from voc_seg_tfrecord.quality.fit import reduced_size
 from voc_seg_tfrecord.quality.regions import Box
 from voc_seg_tfrecord.reading import records
@@ -27,7 +26,7 @@ from voc_seg_tfrecord.report.overlay import (
     measure_shares,
     resize_mask,
 )
-from voc_seg_tfrecord.report.selection import RecordPlace, ShownObject
+from voc_seg_tfrecord.report.selection import RecordPlace
 
 SIDE_PX = 320
 """Longer side of a thumbnail, at most."""
@@ -74,7 +73,6 @@ class ExampleThumbnails:
       shares: the share of the pixels that each mask value has, the largest first; with a label in
         place of a mask, 1 for that label.
       pictures: the image, its mask and what is laid over the image.
-      objects: data URLs of the objects that were asked for.
       crops: of each box that was asked for, what is in it and around it. Boxes of half the image
         and more are left out.
     """
@@ -85,97 +83,18 @@ class ExampleThumbnails:
     width: int
     shares: Mapping[int, float] = dataclasses.field(default_factory=dict)
     pictures: Pictures = Pictures()
-    objects: Mapping[ShownObject, str] = dataclasses.field(default_factory=dict)
     crops: Mapping[Box, Crops] = dataclasses.field(default_factory=dict)
 
     @property
     def folder(self) -> str:
-        """The folder of its id; see `first_folder`."""
-        return first_folder(self.id)
-
-
-def first_folder(image_id: str) -> str:
-    """Returns the first part of an id, such as an annotator's folder; empty if there is none."""
-    first_part, separator, _ = image_id.partition("/")
-    return first_part if separator else ""
-
-
-def folders_to_filter(folders: Iterable[str]) -> list[str]:
-    """Returns the folders of cards, sorted; empty if all cards are in the same one."""
-    distinct_folders = {*folders}
-    if len(distinct_folders) < 2:
-        return []
-    return sorted(distinct_folders - {""})
-
-
-@dataclasses.dataclass(frozen=True)
-class ExtraPicture:
-    """A picture that stands beside image and mask: its name, and its data URL."""
-
-    name: str
-    url: str
-
-
-@dataclasses.dataclass(frozen=True)
-class ComparedThumbnail:
-    """A region of another image beside a card: its class, and its number among all such regions."""
-
-    class_name: str
-    number: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Card:
-    """One example about which a person is to decide.
-
-    Attributes:
-      kind: the kind of the finding.
-      ids: all images that it is about, which are decided together.
-      sha256: of their files.
-      splits: those that have the image.
-      detail: what was found.
-      example: its thumbnails.
-      notes: what was measured.
-      boxes: around what is wrong, the largest first.
-      crops: of the first box; None if there is none.
-      mask_size: height and width of the mask, if the image has another size.
-      fix: what would put its mask right, if that is known.
-      other: data URL of the other image or mask that the fix needs.
-      beside: what is to stand beside image and mask.
-      remedy: what to do about an error, which nobody can call right; empty of what may be right.
-      regions: regions of other images, to be compared with the first box.
-    """
-
-    kind: str
-    ids: tuple[str, ...]
-    sha256: str
-    splits: str
-    detail: str
-    example: ExampleThumbnails
-    notes: Sequence[str] = ()
-    boxes: Sequence[Box] = ()
-    crops: Crops | None = None
-    mask_size: tuple[int, ...] | None = None
-    fix: Correction | None = None
-    other: str = ""
-    beside: Sequence[ExtraPicture] = ()
-    remedy: str = ""
-    regions: Sequence[ComparedThumbnail] = ()
-
-    @property
-    def characters(self) -> int:
-        """The length of its data URLs."""
-        pictures = self.example.pictures
-        urls = [pictures.image, pictures.mask, pictures.layer, self.other]
-        if self.crops:
-            urls += [self.crops.image, self.crops.mask]
-        return sum(len(url) for url in urls)
+        """The first part of its id, such as an annotator's folder; empty if there is none."""
+        first_part, separator, _ = self.id.partition("/")
+        return first_part if separator else ""
 
 
 def read_thumbnails(
     builder: tfds.core.DatasetBuilder,
     places: Collection[RecordPlace],
-    objects: Collection[ShownObject],
     style: ClassStyle,
     boxes: Collection[tuple[RecordPlace, Box]] = (),
     display: BandDisplay | None = None,
@@ -185,7 +104,6 @@ def read_thumbnails(
     Args:
       builder: of the built dataset.
       places: the records.
-      objects: objects of which crops are needed; their records are read too.
       style: how classes are drawn.
       boxes: boxes of which crops are needed, in records among `places`.
       display: how images of more than 8-bit RGB are shown.
@@ -193,37 +111,26 @@ def read_thumbnails(
 
     def make_thumbnails(item: tuple[tuple[str, int], Record]) -> ExampleThumbnails:
         place, record = item
-        objects_of_record = [shown for shown in objects if shown.place == place]
         boxes_of_record = [box for place_of_box, box in boxes if place_of_box == place]
         with records.large_in_turn(record):
-            return _make_thumbnails(record, objects_of_record, boxes_of_record, style, display)
+            return _make_thumbnails(record, boxes_of_record, style, display)
 
-    needed = {*places, *(shown.place for shown in objects)}
-    thumbnails = ordered_map(make_thumbnails, read_at(builder, needed))
+    thumbnails = ordered_map(make_thumbnails, read_at(builder, places))
     return {RecordPlace(*place): of_record for (place, _), of_record in thumbnails}
 
 
 def _make_thumbnails(
     record: Record,
-    objects: Sequence[ShownObject],
     boxes: Sequence[Box],
     style: ClassStyle,
     display: BandDisplay | None,
 ) -> ExampleThumbnails:
     """Decodes a record; what cannot be decoded is left out."""
-    needs_crops = bool(objects or boxes)
-    image = _decode_image(record, display, in_full=needs_crops)
-    mask = _decode_mask(record, MASK)
+    image = _decode_image(record, display, in_full=bool(boxes))
+    mask = _decode_mask(record)
     height, width = records.size_of(record)
     labels = [label for label in record.ints(LABEL) if 0 <= label <= VOID]
     label_shares = dict.fromkeys(labels, 1.0)
-    pictures_of_objects = {}
-    if objects and image is not None:
-        instances = _decode_mask(record, INSTANCES)
-        for shown in objects:
-            region = _find_object(shown, mask, instances)
-            if region is not None and region.shape == image.shape[:2]:
-                pictures_of_objects[shown] = _crop_region(image, region)
     crops_of_boxes = {}
     for box in boxes:
         crops = crop_box(image, mask, style.palette, box)
@@ -236,7 +143,6 @@ def _make_thumbnails(
         width=width,
         shares=label_shares if mask is None else measure_shares(mask),
         pictures=make_pictures(image, mask, style),
-        objects=pictures_of_objects,
         crops=crops_of_boxes,
     )
 
@@ -252,21 +158,11 @@ def _decode_image(
     return None
 
 
-def _decode_mask(record: Record, name: str) -> np.ndarray | None:
-    """Returns a mask of a record, uint8 `[H, W]`; None if there is none, or it is damaged."""
+def _decode_mask(record: Record) -> np.ndarray | None:
+    """Returns the mask of a record, uint8 `[H, W]`; None if there is none, or it is damaged."""
     with contextlib.suppress(VocSegError):
-        return record.pixels(name) if name in record.features else None
+        return record.pixels(MASK) if MASK in record.features else None
     return None
-
-
-def _find_object(
-    shown: ShownObject, mask: np.ndarray | None, instances: np.ndarray | None
-) -> np.ndarray | None:
-    """Returns the pixels of an object, bool `[H, W]`; None if its mask cannot be decoded."""
-    if shown.number:
-        return None if instances is None else instances == shown.number
-    # An object without a number is all that its class has in the image.
-    return None if mask is None else mask == shown.label
 
 
 def make_pictures(

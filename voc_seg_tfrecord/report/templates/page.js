@@ -33,24 +33,20 @@
   const follow = () => { if (location.hash) unfold(document.getElementById(location.hash.slice(1))); };
   addEventListener("hashchange", follow);
 
-  // Cards of a class, or of two classes at once, and of a folder.
+  // Cards of a class, and of a folder.
   const filter = document.getElementById("filter"), folder = document.getElementById("folder");
   const choose = () => {
-    const wanted = filter ? filter.value.split(" ").filter(Boolean) : [], cards = all(".filtered .card");
+    const wanted = filter ? filter.value : "", cards = all(".filtered .card");
     cards.forEach((card) => {
-      const labels = card.dataset.labels.split(" ");
-      const hasClasses = wanted.every((label) => labels.includes(label));
+      const hasClass = !wanted || card.dataset.labels.split(" ").includes(wanted);
       const isInFolder = !folder || !folder.value || folder.value === card.dataset.folder;
-      card.hidden = !hasClasses || !isInFolder;
+      card.hidden = !hasClass || !isInFolder;
     });
     const shown = cards.filter((card) => !card.hidden).length, count = document.getElementById("count");
     count.textContent = shown + " of " + cards.length + " " + count.dataset.noun + " on this page";
   };
-  const show = (labels) => {
-    const option = (value) => [...filter.options].find((one) => one.value === value);
-    if (!option(labels))
-      filter.add(new Option(labels.split(" ").map((label) => option(label).text).join(" and "), labels));
-    filter.value = labels;
+  const show = (label) => {
+    filter.value = label;
     if (folder) folder.value = "";
     choose();
   };
@@ -99,11 +95,9 @@
     }
   };
   addEventListener("click", (event) => {
-    const link = event.target.closest("a, [data-to]"), card = event.target.closest(".card");
-    const to = link && (link.dataset.to || link.getAttribute("href"));
+    const link = event.target.closest("a"), card = event.target.closest(".card");
     if (link && link.dataset.filter) show(link.dataset.filter);
-    if (to && to === location.hash) follow();
-    else if (link && link.dataset.to) location.hash = to;
+    if (link && link.getAttribute("href") === location.hash) follow();
     if (event.target.closest(".copy")) copy(event.target.closest(".copy"));
     else if (card && !dialog.open && event.target.closest(".frame, .quad") && pictures(card)) enlarge(card);
   });
@@ -238,28 +232,6 @@
         pressed.addEventListener("click", () => sort(table, head, first));
         head.append(pressed);
       });
-    });
-  });
-
-  // The matrix is one stop of the Tab key; the arrow keys go from cell to cell.
-  const STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
-  all("table.dense").forEach((table) => {
-    const stops = all("a, button", table);
-    const stopAt = (chosen) => stops.forEach((stop) => { stop.tabIndex = stop === chosen ? 0 : -1; });
-    stopAt(stops[0]);
-    table.addEventListener("focusin", (event) => stopAt(event.target));
-    table.addEventListener("keydown", (event) => {
-      const cell = event.target.closest("th, td"), step = STEPS[event.key];
-      if (!cell || !step) return;
-      event.preventDefault();
-      let row = cell.parentElement.rowIndex, column = cell.cellIndex, next = null;
-      while (!next) {
-        [row, column] = [row + step[0], column + step[1]];
-        const at = table.rows[row] && table.rows[row].cells[column];
-        if (!at) return;
-        next = at.querySelector("a, button");
-      }
-      next.focus();
     });
   });
 
