@@ -13,7 +13,7 @@ IMAGE = File(pillow.encode_png(np.zeros((4, 4, 3), np.uint8)), "a.png")
 def examined(mask):
     found = evidence.examine(IMAGE, mask, image_id="a", split="train", measure_fit=False)
     arrays = found.signs, found.mask_sample.tolist()
-    return dataclasses.replace(found, signs=None, mask_sample=None), arrays
+    return dataclasses.replace(found, signs=None, packed_mask_sample=b""), arrays
 
 
 def drawn(rng, kind):

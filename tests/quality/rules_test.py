@@ -136,7 +136,7 @@ def test_files_of_one_picture_in_one_split_are_one_group(usual):
 
 
 def test_images_without_masks_are_only_compared_with_each_other(usual):
-    bare = [dataclasses.replace(one, mask_sample=None) for one in usual]
+    bare = [dataclasses.replace(one, packed_mask_sample=b"") for one in usual]
     assert found(bare) == []
 
 

@@ -35,7 +35,7 @@ from voc_seg_tfrecord.formats import (
 from voc_seg_tfrecord.formats.band_count import with_band_count
 from voc_seg_tfrecord.formats.value_counts import count_values
 from voc_seg_tfrecord.quality import rules
-from voc_seg_tfrecord.quality.evidence import Evidence, examine
+from voc_seg_tfrecord.quality.evidence import Evidence, examine, is_fitted
 from voc_seg_tfrecord.quality.finding import IGNORED, LEFT_OUT, STOPS, Finding, as_finding
 from voc_seg_tfrecord.quality.regions import Box, RegionTable, find_regions
 from voc_seg_tfrecord.writing.examples import make_example
@@ -169,12 +169,14 @@ class _ReadOptions:
       is_blank: whether an empty mask of the same size stands for each mask.
       labels: whether to look for labels that may be wrong.
       fits: whether to look for masks that do not fit their images among them.
+      images: how many images are read in all.
     """
 
     spec: ExampleSpec
     is_blank: bool
     labels: bool
     fits: bool
+    images: int
 
 
 def check_plan(
@@ -205,7 +207,7 @@ def check_plan(
     spec = with_band_count(spec, (pair for _, pair in pairs))
     # A build only tries to decode images; here both decoders have to agree.
     spec = dataclasses.replace(spec, decoding="alike")
-    options = _ReadOptions(spec, is_blank=is_blank, labels=labels, fits=fits)
+    options = _ReadOptions(spec, is_blank, labels, fits, images=len(pairs))
     read_one = functools.partial(_read_one, options)
     evidence = _read_all(pairs, read_one, report)
     if report.plan and report.total.pixels.any():
@@ -362,12 +364,13 @@ def _examine(raw: RawExample, pair: Pair, split: str, options: _ReadOptions) -> 
     objects = None
     if not options.is_blank and example.get(INSTANCES):
         objects = png_values.decode_values(File(example[INSTANCES], INSTANCES))
+    image_id = id_lists.id_of_file(pair.filename)
     evidence = examine(
         image,
         compared_mask,
-        image_id=id_lists.id_of_file(pair.filename),
+        image_id=image_id,
         split=split,
-        measure_fit=options.fits,
+        measure_fit=options.fits and is_fitted(image_id, options.images),
         objects=objects,
         decoded=images.decode_once(image),
     )

@@ -1,11 +1,13 @@
 """Measures what the rules need of one image and its mask, so that a set can be compared later.
 
-A set may have millions of images. So of each example only small values are kept: hashes, samples,
-a few regions, and how well the mask fits.
+A set may have millions of images. So of each example only small values are kept: hashes, a packed
+sample of the mask, a few regions. How well the mask fits and what its regions look like take more
+time and memory than all else, so that they are measured of a sample of a large set.
 """
 
 import dataclasses
 import hashlib
+import zlib
 
 import numpy as np
 
@@ -18,6 +20,9 @@ from voc_seg_tfrecord.quality.appearance import RegionAppearance
 from voc_seg_tfrecord.quality.fit import Fit
 from voc_seg_tfrecord.quality.regions import Region, RegionTable, find_regions, join_tables
 
+MAX_FITTED_IMAGES = 20_000
+"""Images of a set that are measured in full; of a larger set, about so many are."""
+
 MAX_SPECK_PIXELS = 16
 """A region of more pixels is no speck."""
 
@@ -27,7 +32,16 @@ _MAX_PINHOLES = 200  # of one mask
 _PINHOLE_BAND_PIXELS = 1 << 20  # pixels of a mask in which pinholes are found at once
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+def is_fitted(image_id: str, images: int) -> bool:
+    """Says whether an image of a set of so many is measured in full: all are, or a sample.
+
+    A hash of the id decides, so that the sample is the same wherever and in whatever order images
+    are read.
+    """
+    return zlib.crc32(image_id.encode()) % max(1, images) < MAX_FITTED_IMAGES
+
+
+@dataclasses.dataclass(frozen=True, eq=False, slots=True)
 class Evidence:
     """The measurements of one example. Those of the mask are empty if there is no mask.
 
@@ -40,8 +54,7 @@ class Evidence:
       size: height and width of the mask.
       labels: the classes in the mask without void, ascending.
       has_void: whether the mask has void.
-      mask_sample: a pixel of the mask in each cell of the grid of `fit`, uint8 `[64, 64]`; None
-        without a mask.
+      packed_mask_sample: `mask_sample`, compressed; empty without a mask.
       largest_regions: the largest region of each class.
       smallest_regions: the smallest region of each class.
       specks: regions of at most `MAX_SPECK_PIXELS`; the first 200 small regions are examined.
@@ -61,7 +74,7 @@ class Evidence:
     size: tuple[int, int] = (0, 0)
     labels: tuple[int, ...] = ()
     has_void: bool = False
-    mask_sample: np.ndarray | None = None
+    packed_mask_sample: bytes = b""
     largest_regions: tuple[Region, ...] = ()
     smallest_regions: tuple[Region, ...] = ()
     specks: tuple[Region, ...] = ()
@@ -70,6 +83,17 @@ class Evidence:
     fit: Fit | None = None
     appearances: tuple[RegionAppearance, ...] = ()
     keypoints: np.ndarray | None = None
+
+    @property
+    def has_mask(self) -> bool:
+        """Whether there is a mask."""
+        return bool(self.packed_mask_sample)
+
+    @property
+    def mask_sample(self) -> np.ndarray:
+        """A pixel of the mask in each cell of the grid of `fit`, uint8 `[64, 64]`."""
+        pixels = np.frombuffer(zlib.decompress(self.packed_mask_sample), np.uint8)
+        return pixels.reshape(fit.GRID_SIDE, fit.GRID_SIDE)
 
     @property
     def full_box(self) -> tuple[int, int, int, int]:
@@ -201,12 +225,13 @@ def _add_mask(evidence: Evidence, mask: np.ndarray, mask_fit: Fit | None) -> Evi
     ]
     isolated_pixels = [region.pixels for region in small_regions if region.is_isolated]
     specks = (region for region in small_regions if region.pixels <= MAX_SPECK_PIXELS)
+    mask_sample = fit.sample_pixels(mask, fit.GRID_SIDE, fit.GRID_SIDE)
     return dataclasses.replace(
         evidence,
         size=mask.shape,
         labels=tuple(np.unique(regions.labels).tolist()),
         has_void=bool((mask == VOID).any()),
-        mask_sample=fit.sample_pixels(mask, fit.GRID_SIDE, fit.GRID_SIDE),
+        packed_mask_sample=zlib.compress(mask_sample.tobytes(), level=1),
         largest_regions=by_class.take(_is_last_of_class(by_class)).as_regions(),
         smallest_regions=by_class.take(_is_first_of_class(by_class)).as_regions(),
         specks=tuple(specks),

@@ -117,12 +117,14 @@ def compare_regions(
     columns = np.searchsorted(classes, [region.label for region in compared])
     probabilities = _predict_out_of_fold(features, columns, group_of_region, len(classes))
     verdict = _judge_labels(probabilities, columns)
+    rows_of_column = [_surest_first(probabilities, columns, c) for c in range(len(classes))]
     mislabeled = []
     for wrong in verdict.wrong_labels:
-        is_elsewhere = image_of_region != image_of_region[wrong.row]
-        own_column = columns[wrong.row]
-        like_suggested = _surest_rows(probabilities, columns, wrong.suggested_column, is_elsewhere)
-        like_own = _surest_rows(probabilities, columns, own_column, is_elsewhere)
+        own_image = image_of_region[wrong.row]
+        like_suggested = _first_elsewhere(
+            rows_of_column[wrong.suggested_column], image_of_region, own_image
+        )
+        like_own = _first_elsewhere(rows_of_column[columns[wrong.row]], image_of_region, own_image)
         mislabeled.append(
             MislabeledRegion(
                 number=numbers[wrong.row],
@@ -150,20 +152,24 @@ def _count_regions(regions: Sequence[Sequence[RegionAppearance]]) -> dict[int, i
 
 def _group_images(ids: Sequence[str], near_duplicates: Iterable[Sequence[int]]) -> np.ndarray:
     """Returns the group of each image, int64 `[N]`: by names where they say one, and by looks."""
+    from scipy import sparse
+
     proposal = propose_by_ids(ids)
     group_of_id: Mapping[str, str] = proposal.groups if proposal else {}
-    keys = []
+    first_of_group: dict[str, int] = {}
+    pairs = []
     for number, image_id in enumerate(ids):
-        # The digit keeps a group that is called by a number apart from an image without a group.
         if image_id in group_of_id:
-            keys.append(f"0 {group_of_id[image_id]}")
-        else:
-            keys.append(f"1 {number}")
-    group_of_image = np.unique(keys, return_inverse=True)[1]
+            first = first_of_group.setdefault(group_of_id[image_id], number)
+            pairs.append((first, number))
     for first, *others in near_duplicates:
-        for number in others:
-            group_of_image[group_of_image == group_of_image[number]] = group_of_image[first]
-    return group_of_image
+        pairs += [(first, number) for number in others]
+    first_numbers, second_numbers = np.array(pairs, np.int64).reshape(-1, 2).T
+    belong_together = sparse.coo_array(
+        (np.ones(len(pairs), bool), (first_numbers, second_numbers)), (len(ids), len(ids))
+    )
+    _, group_of_image = sparse.csgraph.connected_components(belong_together, directed=False)
+    return np.asarray(group_of_image)
 
 
 def _predict_out_of_fold(
@@ -304,13 +310,24 @@ def _choose_threshold(margins: np.ndarray, if_wrong: np.ndarray) -> float | None
     return first_sufficient
 
 
-def _surest_rows(
-    probabilities: np.ndarray, columns: np.ndarray, column: int, is_allowed: np.ndarray
-) -> list[int]:
-    """Returns the rows of three allowed regions of a class that look most like this class."""
-    rows = np.flatnonzero(is_allowed & (columns == column))
+def _surest_first(probabilities: np.ndarray, columns: np.ndarray, column: int) -> np.ndarray:
+    """Returns the rows of a class, those that look most like it first, int64 `[M]`."""
+    rows = np.flatnonzero(columns == column)
     order = np.argsort(-probabilities[rows, column], kind="stable")
-    return rows[order[:_SHOWN_REGIONS]].tolist()
+    return rows[order]
+
+
+def _first_elsewhere(
+    rows: np.ndarray, image_of_region: np.ndarray, own_image: int
+) -> Sequence[int]:
+    """Returns the first three of rows whose regions are in another image."""
+    found: list[int] = []
+    for row in rows.tolist():
+        if len(found) == _SHOWN_REGIONS:
+            break
+        if image_of_region[row] != own_image:
+            found.append(row)
+    return found
 
 
 def _sort_confused_pairs(

@@ -24,7 +24,7 @@ Box = tuple[int, int, int, int]
 """Left, top, width and height, in pixels."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Region:
     """Pixels of one class that touch each other, also at corners.
 

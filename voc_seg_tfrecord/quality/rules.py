@@ -18,7 +18,7 @@ from voc_seg_tfrecord.core.errors import counted, several
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats.picture_signs import SIGN_BYTES
 from voc_seg_tfrecord.quality import appearance, kinds, near_duplicates
-from voc_seg_tfrecord.quality.evidence import Evidence
+from voc_seg_tfrecord.quality.evidence import Evidence, is_fitted
 from voc_seg_tfrecord.quality.finding import (
     IGNORED,
     NOTE,
@@ -74,7 +74,7 @@ class LabeledSet:
     @functools.cached_property
     def masks(self) -> list[Evidence]:
         """The examples that have a mask."""
-        return [example for example in self.examples if example.mask_sample is not None]
+        return [example for example in self.examples if example.has_mask]
 
     @functools.cached_property
     def same_images(self) -> Sequence[Sequence[int]]:
@@ -140,7 +140,19 @@ def find_all(
     of_regions = _find_mislabeled_regions(labeled_set)
     findings += of_regions.findings
     notes = [of_regions.note] if of_regions.note else []
-    return [*suspicious_first(findings), *notes]
+    return [*suspicious_first(findings), *notes, *_note_on_sample(examples)]
+
+
+def _note_on_sample(examples: Sequence[Evidence]) -> Iterator[Finding]:
+    """Yields a note if only a sample of a large set was measured in full."""
+    fitted = [example for example in examples if is_fitted(example.id, len(examples))]
+    is_measured = any(example.fit or example.appearances for example in fitted)
+    if is_measured and len(fitted) < len(examples):
+        text = (
+            f"A sample of {len(fitted):,} of {len(examples):,} images was searched for masks that "
+            "do not fit their images and for regions that look like another class."
+        )
+        yield Finding(NOTE, kinds.MISFIT.name, text, IGNORED)
 
 
 def find_mislabeled_regions(
@@ -499,10 +511,12 @@ def _find_contradicting_masks(labeled_set: LabeledSet) -> Iterator[Finding]:
 
 def _compare_masks(first: Evidence, second: Evidence) -> Finding | None:
     """Returns a finding if two images of one photo have masks that cannot both be right."""
-    if first.mask_sample is None or second.mask_sample is None:
+    if not first.has_mask or not second.has_mask:
         return None
-    is_foreground = _is_foreground_in_either(first.mask_sample, second.mask_sample)
-    differs = is_foreground & (first.mask_sample != second.mask_sample)
+    first_sample = first.mask_sample
+    second_sample = second.mask_sample
+    is_foreground = _is_foreground_in_either(first_sample, second_sample)
+    differs = is_foreground & (first_sample != second_sample)
     min_pixels = _MIN_SHARE_OF_OTHER_MASK * np.count_nonzero(is_foreground)
     if np.count_nonzero(differs) <= min_pixels:
         return None

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import functools
 
 from etils import epath
 import numpy as np
@@ -183,10 +184,16 @@ class CardMaker:
         )
 
     def _splits_of(self, image_id: str) -> str:
-        plan = self.report.plan
-        splits = plan.splits if plan else {}
         tree_id = self.report.ids.tree_id(image_id)
-        return ", ".join(split for split, ids in splits.items() if tree_id in ids) or "in no split"
+        splits = [split for split, ids in self._ids_by_split.items() if tree_id in ids]
+        return ", ".join(splits) or "in no split"
+
+    @functools.cached_property
+    def _ids_by_split(self) -> dict[str, frozenset[str]]:
+        plan = self.report.plan
+        if plan is None:
+            return {}
+        return {split: frozenset(ids) for split, ids in plan.splits.items()}
 
     def _draw_card(self, item: _CardItem) -> Card:
         """Decodes an image and its mask, and makes their card."""

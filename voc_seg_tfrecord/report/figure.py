@@ -5,6 +5,7 @@ is exactly that of its class.
 """
 
 from collections.abc import Sequence
+import dataclasses
 import functools
 import io
 import re
@@ -18,6 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 import matplotlib.style
+import numpy as np
 
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.report.clean_text import clean
@@ -28,7 +30,8 @@ _DOTS_PER_INCH = 100
 _MARGIN_PX = 20  # of the sheet
 _GAP_PX = 12  # between panels
 _LINE_HEIGHT_PX = 22
-_LINES_PER_EXAMPLE = 3  # id and size above its panels, shares below them, and one that is empty
+_LINE_SPACING = 1.4  # as a multiple of the text's size
+_ROW_GAP_PX = 66  # for shares below panels, and id and size above the next ones
 _CHARACTER_WIDTH_PX = 8.5  # on average, of text of 13 pixels
 _LEGEND_PATCH_PX = 50  # with what is around it
 _MAX_EXAMPLES_IN_ONE_COLUMN = 3
@@ -99,53 +102,32 @@ def _draw_sheet(
     labels = [group.label for group in groups for _ in group.examples]
     panels = 1 if examples[0].mask is None else 3
     across = _count_columns(len(examples), panels)
-    columns = across * panels
-    row_starts = range(0, len(examples), across)
-    row_heights = [
-        max(len(example.image) for example in examples[start : start + across])
-        for start in row_starts
-    ]
-    width = columns * (PANEL_SIDE_PX + _GAP_PX) - _GAP_PX
+    row_heights = []
+    for start in range(0, len(examples), across):
+        row = examples[start : start + across]
+        row_heights.append(max(len(example.image) for example in row))
+    width = across * panels * (PANEL_SIDE_PX + _GAP_PX) - _GAP_PX
     characters = int(width / _CHARACTER_WIDTH_PX)
+    heading = [clean(title, characters), *textwrap.wrap(note, characters)]
     patches = _make_patches(examples, style)
-    note_lines = textwrap.wrap(note, characters)
-
     legend_columns = _count_legend_columns(patches, width)
     legend_rows = -(-len(patches) // legend_columns)
-    heading_height = (3 + len(note_lines) + legend_rows) * _LINE_HEIGHT_PX
-    row_gap = _LINES_PER_EXAMPLE * _LINE_HEIGHT_PX
-    rows = len(row_heights)
-    sheet_width = width + 2 * _MARGIN_PX
-    sheet_height = heading_height + sum(row_heights) + rows * row_gap
-    size = (sheet_width / _DOTS_PER_INCH, sheet_height / _DOTS_PER_INCH)
-    figure = SheetFigure(figsize=size, dpi=_DOTS_PER_INCH, facecolor="white")
-    grid = {
-        "left": _MARGIN_PX / sheet_width,
-        "right": 1 - _MARGIN_PX / sheet_width,
-        "top": 1 - heading_height / sheet_height,
-        "bottom": row_gap / sheet_height,
-        "wspace": _GAP_PX / PANEL_SIDE_PX,
-        "hspace": row_gap * rows / sum(row_heights),
-        "height_ratios": row_heights,
-    }
-    axes = figure.subplots(rows, columns, squeeze=False, gridspec_kw=grid)
-    for panel in axes.flat:
-        panel.set_axis_off()
-        panel.set_anchor("NW")
+    heading_lines = len(heading) + legend_rows + 2  # an empty one, and one above the first row
+
+    layout = _Layout(width, heading_lines * _LINE_HEIGHT_PX, row_heights)
+    figure = layout.make_figure()
+    axes = layout.add_axes(figure, across * panels)
     for number, (label, example) in enumerate(zip(labels, examples, strict=True)):
         first = number % across * panels
-        row = axes[number // across, first : first + panels].tolist()
-        _draw_example(row, label, example, style)
-    left = _MARGIN_PX / sheet_width
-    heading = "\n".join([clean(title, characters), *note_lines])
-    top = 1 - _MARGIN_PX / sheet_height
-    figure.text(left, top, heading, va="top", linespacing=_LINE_HEIGHT_PX / 16)
+        panels_of_example = axes[number // across, first : first + panels].tolist()
+        _draw_example(panels_of_example, label, example, style)
+    left, top = layout.place(_MARGIN_PX, _MARGIN_PX)
+    figure.text(left, top, "\n".join(heading), va="top", linespacing=_LINE_SPACING)
     if patches:
-        legend_top = 1 - (2 + len(note_lines)) * _LINE_HEIGHT_PX / sheet_height
         figure.legend(
             handles=patches,
             loc="upper left",
-            bbox_to_anchor=(left, legend_top),
+            bbox_to_anchor=layout.place(_MARGIN_PX, (len(heading) + 1) * _LINE_HEIGHT_PX),
             ncols=legend_columns,
             frameon=False,
             borderaxespad=0,
@@ -153,6 +135,59 @@ def _draw_sheet(
             labelspacing=0.4,
         )
     return figure
+
+
+@dataclasses.dataclass(frozen=True)
+class _Layout:
+    """Where things are on a sheet, in pixels.
+
+    Attributes:
+      width: of the panels in a row, with the gaps between them.
+      heading_height: from the top of the sheet to the first row of panels.
+      row_heights: of the panels of each row.
+    """
+
+    width: int
+    heading_height: int
+    row_heights: Sequence[int]
+
+    @property
+    def sheet_width(self) -> int:
+        """With the margins."""
+        return self.width + 2 * _MARGIN_PX
+
+    @property
+    def sheet_height(self) -> int:
+        """With the heading, and the room below each row."""
+        return self.heading_height + sum(self.row_heights) + len(self.row_heights) * _ROW_GAP_PX
+
+    def place(self, left: int, top: int) -> tuple[float, float]:
+        """Returns a place in pixels from the top left corner as Matplotlib wants it."""
+        return left / self.sheet_width, 1 - top / self.sheet_height
+
+    def make_figure(self) -> SheetFigure:
+        """Returns an empty figure."""
+        size = (self.sheet_width / _DOTS_PER_INCH, self.sheet_height / _DOTS_PER_INCH)
+        return SheetFigure(figsize=size, dpi=_DOTS_PER_INCH, facecolor="white")
+
+    def add_axes(self, figure: SheetFigure, columns: int) -> np.ndarray:
+        """Adds axes of the panels' size without lines and numbers; returns them by row, column."""
+        left, top = self.place(_MARGIN_PX, self.heading_height)
+        grid = {
+            "left": left,
+            "right": 1 - left,
+            "top": top,
+            "bottom": _ROW_GAP_PX / self.sheet_height,
+            "wspace": _GAP_PX / PANEL_SIDE_PX,
+            "hspace": _ROW_GAP_PX / np.mean(self.row_heights),
+            "height_ratios": self.row_heights,
+        }
+        rows = len(self.row_heights)
+        axes: np.ndarray = figure.subplots(rows, columns, squeeze=False, gridspec_kw=grid)
+        for panel in axes.flat:
+            panel.set_axis_off()
+            panel.set_anchor("NW")
+        return axes
 
 
 def _count_columns(examples: int, panels: int) -> int:

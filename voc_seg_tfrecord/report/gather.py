@@ -16,7 +16,7 @@ from voc_seg_tfrecord.core.errors import ImageError, RecordError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK, TILE_IMAGE_ID
 from voc_seg_tfrecord.formats.value_counts import count_values
-from voc_seg_tfrecord.quality.evidence import Evidence, examine
+from voc_seg_tfrecord.quality.evidence import Evidence, examine, is_fitted
 from voc_seg_tfrecord.reading import metadata, records
 from voc_seg_tfrecord.reading.records import Record
 from voc_seg_tfrecord.stats import Stats
@@ -77,11 +77,30 @@ def gather(
     metadata.check_features(builder, (IMAGE, FILENAME))
     names = metadata.class_names(builder)
     background = metadata.background(builder) if MASK in builder.info.features else None
-    read = functools.partial(_read_record, names, background, fits)
+    images = sum(records.count(builder, split) for split in splits)
+    options = _ReadOptions(names, background, fits, images)
+    read = functools.partial(_read_record, options)
     sums = {split: _SplitSums() for split in splits}
     for split, record in records.scan_splits(builder, list(sums), read, progress=progress):
         sums[split].add(record)
     return {split: split_sums.facts(names) for split, split_sums in sums.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class _ReadOptions:
+    """How records are read. It is sent to the processes that read.
+
+    Attributes:
+      class_names: the names of the classes, by index.
+      background: the index of the background class; None if there is none, or no mask.
+      fits: whether to measure how well masks fit their images.
+      images: how many records are read in all.
+    """
+
+    class_names: tuple[str, ...]
+    background: int | None
+    fits: bool
+    images: int
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -105,22 +124,20 @@ class _RecordFacts:
     problems: tuple[str, ...]
 
 
-def _read_record(
-    names: tuple[str, ...], background: int | None, fits: bool, split: str, record: Record
-) -> _RecordFacts:
+def _read_record(options: _ReadOptions, split: str, record: Record) -> _RecordFacts:
     """Decodes a record and measures it. An error of the record becomes one of its problems."""
     masks, problems = decode_masks(record)
     evidence = None
     try:
         image = File(record.file(IMAGE).data, IMAGE)  # so that an error names the feature alone
         size = records.image_size(image)
-        problems += inner_problems(record, size, masks, names, background)
+        problems += inner_problems(record, size, masks, options.class_names, options.background)
         evidence = examine(
             image,
             masks.get(MASK),
             image_id=record.id,
             split=split,
-            measure_fit=fits,
+            measure_fit=options.fits and is_fitted(record.id, options.images),
             objects=masks.get(INSTANCES),
         )
     except ImageError as error:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 import dataclasses
 import functools
-from typing import Any
+from typing import Any, TypeVar
 
 from etils import epath
 import numpy as np
@@ -19,11 +19,18 @@ from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.formats.archives import is_archive, unpacked
 from voc_seg_tfrecord.quality import appearance, rules
-from voc_seg_tfrecord.quality.evidence import Evidence, examine, examine_appearances
+from voc_seg_tfrecord.quality.evidence import (
+    Evidence,
+    examine,
+    examine_appearances,
+    is_fitted,
+)
 from voc_seg_tfrecord.quality.finding import Finding, as_finding, suspicious_first
 from voc_seg_tfrecord.quality.rules import RegionFindings
 from voc_seg_tfrecord.reading import dataset, metadata, records
 from voc_seg_tfrecord.reading.records import Record
+
+Examined = TypeVar("Examined")
 
 
 def find_label_errors(
@@ -146,7 +153,8 @@ def _join_questions(plan: FolderPlan, planner: FolderPlanner) -> FolderPlan:
 
 def _find_in_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> list[Finding]:
     """Finds labels of a built dataset that may be wrong."""
-    examine_record = functools.partial(_examine_record, measure_fit=fits)
+    images = _count_images(builder)
+    examine_record = functools.partial(_examine_record, fits=fits, images=images)
     evidence = _examine_records(builder, examine_record, progress=progress)
     names = metadata.class_names(builder)
     findings = rules.find_all(evidence, names, metadata.background(builder))
@@ -156,45 +164,65 @@ def _find_in_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool
 def find_mislabeled_regions(builder: tfds.core.DatasetBuilder) -> RegionFindings:
     """Finds regions of a built dataset that look like another class, the surest first.
 
-    The note says why none was found, or which classes were not compared.
+    The note says why none was found, which classes were not compared, or that only a sample of a
+    large dataset was searched.
     """
     if not appearance.is_available():
         note = rules.note_on_regions(rules.NEEDS_SCIKIT_LEARN)
         return RegionFindings([], note, are_compared=False)
+    images = _count_images(builder)
+    examine_record = functools.partial(_examine_appearances, images=images)
     try:
-        evidence = _examine_records(builder, _examine_appearances, progress=False)
+        examined = _examine_records(builder, examine_record, progress=False)
     except VocSegError as error:  # an image that cannot be decoded may have a score all the same
         note = rules.note_on_regions(f"Regions could not be compared. {error}")
         return RegionFindings([], note, are_compared=False)
+    evidence = [example for example in examined if example is not None]
     regions = rules.find_mislabeled_regions(evidence, metadata.class_names(builder))
-    return RegionFindings(suspicious_first(regions.findings), regions.note)
+    note_on_classes = regions.note
+    if len(evidence) < images:
+        text = f"A sample of {len(evidence):,} of {images:,} images was searched."
+        if note_on_classes is not None:
+            text = f"{text} {note_on_classes.message}"
+        note_on_classes = rules.note_on_regions(text)
+    return RegionFindings(
+        suspicious_first(regions.findings), note_on_classes, are_compared=regions.are_compared
+    )
 
 
 def _examine_records(
     builder: tfds.core.DatasetBuilder,
-    examine_record: Callable[[str, Record], Evidence],
+    examine_record: Callable[[str, Record], Examined],
     *,
     progress: bool,
-) -> list[Evidence]:
+) -> list[Examined]:
     """Measures the records of all splits by a function that takes a split and a record."""
     metadata.check_features(builder, (IMAGE, MASK))
     splits = list(builder.info.splits)
     scanned = records.scan_splits(builder, splits, examine_record, progress=progress)
-    return [evidence for _, evidence in scanned]
+    return [examined for _, examined in scanned]
 
 
-def _examine_record(split: str, record: Record, *, measure_fit: bool) -> Evidence:
+def _count_images(builder: tfds.core.DatasetBuilder) -> int:
+    """Returns how many images all splits have."""
+    return sum(records.count(builder, split) for split in builder.info.splits)
+
+
+def _examine_record(split: str, record: Record, *, fits: bool, images: int) -> Evidence:
     return examine(
         record.file(IMAGE),
         record.pixels(MASK),
         image_id=record.id,
         split=split,
-        measure_fit=measure_fit,
+        measure_fit=fits and is_fitted(record.id, images),
         objects=_objects_of(record),
     )
 
 
-def _examine_appearances(split: str, record: Record) -> Evidence:
+def _examine_appearances(split: str, record: Record, *, images: int) -> Evidence | None:
+    """Measures what the regions of a record look like; None if it is not in the sample."""
+    if not is_fitted(record.id, images):
+        return None
     return examine_appearances(
         record.file(IMAGE),
         record.pixels(MASK),

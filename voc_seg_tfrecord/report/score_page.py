@@ -1,9 +1,11 @@
 """Writes the page of a score: where predictions are wrong, and which labels may be wrong."""
 
+import collections
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 import hashlib
+import heapq
 import math
 
 import numpy as np
@@ -244,6 +246,7 @@ def _class_rows(result: Result) -> Iterator[ClassRow]:
     foreground = [label for label in present if label != result.background]
     foreground.sort(key=lambda label: iou[label])
     with_images = foreground[:_MAX_CLASSES_WITH_IMAGES]
+    costliest_images = _costliest_images(result.per_image)
     for label in present:
         missed_as = result.matrix[label].copy()
         missed_as[label] = 0
@@ -258,24 +261,29 @@ def _class_rows(result: Result) -> Iterator[ClassRow]:
             missed=int(missed_as.sum()),
             extra=predicted - int(result.matrix[label, label]),
             taken_for=int(missed_as.argmax()) if missed_as.any() else None,
-            images=_costliest_images(result.per_image, label) if label in with_images else [],
+            images=costliest_images.get(label, []) if label in with_images else [],
         )
 
 
-def _costliest_images(scores: Iterable[ImageScore], label: int) -> list[ImageScore]:
-    """Returns the images with most pixels that are wrong by having or not having a class."""
-    wrong = [score for score in scores if _count_wrong_pixels(score, label)]
-    wrong.sort(key=lambda score: (-_count_wrong_pixels(score, label), score.id))
-    return wrong[:_IMAGES_OF_CLASS]
+def _costliest_images(scores: Iterable[ImageScore]) -> dict[int, list[ImageScore]]:
+    """Returns the images with most wrong pixels of each class that has any, the first two.
 
-
-def _count_wrong_pixels(score: ImageScore, label: int) -> int:
-    """Returns how many pixels are wrong by having or not having a class."""
-    wrong = 0
-    for (truth, predicted), pixels in score.pixels.items():
-        if truth != predicted and label in (truth, predicted):
-            wrong += pixels
-    return wrong
+    A pixel is wrong by having or not having the class.
+    """
+    ranks_of_class: dict[int, list[tuple[int, str, ImageScore]]] = collections.defaultdict(list)
+    for score in scores:
+        wrong_of_class: collections.Counter[int] = collections.Counter()
+        for (truth, predicted), pixels in score.pixels.items():
+            if truth != predicted:
+                wrong_of_class[truth] += pixels
+                wrong_of_class[predicted] += pixels
+        for label, wrong in wrong_of_class.items():
+            ranks_of_class[label].append((-wrong, score.id, score))
+    costliest = {}
+    for label, ranks in ranks_of_class.items():
+        first = heapq.nsmallest(_IMAGES_OF_CLASS, ranks, key=lambda rank: rank[:2])
+        costliest[label] = [score for _, _, score in first]
+    return costliest
 
 
 def find_costly_confusions(result: Result) -> list[CostlyConfusion]:
