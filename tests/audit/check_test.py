@@ -183,12 +183,12 @@ def test_a_line_that_a_list_repeats_stops_check_as_little_as_a_build(cvat, capsy
 
 def test_labels_of_large_images_are_examined_one_at_a_time(cvat, capsys, monkeypatch):
     monkeypatch.setattr(images, "LARGE", 10)
-    turn = threading.Lock()
+    turn = threading.RLock()
     monkeypatch.setattr(images, "in_turn", lambda: turn)
     examined = []
 
     def examine(*args, **options):
-        examined.append(turn.locked())
+        examined.append(turn._is_owned())
         return evidence.examine(*args, **options)
 
     monkeypatch.setattr(check_module, "examine", examine)

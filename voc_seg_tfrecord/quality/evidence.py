@@ -270,11 +270,11 @@ def _is_last_of_class(by_class: RegionTable) -> np.ndarray:
 def _is_isolated(mask: np.ndarray, region: Region) -> bool:
     """Says whether one other class, and no void, is around a region; see `Region`."""
     left, top, width, height = region.box
-    window = mask[max(0, top - 1) : top + height + 1, max(0, left - 1) : left + width + 1]
-    others = window[window != region.label]
-    if not len(others) or others[0] == VOID:
-        return False
-    return bool((others == others[0]).all())
+    rows = slice(max(0, top - 1), top + height + 1)
+    columns = slice(max(0, left - 1), left + width + 1)
+    window = mask[rows, columns]
+    values_around = np.unique(window[window != region.label]).tolist()
+    return len(values_around) == 1 and values_around[0] != VOID
 
 
 def _find_pinholes(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
@@ -299,12 +299,16 @@ def _pinholes_in_band(band: np.ndarray) -> np.ndarray:
     height, width = band.shape
     values = band.ravel()
     ends = run_ends(band)
-    single = ends[1:][np.diff(ends) == 1]  # runs of one pixel
-    row = single // width
-    column = single % width
-    has_row_beside = (row > 0) & (row < height - 1)
-    has_column_beside = (column > 0) & (column < width - 1)
-    single = single[has_row_beside & has_column_beside]
-    neighbors = values[single + np.array([[-width], [width], [-1], [1]])]
-    has_one_class_around = (neighbors == neighbors[0]).all(0) & (neighbors[0] != VOID)
-    return single[has_one_class_around & (values[single] != VOID)]
+    is_one_pixel = np.diff(ends) == 1
+    single = ends[1:][is_one_pixel]
+    row, column = np.divmod(single, width)
+    is_inside = (row > 0) & (row < height - 1)
+    is_inside &= (column > 0) & (column < width - 1)
+    single = single[is_inside]
+    steps = np.array([[-width], [width], [-1], [1]])
+    neighbors = values[single + steps]
+    first_neighbor = neighbors[0]
+    is_pinhole = (neighbors == first_neighbor).all(0)
+    is_pinhole &= first_neighbor != VOID
+    is_pinhole &= values[single] != VOID
+    return single[is_pinhole]

@@ -84,7 +84,7 @@ def draw_sheet(
     title: str, groups: Sequence[ExampleGroup], style: ClassStyle, note: str = ""
 ) -> SheetFigure:
     """Draws groups of examples, one after the other; see `preview`."""
-    settings = {
+    settings: Any = {
         "font.family": _font_families(),
         "font.size": 13 * 72 / _DOTS_PER_INCH,  # in points, 72 to the inch
         "image.interpolation": "nearest",
