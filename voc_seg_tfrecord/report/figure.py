@@ -114,7 +114,7 @@ def _draw_sheet(
     legend_rows = -(-len(patches) // legend_columns)
     heading_lines = len(heading) + legend_rows + 2  # an empty one, and one above the first row
 
-    layout = _Layout(width, heading_lines * _LINE_HEIGHT_PX, row_heights)
+    layout = _SheetLayout(width, heading_lines * _LINE_HEIGHT_PX, row_heights)
     figure = layout.make_figure()
     axes = layout.add_axes(figure, across * panels)
     for number, (label, example) in enumerate(zip(labels, examples, strict=True)):
@@ -138,7 +138,7 @@ def _draw_sheet(
 
 
 @dataclasses.dataclass(frozen=True)
-class _Layout:
+class _SheetLayout:
     """Where things are on a sheet, in pixels.
 
     Attributes:

@@ -78,7 +78,7 @@ def gather(
     names = metadata.class_names(builder)
     background = metadata.background(builder) if MASK in builder.info.features else None
     images = sum(records.count(builder, split) for split in splits)
-    options = _ReadOptions(names, background, fits, images)
+    options = _GatherOptions(names, background, fits, images)
     read = functools.partial(_read_record, options)
     sums = {split: _SplitSums() for split in splits}
     for split, record in records.scan_splits(builder, list(sums), read, progress=progress):
@@ -87,7 +87,7 @@ def gather(
 
 
 @dataclasses.dataclass(frozen=True)
-class _ReadOptions:
+class _GatherOptions:
     """How records are read. It is sent to the processes that read.
 
     Attributes:
@@ -124,7 +124,7 @@ class _RecordFacts:
     problems: tuple[str, ...]
 
 
-def _read_record(options: _ReadOptions, split: str, record: Record) -> _RecordFacts:
+def _read_record(options: _GatherOptions, split: str, record: Record) -> _RecordFacts:
     """Decodes a record and measures it. An error of the record becomes one of its problems."""
     masks, problems = decode_masks(record)
     evidence = None
