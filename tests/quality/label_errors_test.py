@@ -10,6 +10,7 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import processes
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.quality import finding as findings
+from voc_seg_tfrecord.quality.kinds import MISLABELED_REGION
 from voc_seg_tfrecord.writing.copies import SameImageInTwoSplits
 
 
@@ -74,7 +75,7 @@ def test_python_finds_the_same_in_the_folder_and_in_the_built_dataset(world, tmp
     assert as_dicts == json.loads(printed)["label_errors"]
     kinds = {(finding.kind, finding.ids[0]) for finding in built}
     assert len(kinds & {(finding.kind, finding.ids[0]) for finding in in_folder}) > 20
-    only_by_looking = {"mask does not fit its image", kinds.MISLABELED_REGION.name}
+    only_by_looking = {"mask does not fit its image", MISLABELED_REGION.name}
     assert {f.kind for f in built} - {f.kind for f in by_name} == only_by_looking
 
 
