@@ -182,18 +182,8 @@ def test_sbds_leak_is_counted_where_its_list_is_there_and_quoted_where_not(tmp_p
     assert "source: " in out
     ids = list_ids("voc2012_val")[:545] + list_ids("trainaug")[:5]
     (tmp_path / "train.txt").write_text("\n".join(ids))
-    assert cli.main(["leaks", "sbd_train", "voc2012_val", "--sbd", str(tmp_path)]) == 1
+    assert cli.main(["leaks", str(tmp_path / "train.txt"), "voc2012_val"]) == 1
     assert "545 ids in common: 2007_000033" in capsys.readouterr().out
-
-
-def test_sbds_folder_without_its_lists_is_refused(tmp_path, capsys):
-    assert cli.main(["leaks", "trainaug", "voc2012_val", "--sbd", str(tmp_path)]) == 2
-    assert "--sbd: no list of SBD: trainaug and voc2012_val" in capsys.readouterr().err
-
-
-def test_sbds_list_cannot_be_had_from_the_package(capsys):
-    assert cli.main(["leaks", "sbd_val", "voc2012_test"]) == 2
-    assert "--sbd" in capsys.readouterr().err
 
 
 def test_a_split_that_is_not_there_is_a_wrong_call(sample, capsys):

@@ -12,6 +12,7 @@ import pytest
 from support import planted
 from support.building import from_tree
 from support.paths import DUMMY_DATA
+from support.streets import write_street
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.chosen_ids import read_chosen_ids
@@ -109,7 +110,7 @@ def test_what_is_copied_is_counted(tree, tmp_path, capsys):
 @pytest.mark.parametrize("tool", ["labelme", "coco", "yolo", "cvat"])
 def test_polygons_are_copied_with_all_that_their_tool_needs(tool, tmp_path, capsys):
     root = tmp_path / tool
-    assert cli.main(["example", tool, "--out", str(root)]) == 0
+    write_street(tool, root)
     source = files(root)
     train, val = ("", "") if tool == "labelme" else ("train/", "val/")
     copied = copy(root, tmp_path, f"{train}street_2\n{val}street_4\n")

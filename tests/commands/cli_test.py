@@ -18,7 +18,6 @@ from voc_seg_tfrecord.core.errors import ConfigError, MaskError
 SHARED = {
     "__init__",
     "arguments",
-    "chosen_images",
     "cli",
     "copy_chosen",
     "process",

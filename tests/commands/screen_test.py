@@ -21,9 +21,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def drawn(monkeypatch, rows, columns=("class", "pixels"), width=80, **environment):
-    for name, value in {"COLUMNS": str(width), "TERM": "xterm", **environment}.items():
-        monkeypatch.setenv(name, value)
+def drawn(monkeypatch, rows, columns=("class", "pixels")):
     monkeypatch.setattr(sys, "stdout", Terminal())
     with screen.screened():
         screen.show_table(columns, rows)
@@ -40,7 +38,7 @@ def test_control_characters_are_shown_and_not_sent(monkeypatch):
 
 
 def test_a_name_in_a_drawn_table_is_neither_markup_nor_a_sequence(monkeypatch):
-    shown = drawn(monkeypatch, [(EVIL, 1), (":smile:", 2)], NO_COLOR="1")
+    shown = drawn(monkeypatch, [(EVIL, 1), (":smile:", 2)])
     assert "a\\x1b]0;owned\\x07\\x9b31m[red]b[/]" in shown
     assert ":smile:" in shown
     assert "\x1b]0" not in shown
@@ -64,25 +62,27 @@ def test_control_characters_in_an_error_are_shown(monkeypatch, capsys):
     assert "\x1b" not in capsys.readouterr().err
 
 
-def test_a_terminal_that_is_too_narrow_gets_plain_lines_with_nothing_cut(monkeypatch):
-    rows = [("abcdefghijklmnopqrstuvwxyz" * 3, 123456789)]
-    narrow, wide = (drawn(monkeypatch, rows, width=width, NO_COLOR="1") for width in (40, 100))
-    assert narrow.splitlines()[1].split() == [*map(str, rows[0])]
-    assert "─" in wide
-    assert "─" not in narrow
-    assert "\x1b" not in narrow + wide
-
-
-def test_a_pipe_gets_complete_columns_without_colors_and_lines(monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setenv("FORCE_COLOR", "1")
+def test_a_table_has_complete_columns_without_colors_and_lines(monkeypatch, capsys):
+    rows = [("x" * 200, 5, None), ("b", 1234, 0.25)]
+    formats = {"share": "{:.1%}"}
     with screen.screened():
-        screen.show_table(("class", "pixels"), [("x" * 200, 5), ("b", 1234)])
-    assert capsys.readouterr().out.splitlines() == [
-        f"{'class':200}  pixels",
-        f"{'x' * 200}       5",
-        f"{'b':200}    1234",
+        screen.show_table(("class", "pixels", "share"), rows, formats)
+    expected = [
+        f"{'class':200}  pixels  share",
+        f"{'x' * 200}       5      -",
+        f"{'b':200}    1234  25.0%",
     ]
+    assert capsys.readouterr().out.splitlines() == expected
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    with screen.screened():
+        screen.show_table(("class", "pixels", "share"), rows, formats)
+    assert sys.stdout.getvalue().splitlines() == expected
+
+
+def test_wide_letters_keep_the_columns(capsys):
+    screen.show_table(("class", "pixels"), [("道路", 1), ("road", 2)])
+    assert capsys.readouterr().out == "class  pixels\n道路        1\nroad        2\n"
 
 
 def test_what_an_encoding_lacks_is_shown_as_a_code(monkeypatch):
@@ -128,7 +128,7 @@ def test_progress_bars_go_to_a_terminal_alone(sample, capsys, monkeypatch):
 
 
 def test_a_title_of_a_table_has_no_control_characters_either(monkeypatch):
-    shown = drawn(monkeypatch, [("a", 1)], columns=(EVIL, "\u200epixels"), NO_COLOR="1")
+    shown = drawn(monkeypatch, [("a", 1)], columns=(EVIL, "\u200epixels"))
     assert "a\\x1b]0;owned\\x07" in shown
     assert "\\u200epixels" in shown
     assert "\x1b]0" not in shown

@@ -17,6 +17,7 @@ from PIL import Image, ImageDraw
 import pytest
 from support import drawing, folders
 from support.building import build, examples, from_tree
+from support.streets import write_street
 
 from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
 from voc_seg_tfrecord.commands import cli
@@ -42,8 +43,7 @@ SIZE = 64, 48
 @pytest.fixture
 def street(tmp_path):
     def write(tool, name="street"):
-        assert cli.main(["example", tool, "--out", str(tmp_path / name)]) == 0
-        return tmp_path / name
+        return write_street(tool, tmp_path / name)
 
     return write
 

@@ -212,7 +212,7 @@ def test_what_cannot_be_done_together_is_refused_with_the_reason(datasets, tmp_p
     for words, reason in (
         ([*both, "--decisions", str(tmp_path / "d.json")], "no --html"),
         (["trainaug", "voc2012_val", out], "a list of ids: trainaug"),
-        (["sbd_train", "voc2012_val", out], "a list of ids: sbd_train"),
+        (["sbd_train", "voc2012_val", out], "no such dataset"),
         ([both[0], "voc2012_val", out], "a list of ids: voc2012_val"),
         ([*both, f"--html={tmp_path}"], "a folder"),
     ):

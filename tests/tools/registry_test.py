@@ -3,11 +3,10 @@
 import pathlib
 
 import pytest
-from support import drawing
+from support import drawing, streets
 from support.folders import pairs_of, plan_of
 from support.paths import REPOSITORY
 
-from voc_seg_tfrecord.commands.example import EXAMPLES
 from voc_seg_tfrecord.tools.layouts import LAYOUTS
 from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS
 
@@ -96,8 +95,8 @@ def test_each_module_holds_one_tool_which_is_in_the_registry():
     assert len(modules) + len(LAYOUTS) == len(TOOLS) == len({tool.name for tool in TOOLS})
 
 
-def test_each_tool_whose_shapes_are_drawn_has_an_example():
-    assert {tool.name.lower() for tool in SHAPE_TOOLS} <= {*EXAMPLES}
+def test_each_tool_whose_shapes_are_drawn_has_a_street():
+    assert {tool.name.lower() for tool in SHAPE_TOOLS} <= {*streets.TOOLS}
 
 
 @pytest.mark.parametrize(("images", "masks"), CASES)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
-from voc_seg_tfrecord.core import dataset_files
+from voc_seg_tfrecord.core import dataset_files, output_files
 from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.chosen_ids import is_file_of_ids, read_ids_option
 from voc_seg_tfrecord.core.class_rows import Rows, parse_pairs
@@ -122,6 +122,14 @@ def read_decisions(args: argparse.Namespace) -> list[PageDecision]:
         path = epath.Path(name).expanduser()
         decisions += parse_decisions(File.read(path, ListError).data, path)
     return decisions
+
+
+def output_file(
+    args: argparse.Namespace, name: str, endings: Sequence[str] = ()
+) -> epath.Path | None:
+    """Returns the file that an option names for output, checked; None if it was not given."""
+    path = getattr(args, name)
+    return output_files.check_file(path, f"--{name}", endings) if path else None
 
 
 def check_page(args: argparse.Namespace, *names: str) -> None:
@@ -306,21 +314,6 @@ def tree_fields(args: argparse.Namespace, earlier: "EarlierBuild | None" = None)
     if earlier is None and args.config:
         earlier = read_config(args)
     return fields if earlier is None else earlier.options_with(fields, switched_off)
-
-
-def typed_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Returns the options that `check` has too, as the user typed them, for `shell.command`."""
-    options: dict[str, Any] = {"config": args.config}
-    for field in _FIELDS_WITH_OPTION:
-        name = field.option_name
-        value = getattr(args, name, None)
-        if field.row.group not in (CLASSES, FOLDERS):
-            continue
-        if value is False:
-            options[f"no{name}"] = True
-        else:
-            options[name] = value
-    return options
 
 
 def read_config(args: argparse.Namespace) -> "EarlierBuild":

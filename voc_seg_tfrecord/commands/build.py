@@ -23,16 +23,9 @@ from voc_seg_tfrecord.core import config_fields, requirements
 from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import SAMPLE
-from voc_seg_tfrecord.core.errors import (
-    ConfigError,
-    VocSegError,
-    counted,
-    join_names,
-    share_advice,
-)
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted, share_advice
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.plan import FolderPlan
-from voc_seg_tfrecord.folder.splits.groups_by_ids import find_photos_in_several_splits
 from voc_seg_tfrecord.formats.archives import FolderNaming, is_archive, unpacked
 from voc_seg_tfrecord.quality.finding import STOPS
 from voc_seg_tfrecord.sources.open import own_source
@@ -141,8 +134,7 @@ def _check_release(args: argparse.Namespace) -> None:
             "--release sample",
             found=f"--manual_dir {args.manual_dir} with the sample",
             expected="no folder, because the sample comes with the package",
-            remedy="leave --manual_dir out; or, if it is your own data, "
-            f"{command('voc-seg-tfrecord', 'build', epath.Path(args.manual_dir), name='NAME')}",
+            remedy="leave --manual_dir out, or give the folder as ROOT and a --name of your own",
         )
     tree_options = ["ROOT"] if args.root else []
     for name in _TREE_OPTIONS:
@@ -225,23 +217,38 @@ def _find_earlier_build(name: str, data_dir: str | None) -> EarlierBuild | None:
 def _build_tree(args: argparse.Namespace) -> _BuildOutcome:
     """Builds a tree of the user, or only shows what a build would do."""
     request = _read_tree_request(args)
+    # TFDS reads no archive, so that has to be unpacked before.
+    is_packed = is_archive(args.root) and epath.Path(args.root).expanduser().is_file()
+    folder = "FOLDER" if is_packed else str(args.root)
+    title = "the same with TFDS"
+    if is_packed:
+        title += ", with the archive unpacked in FOLDER"
     # The plan reads images and masks only when they are written, so an archive stays unpacked.
     with unpacked(args.root) as root:
         plan = _plan(request, root)
         survey = FolderNaming(str(root), str(args.root)).rename(describe(plan))
         _print_plan(request, plan.config, survey)
-        _print_photos_in_several_splits(args, plan)
-        tfds_call = _describe_tfds_call(args, plan.config)
-        document = _document_plan(args, request, plan, survey, tfds_call)
+        tfds_words = _tfds_words(args, plan.config.to_json(), folder)
+        document = {
+            "dataset": f"voc_seg_tfrecord/{request.name}",
+            "folder": None,
+            "dry_run": args.dry_run,
+            "splits": {split: len(ids) for split, ids in plan.splits.items()},
+            "found": survey.splitlines(),
+            "config": json.loads(plan.config.to_json()),
+            "command": tfds_words,
+        }
+        if request.earlier is not None:
+            document["differences"] = request.earlier.list_differences(plan.config)
         if args.dry_run:
             print()
-            _print_tfds_call(tfds_call.sentence)
+            _print_tfds_call(tfds_words, title)
             problems = _find_problems(plan, plan.config, args)
             return _BuildOutcome(1 if problems else 0, document | {"problems": problems})
         builder = _build(args, plan, plan.config)
         classes = _print_classes(builder.class_counts, plan.config.built_class_names)
         built = _print_built(args, builder)
-        _print_tfds_call(tfds_call.sentence)
+        _print_tfds_call(tfds_words, title)
     return _BuildOutcome(0, document | built | {"classes": classes})
 
 
@@ -258,49 +265,16 @@ def _plan(request: _TreeRequest, root: epath.Path) -> FolderPlan:
 def _print_plan(request: _TreeRequest, config: VocSegConfig, survey: str) -> None:
     """Prints what was found in a tree, and how the options differ from those of earlier builds."""
     print(survey)
-    if request.earlier is not None:
-        print(f"{'like:':18}{_describe_differences(request.earlier, config)}")
+    earlier = request.earlier
+    if earlier is not None:
+        differences = earlier.list_differences(config)
+        if differences:
+            print(f"{'like:':18}{earlier.dataset}, but {'; '.join(differences)}")
+        else:
+            print(f"{'like:':18}{earlier.dataset}, with the same options")
     proposed = request.proposed_earlier
     if proposed is not None and proposed.has_other_options(config):
         print(_propose_like(proposed))
-
-
-def _print_photos_in_several_splits(args: argparse.Namespace, plan: FolderPlan) -> None:
-    """Prints that copies of a photo may be in several splits, and the command that looks."""
-    splits_by_photo = find_photos_in_several_splits(plan.splits)
-    if not splits_by_photo:
-        return
-    photo, splits = min(splits_by_photo.items())
-    count = counted(len(splits_by_photo), "photo")
-    name = plan.config.name
-    leaks = command("voc-seg-tfrecord", "leaks", name, name, data_dir=args.data_dir)
-    print(
-        f"{'note:':18}{count} may be in several splits: Roboflow's copies of a photo have its "
-        f"name, such as {photo}.rf.* in {join_names(splits, 'and')}. After the build, look with "
-        f"{leaks}"
-    )
-
-
-def _document_plan(
-    args: argparse.Namespace,
-    request: _TreeRequest,
-    plan: FolderPlan,
-    survey: str,
-    tfds_call: "_TfdsCall",
-) -> dict[str, Any]:
-    """Returns what --json prints of the plan of a tree."""
-    document = {
-        "dataset": f"voc_seg_tfrecord/{request.name}",
-        "folder": None,
-        "dry_run": args.dry_run,
-        "splits": {split: len(ids) for split, ids in plan.splits.items()},
-        "found": survey.splitlines(),
-        "config": json.loads(plan.config.to_json()),
-        "command": tfds_call.words,
-    }
-    if request.earlier is not None:
-        document["differences"] = request.earlier.list_differences(plan.config)
-    return document
 
 
 def _propose_like(earlier: EarlierBuild) -> str:
@@ -308,43 +282,10 @@ def _propose_like(earlier: EarlierBuild) -> str:
     return f"{'note:':18}To build with the options of {earlier.dataset}, give {option}."
 
 
-def _describe_differences(earlier: EarlierBuild, config: VocSegConfig) -> str:
-    """Returns which options are others than those of an earlier build, in one line."""
-    differences = earlier.list_differences(config)
-    if not differences:
-        return f"{earlier.dataset}, with the same options"
-    return f"{earlier.dataset}, but {'; '.join(differences)}"
-
-
-@dataclasses.dataclass(frozen=True)
-class _TfdsCall:
-    """The call of `tfds build` that builds the same.
-
-    Attributes:
-      words: its words.
-      sentence: what is printed about it.
-    """
-
-    words: list[str]
-    sentence: str
-
-
-def _print_tfds_call(sentence: str) -> None:
+def _print_tfds_call(words: Sequence[str], title: str = "the same with TFDS") -> None:
     """Prints the call of `tfds build` where it runs: that command imports TensorFlow."""
     if requirements.is_installed("tensorflow"):
-        print(sentence)
-
-
-def _describe_tfds_call(args: argparse.Namespace, config: VocSegConfig) -> _TfdsCall:
-    """Returns the call for a tree. TFDS reads no archive, so that has to be unpacked before."""
-    is_packed = is_archive(args.root) and epath.Path(args.root).expanduser().is_file()
-    if is_packed:
-        words = _tfds_words(args, config.to_json(), "FOLDER")
-        title = "the same with TFDS, with the archive unpacked in FOLDER"
-    else:
-        words = _tfds_words(args, config.to_json(), str(args.root))
-        title = "the same with TFDS"
-    return _TfdsCall(words, f"{title}:\n  {command(*words)}")
+        print(f"{title}:\n  {command(*words)}")
 
 
 def _build_release(args: argparse.Namespace) -> _BuildOutcome:
@@ -357,7 +298,7 @@ def _build_release(args: argparse.Namespace) -> _BuildOutcome:
     built = _print_built(args, builder)
     check = command("voc-seg-tfrecord", "verify", config.name, data_dir=args.data_dir)
     print(f"compare it with the published facts: {check}")
-    _print_tfds_call(f"the same with TFDS:\n  {command(*words)}")
+    _print_tfds_call(words)
     document = {
         "dataset": f"voc_seg_tfrecord/{config.name}",
         **built,
@@ -399,8 +340,7 @@ def _find_problems(plan: FolderPlan, config: VocSegConfig, args: argparse.Namesp
         print(message)
     if problems:
         count = counted(len(problems), "problem")
-        check = command("voc-seg-tfrecord", "check", args.root, **arguments.typed_options(args))
-        print(f"a build would stop: {count}; this shows all: {check}")
+        print(f"a build would stop: {count}; voc-seg-tfrecord check shows all")
         advice = report.advise_exclude()
         if advice:
             print(advice)

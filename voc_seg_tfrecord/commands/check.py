@@ -171,11 +171,9 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
 
 
 def _check(args: argparse.Namespace, root: epath.Path) -> int:
-    html = output_files.check_file(args.html, "--html") if args.html else None
-    fixes = output_files.check_file(args.csv, "--csv") if args.csv else None
-    config_file = None
-    if args.write_config:
-        config_file = output_files.check_file(args.write_config, "--write_config", [".json"])
+    html = arguments.output_file(args, "html")
+    fixes = arguments.output_file(args, "csv")
+    config_file = arguments.output_file(args, "write_config", [".json"])
     rgb = arguments.parse_rgb(args.rgb)
     decisions = arguments.read_decisions(args)
     config, report = check_folder(root, fits=not args.no_fit, **arguments.tree_fields(args))
@@ -340,11 +338,11 @@ def _without_notes_of_plan(kinds: Sequence[dict[str, Any]], plan_text: str) -> l
 def _print_findings(findings: Sequence[dict[str, Any]]) -> None:
     for kind in findings:
         print(f"{kind['count']:6} x {kind['kind']} ({_EFFECTS[kind['effect']]})")
-        for message in share_advice(kind["messages"][:_MAX_LISTED_FINDINGS]):
-            print("           " + message.replace("\n", "\n           "))
-        if kind["count"] > _MAX_LISTED_FINDINGS:
-            unlisted = kind["count"] - _MAX_LISTED_FINDINGS
-            print(f"           ... and {unlisted} more; --csv FILE lists all")
+        unlisted = kind["messages"][_MAX_LISTED_FINDINGS:]
+        lines = share_advice(kind["messages"][:_MAX_LISTED_FINDINGS])
+        screen.show_first(
+            [*lines, *unlisted], len(lines), rest="--csv FILE lists all", indent=" " * 11
+        )
 
 
 _CSV_COLUMNS = (
@@ -394,20 +392,25 @@ def _file_to_fix(finding: Finding, report: check.Report, record_id: str, image_i
     """Returns the mask or the image that a finding is about; else what the finding names."""
     tree = report.tree
     is_about_image = bool(finding.ids) or finding.where == record_id
-    if not tree or image_id not in tree.images or not is_about_image:
+    if tree is None or not is_about_image:
         return finding.where
-    files = tree.existing_paths_by_part(image_id)
-    part = "mask" if finding.box and "mask" in files else "image"
-    return str(files[part][0])
+    if image_id not in tree.images:
+        return finding.where
+    paths_by_part = tree.existing_paths_by_part(image_id)
+    if finding.box is not None and "mask" in paths_by_part:
+        return str(paths_by_part["mask"][0])
+    return str(paths_by_part["image"][0])
 
 
 def _splits_of(image_id: str, report: check.Report) -> str:
     """Returns the splits that list an image, separated by commas."""
-    if not report.plan:
+    if report.plan is None:
         return ""
     splits = []
-    for lists in (report.plan.splits, report.plan.left_out):
-        splits += [split for split, ids in lists.items() if image_id in ids]
+    for ids_by_split in (report.plan.splits, report.plan.left_out):
+        for split, ids in ids_by_split.items():
+            if image_id in ids:
+                splits.append(split)
     return ", ".join(dict.fromkeys(splits))
 
 

@@ -16,14 +16,15 @@ from etils import epath
 
 from voc_seg_tfrecord.build_from.tree import FolderPlanner
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.commands.chosen_images import read_ids_of_tree
 from voc_seg_tfrecord.core import output_files, staging
-from voc_seg_tfrecord.core.errors import ConfigError, ListError, counted
+from voc_seg_tfrecord.core.chosen_ids import read_ids_option
+from voc_seg_tfrecord.core.errors import ConfigError, ListError, counted, did_you_mean, several
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import NamesOfImages, keep_lines
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.storage import is_bucket
 from voc_seg_tfrecord.folder.plan import OpenFolder
+from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.archives import is_archive
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, NAME_FILE_PATTERNS
@@ -42,7 +43,7 @@ def copy_chosen(args: argparse.Namespace, root: epath.Path) -> int:
     opened = FolderPlanner(root, name="check", **arguments.tree_fields(args)).open(reads_on=True)
     folder = epath.Path(args.copy_to).expanduser()
     _check_new_folder(folder, root, args)
-    ids = read_ids_of_tree(args.ids, opened.chosen_splits.evidence)
+    ids = _read_ids_of_tree(args.ids, opened.chosen_splits.evidence)
     files = _find_files_to_copy(opened, root, ids)
     with staging.staged_folder(folder) as incomplete:
         for file in files.unchanged:
@@ -60,6 +61,32 @@ def copy_chosen(args: argparse.Namespace, root: epath.Path) -> int:
     print(f"{folder}: {listed}")
     _print_way_back(args, root, folder, opened.tree, ids, files)
     return 0
+
+
+def _read_ids_of_tree(choice: str, evidence: SplitEvidence) -> list[str]:
+    """Returns the ids that a file chooses, each once, as the tree writes it.
+
+    Args:
+      choice: the value of the option that names the file; see `chosen_ids.read_ids_option`.
+      evidence: what is known about the images of the tree.
+
+    Raises:
+      ConfigError or ListError: if the file cannot be read, or names what the tree does not have.
+    """
+    tree = evidence.tree
+    id_by_record_id = {tree.record_id(tree_id): tree_id for tree_id in tree.images}
+    ids = read_ids_option(choice, NamesOfImages(evidence.image_names), id_by_record_id)
+    known = {*tree.images, *tree.masks}
+    unknown = [image_id for image_id in ids if image_id not in known]
+    if unknown:
+        raise ListError(
+            choice,
+            found=f"{counted(len(unknown), 'id')} that the tree does not have: {several(unknown)}"
+            + did_you_mean(unknown[0], tree.images),
+            expected=f"ids of images in {tree.root / tree.layout.images}",
+            remedy="correct them, or take them out of the file",
+        )
+    return list(dict.fromkeys(ids))
 
 
 _NAME_BY_PART = {"instances": "instance mask", "ignored": "ignore mask"}
@@ -92,14 +119,14 @@ class _FilesToCopy:
 
     def count_by_part(self) -> dict[str, int]:
         """Returns how many files of each part there are, by its name for people."""
-        files_by_name = {}
+        count_by_name = {}
         for part, files in self.by_part.items():
             is_in_mask_files = part == "instances" and files == self.by_part.get("mask")
             if not is_in_mask_files:
-                files_by_name[_NAME_BY_PART.get(part, part)] = files
-        files_by_name["class file"] = self.class_files
-        files_by_name["list"] = list(self.lines_by_list)
-        return {name: len(files) for name, files in files_by_name.items() if files}
+                count_by_name[_NAME_BY_PART.get(part, part)] = len(files)
+        count_by_name["class file"] = len(self.class_files)
+        count_by_name["list"] = len(self.lines_by_list)
+        return {name: count for name, count in count_by_name.items() if count}
 
 
 def _find_files_to_copy(opened: OpenFolder, root: epath.Path, ids: list[str]) -> _FilesToCopy:

@@ -100,18 +100,20 @@ def _print(diff: "Diff", naming: FolderNaming) -> None:
             f"classes are compared by number: {several(diff.unnamed)} has default names, which "
             "nobody gave"
         )
-    _print_classes(before.classes, after.classes)
+    _print_lost_and_new_classes(before.classes, after.classes)
     changes_by_kind: dict[str, list[Change]] = {}
     for name, kind in _KINDS.items():
         changes_by_kind[name] = [change for change in diff.changes if kind.includes(change)]
-    splits = list(dict.fromkeys([*before.counts, *after.counts]))
-    _print_table(splits, diff, changes_by_kind)
-    for split in splits:
-        _print_digests(split, before, after)
+    _print_splits(diff, changes_by_kind)
     for name, changes in changes_by_kind.items():
-        _print_changes(_KINDS[name], changes, naming)
-    if not diff.changes:
-        print(_describe_no_change(diff))
+        if changes:
+            print(f"{_KINDS[name].title}: {len(changes)}")
+            lines = [naming.rename(_KINDS[name].describe(change)) for change in changes]
+            screen.show_first(lines, _MAX_LISTED_CHANGES, rest="--json lists all")
+    if not diff.changes and before.classes != after.classes:
+        print("no image or mask changed, but the list of classes did")
+    elif not diff.changes:
+        print("nothing changed")
     if diff.renumbered:
         print(_describe_renumbered(diff.renumbered))
     for split, ids in diff.broken.items():
@@ -121,39 +123,33 @@ def _print(diff: "Diff", naming: FolderNaming) -> None:
         )
 
 
-def _print_table(
-    splits: "Sequence[str]", diff: "Diff", changes_by_kind: "Mapping[str, Sequence[Change]]"
-) -> None:
-    """Prints the examples of each split, and how many have each kind of change."""
+def _print_lost_and_new_classes(before: Sequence[str], after: Sequence[str]) -> None:
+    lost_classes = [name for name in before if name not in after]
+    new_classes = [name for name in after if name not in before]
+    for title, names in {"before": lost_classes, "after": new_classes}.items():
+        if names:
+            print(f"classes only {title}: {several(names, _MAX_LISTED_NAMES)}")
+
+
+def _print_splits(diff: "Diff", changes_by_kind: "Mapping[str, Sequence[Change]]") -> None:
+    """Prints the examples of each split, how many have each kind of change, and digests of ids."""
+    before = diff.before
+    after = diff.after
+    splits = list(dict.fromkeys([*before.counts, *after.counts]))
     rows = []
     for split in splits:
-        row = [split, diff.before.counts.get(split, 0), diff.after.counts.get(split, 0)]
+        row: list[object] = [split, before.counts.get(split, 0), after.counts.get(split, 0)]
         for changes in changes_by_kind.values():
             row.append(len([c for c in changes if (c.before or c.after) == split]))
         rows.append(row)
     screen.show_table(["split", "before", "after", *changes_by_kind], rows)
-
-
-def _print_digests(split: str, before: "DiffSide", after: "DiffSide") -> None:
-    digest = before.ids_sha256.get(split, "none")
-    digest_after = after.ids_sha256.get(split, "none")
-    if digest == digest_after:
-        print(f"ids of {split}: sha256 {digest} on both sides")
-    else:
-        print(f"ids of {split}: sha256 {digest} -> {digest_after}")
-
-
-# Classes.
-
-
-def _print_classes(before: Sequence[str], after: Sequence[str]) -> None:
-    names_by_title = {
-        "only before": [name for name in before if name not in after],
-        "only after": [name for name in after if name not in before],
-    }
-    for title, names in names_by_title.items():
-        if names:
-            print(f"classes {title}: {several(names, _MAX_LISTED_NAMES)}")
+    for split in splits:
+        digest = before.ids_sha256.get(split, "none")
+        digest_after = after.ids_sha256.get(split, "none")
+        if digest == digest_after:
+            print(f"ids of {split}: sha256 {digest} on both sides")
+        else:
+            print(f"ids of {split}: sha256 {digest} -> {digest_after}")
 
 
 def _describe_renumbered(renumbered: "Sequence[RenumberedClass]") -> str:
@@ -168,13 +164,6 @@ def _describe_renumbered(renumbered: "Sequence[RenumberedClass]") -> str:
         "before gives wrong names\n"
         "  what to do: keep the old order of classes, or train again"
     )
-
-
-def _describe_no_change(diff: "Diff") -> str:
-    """Returns what to say if no example changed. Classes may have changed even so."""
-    if diff.before.classes != diff.after.classes:
-        return "no image or mask changed, but the list of classes did"
-    return "nothing changed"
 
 
 # Changes of examples.
@@ -193,17 +182,6 @@ class _ChangeKind:
     title: str
     includes: "Callable[[Change], object]"
     describe: "Callable[[Change], str]"
-
-
-def _print_changes(kind: _ChangeKind, changes: "Sequence[Change]", naming: FolderNaming) -> None:
-    if not changes:
-        return
-    print(f"{kind.title}: {len(changes)}")
-    for change in changes[:_MAX_LISTED_CHANGES]:
-        print(naming.rename(f"  {kind.describe(change)}"))
-    unlisted = len(changes) - _MAX_LISTED_CHANGES
-    if unlisted > 0:
-        print(f"  ... and {unlisted} more; --json lists all")
 
 
 def _name_example(change: "Change") -> str:

@@ -55,8 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord import evaluation
 
-    per_image = output_files.check_file(args.per_image, "--per_image") if args.per_image else None
-    html = output_files.check_file(args.html, "--html") if args.html else None
+    per_image = arguments.output_file(args, "per_image")
+    html = arguments.output_file(args, "html")
     arguments.check_page(args, "decisions", "rgb")
     decisions = arguments.read_decisions(args)
     rgb = arguments.parse_rgb(args.rgb)
@@ -155,15 +155,14 @@ def _print(result: "Result", args: argparse.Namespace) -> None:
 
 
 def _print_classes(result: "Result") -> None:
-    columns = {"IoU": result.iou, "Dice": result.dice, "accuracy": result.accuracy}
+    scores = {"IoU": result.iou, "Dice": result.dice, "accuracy": result.accuracy}
     if result.boundary_iou is not None:
-        columns["boundary"] = result.boundary_iou
-    pixels = result.matrix.sum(axis=1)
+        scores["boundary"] = result.boundary_iou
     rows = []
     for index, name in enumerate(result.class_names):
-        scores = [_percent(values[index]) for values in columns.values()]
-        rows.append((index, name, *scores, int(pixels[index])))
-    screen.show_table(("index", "class", *columns, "pixels"), rows)
+        percent = [100 * values[index] for values in scores.values()]
+        rows.append((index, name, *percent, int(result.matrix[index].sum())))
+    screen.show_table(("index", "class", *scores, "pixels"), rows, dict.fromkeys(scores, "{:.2f}"))
 
 
 def _percent(value: float) -> str:

@@ -249,8 +249,7 @@ def _print_import(outcome: dict[str, Any]) -> None:
         )
     if outcome["problems"]:
         print(f"no import: {len(outcome['problems'])} records cannot be used")
-    for problem in outcome["problems"][:_MAX_LISTED_PROBLEMS]:
-        print(f"  {problem}")
+    screen.show_first(outcome["problems"], _MAX_LISTED_PROBLEMS)
 
 
 def _kind_of(values: list[Value]) -> str:

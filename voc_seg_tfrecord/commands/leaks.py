@@ -5,7 +5,6 @@ evaluation split share images: by id, by bytes, or by the same picture, confirme
 """
 
 import argparse
-from collections.abc import Sequence
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
@@ -13,20 +12,14 @@ from etils import epath
 
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import output_files, releases
-from voc_seg_tfrecord.core.errors import (
-    ConfigError,
-    SourceError,
-    counted,
-    did_you_mean,
-    several,
-)
+from voc_seg_tfrecord.core.errors import ConfigError, counted, did_you_mean, several
 from voc_seg_tfrecord.core.named_lists import named_lists
 from voc_seg_tfrecord.core.package_versions import all_versions
 from voc_seg_tfrecord.formats import picture_signs
 from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS
 from voc_seg_tfrecord.quality import near_duplicates
+from voc_seg_tfrecord.quality.near_duplicates import SAME_PICTURE, SAME_PICTURE_OR_NEIGHBOR
 from voc_seg_tfrecord.reading.dataset import open_splits
-from voc_seg_tfrecord.sources import sbd
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.audit.leaks import Overlap, PartPair, Side, SimilarPair
@@ -34,13 +27,12 @@ if TYPE_CHECKING:
 SUMMARY = "find the images that two datasets, splits or named lists share"
 EXAMPLE = "voc-seg-tfrecord leaks trainaug voc2012_val"
 
-_SBD_LISTS = {f"sbd_{name}": name for name in sbd.LISTS}
 _MAX_LISTED = 5
 """How many ids or images of a kind are printed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    lists = ", ".join(_list_names())
+    lists = ", ".join(named_lists())
     parser.add_argument(
         "a",
         metavar="A",
@@ -48,9 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("b", metavar="B", help="the second dataset, split or list, named like A")
     arguments.add(parser, "data_dir")
-    parser.add_argument(
-        "--sbd", metavar="FOLDER", help="SBD's folder `dataset`; needed for sbd_train and sbd_val"
-    )
     arguments.add(parser, "parts")
     parser.add_argument(
         "--html",
@@ -62,19 +51,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add(parser, "json")
 
 
-def _list_names() -> list[str]:
-    return [*named_lists(), *_SBD_LISTS]
-
-
 def run(args: argparse.Namespace) -> int:
-    _check_sbd(args)
     arguments.check_page(args, "decisions")
-    html = output_files.check_file(args.html, "--html") if args.html else None
+    html = arguments.output_file(args, "html")
     decisions = arguments.read_decisions(args)
     # SBD's lists do not come with the package, so what was published about them is quoted.
-    needs_images = args.sbd or args.parts or args.html
+    needs_images = bool(args.parts or args.html)
     published = None if needs_images else _published_leak(args.a, args.b)
-    compared = [] if published is not None else _find_overlaps(args)
+    compared = _find_overlaps(args) if published is None else []
     is_leak = published is not None or any(overlap.is_leak for overlap in compared)
     if html is not None:
         from voc_seg_tfrecord.report import leak_page  # here, because most calls write no page
@@ -96,8 +80,11 @@ def run(args: argparse.Namespace) -> int:
             "as published"
         )
         print(f"  source: {published.source}")
-        print("  to count them yourself, give SBD's folder dataset with --sbd")
-    _print_all(compared, is_leak=is_leak)
+        print("  to count them yourself, give SBD's dataset/train.txt in place of its name")
+    for overlap in compared:
+        show_overlap(overlap)
+    if is_leak:
+        print("LEAK: training data meets evaluation data")
     if html is not None:
         print(f"page in {html}")
     return int(is_leak)
@@ -117,28 +104,11 @@ def _list_parameters(*, parts: bool) -> dict[str, Any]:
 
 
 def _find_overlaps(args: argparse.Namespace) -> "list[Overlap]":
-    """Compares the sides of A with those of B, training data first."""
-    from voc_seg_tfrecord.audit import leaks
-
-    firsts = leaks.training_first(_sides_to_compare(args.a, args))
-    seconds = leaks.training_first(_sides_to_compare(args.b, args))
-    return _compare_sides(firsts, seconds, args)
-
-
-def _sides_to_compare(name: str, args: argparse.Namespace) -> "list[Side]":
-    """Returns the sides that a name stands for; for a page or parts, only those with images."""
-    for option in ("html", "parts"):
-        if getattr(args, option):
-            return _sides_with_images(name, f"--{option}", args)
-    return _sides(name, args)
-
-
-def _compare_sides(
-    firsts: "Sequence[Side]", seconds: "Sequence[Side]", args: argparse.Namespace
-) -> "list[Overlap]":
-    """Compares the sides of A with those of B; with `--parts`, also by their parts."""
+    """Compares the sides of A with those of B, training data first; with `--parts`, parts too."""
     from voc_seg_tfrecord.audit import leak_parts, leaks
 
+    firsts = leaks.training_first(_sides(args.a, args))
+    seconds = leaks.training_first(_sides(args.b, args))
     compared = leaks.compare(firsts, seconds)
     if not compared:
         raise ConfigError(
@@ -149,38 +119,6 @@ def _compare_sides(
     if args.parts:
         return [leak_parts.add_shared_parts(overlap, progress=True) for overlap in compared]
     return compared
-
-
-def _print_all(compared: "Sequence[Overlap]", *, is_leak: bool) -> None:
-    for overlap in compared:
-        show_overlap(overlap)
-    if is_leak:
-        print("LEAK: training data meets evaluation data")
-
-
-def _sides_with_images(name: str, option: str, args: argparse.Namespace) -> "list[Side]":
-    """Returns the sides of a dataset; refuses lists, of which only ids are known."""
-    is_list = name in _list_names() or epath.Path(name).suffix == ".txt"
-    if is_list:
-        raise ConfigError(
-            option,
-            found=f"a list of ids: {name}",
-            expected="built datasets, because this option compares images",
-            remedy="name the built dataset, or leave the option out",
-        )
-    return _sides(name, args)
-
-
-def _check_sbd(args: argparse.Namespace) -> None:
-    """Checks that SBD's folder is given only beside one of SBD's lists."""
-    names_list_of_sbd = args.a in _SBD_LISTS or args.b in _SBD_LISTS
-    if args.sbd and not names_list_of_sbd:
-        raise ConfigError(
-            "--sbd",
-            found=f"no list of SBD: {args.a} and {args.b}",
-            expected=" or ".join(_SBD_LISTS),
-            remedy="leave --sbd out, or name one of SBD's lists",
-        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,20 +150,20 @@ def _sides(name: str, args: argparse.Namespace) -> "list[Side]":
     """Returns what a name stands for: a list, or the splits of a dataset."""
     from voc_seg_tfrecord.audit import leaks
 
-    if name in named_lists():
-        return [leaks.read_named_list(name)]
-    if name in _SBD_LISTS:
-        return [_sbd_side(name, args.sbd)]
     path = epath.Path(name).expanduser()
-    if path.suffix == ".txt" and path.exists():
-        return [leaks.read_list_file(path)]
+    is_file = path.suffix == ".txt" and path.exists()
+    if is_file or name in named_lists():
+        for option in ("html", "parts"):
+            if getattr(args, option):
+                raise _list_of_ids_error(name, option)
+        return [leaks.read_list_file(path) if is_file else leaks.read_named_list(name)]
     try:
         builder, splits = open_splits(name, args.data_dir)
     except ConfigError as error:
         raise ConfigError(
             error.where,
-            found=error.found + did_you_mean(name, _list_names()),
-            expected=f"{error.expected}, a .txt file, or a list: " + ", ".join(_list_names()),
+            found=error.found + did_you_mean(name, named_lists()),
+            expected=f"{error.expected}, a .txt file, or a list: " + ", ".join(named_lists()),
             remedy=error.remedy,
         ) from None
     return leaks.read_splits(
@@ -233,28 +171,14 @@ def _sides(name: str, args: argparse.Namespace) -> "list[Side]":
     )
 
 
-def _sbd_side(name: str, sbd_folder: str | None) -> "Side":
-    """Returns a list of SBD, whose files do not come with the package."""
-    from voc_seg_tfrecord.audit import leaks
-
-    if not sbd_folder:
-        raise ConfigError(
-            name,
-            found="SBD's lists do not come with the package",
-            expected="SBD's folder dataset",
-            remedy="give it with --sbd",
-        )
-    list_name = _SBD_LISTS[name]
-    try:
-        ids = sbd.read_sbd_ids(sbd_folder, list_name)
-    except SourceError as error:  # here the call is wrong, and not the data
-        raise ConfigError(
-            f"--sbd {sbd_folder}",
-            found=f"no {error.where}",
-            expected=error.expected,
-            remedy=error.remedy,
-        ) from None
-    return leaks.Side(name, leaks.guess_role(list_name), dict.fromkeys(ids, ""))
+def _list_of_ids_error(name: str, option: str) -> ConfigError:
+    """Returns the error about a list where images are compared: only its ids are known."""
+    return ConfigError(
+        f"--{option}",
+        found=f"a list of ids: {name}",
+        expected="built datasets, because this option compares images",
+        remedy="name the built dataset, or leave the option out",
+    )
 
 
 def overlap_as_dict(overlap: "Overlap") -> dict[str, Any]:
@@ -296,18 +220,25 @@ def show_overlap(overlap: "Overlap") -> None:
     if not overlap.shared_ids and not has_pairs:
         print("  nothing in common")
         return
-    _print_items(f"{counted(len(overlap.shared_ids), 'id')} in common", overlap.shared_ids)
     same_files = [a if a == b else f"{a} = {b}" for a, b in overlap.same_file_pairs]
-    _print_items(f"{counted(len(same_files), 'image')} in common, byte for byte", same_files)
     differing_ids = overlap.differing_ids
-    _print_items(f"{len(differing_ids)} of these ids with other bytes", differing_ids)
-    _print_similar_pairs(
-        "of the same picture, in other bytes", overlap, near_duplicates.SAME_PICTURE
-    )
-    _print_similar_pairs(
-        "of the same picture or neighbors", overlap, near_duplicates.SAME_PICTURE_OR_NEIGHBOR
-    )
-    _print_pairs("with a shared part", [_describe_part(pair) for pair in overlap.part_pairs])
+    items_by_title = {
+        f"{counted(len(overlap.shared_ids), 'id')} in common": overlap.shared_ids,
+        f"{counted(len(same_files), 'image')} in common, byte for byte": same_files,
+        f"{len(differing_ids)} of these ids with other bytes": differing_ids,
+    }
+    for title, items in items_by_title.items():
+        if items:
+            print(f"  {title}: {several(items, _MAX_LISTED)}")
+    lines_by_title = {
+        "of the same picture, in other bytes": _lines_of_level(overlap, SAME_PICTURE),
+        "of the same picture or neighbors": _lines_of_level(overlap, SAME_PICTURE_OR_NEIGHBOR),
+        "with a shared part": [_describe_pair(pair) for pair in overlap.part_pairs],
+    }
+    for title, lines in lines_by_title.items():
+        if lines:
+            print(f"  {counted(len(lines), 'pair')} {title}:")
+            screen.show_first(lines, _MAX_LISTED, rest="--json lists all", indent="    ")
     if overlap.unlisted_part_pairs:
         count = counted(overlap.unlisted_part_pairs, "more pair")
         print(f"    beside the best 3 of each image, at least {count} of parts")
@@ -317,47 +248,22 @@ def show_overlap(overlap: "Overlap") -> None:
     print(f"  {examples} of the second {verb} in the first{verdict}")
 
 
-def _print_similar_pairs(title: str, overlap: "Overlap", level: str) -> None:
-    """Prints the pairs of a level, each with what was done and whether pixels confirm it."""
-    lines = []
-    for pair in overlap.similar_pairs:
-        if pair.level == level:
-            lines.append(_describe_similar_pair(pair))
-    _print_pairs(title, lines)
+def _lines_of_level(overlap: "Overlap", level: str) -> list[str]:
+    """Returns a line about each similar pair of a level."""
+    return [_describe_pair(pair) for pair in overlap.similar_pairs if pair.level == level]
 
 
-def _describe_similar_pair(pair: "SimilarPair") -> str:
-    text = _describe_pair(pair.first_id, pair.second_id, pair.transformation)
-    if pair.is_confirmed is None:
-        return text
-    return f"{text}, confirmed by pixels" if pair.is_confirmed else f"{text}, pixels differ"
-
-
-def _describe_part(pair: "PartPair") -> str:
-    text = _describe_pair(pair.first_id, pair.second_id, pair.transformation)
-    if pair.is_confirmed is None:
-        return f"{text}, {pair.agreements} keypoints agree"
-    if pair.is_confirmed:
-        return f"{text}, confirmed by pixels"
-    return f"{text}, {pair.agreements} keypoints agree, pixels differ"
-
-
-def _describe_pair(first_id: str, second_id: str, transformation: str) -> str:
-    """Returns both ids, and what was done if it is more than to encode or scale."""
-    if transformation == ORIENTATIONS[0].name:
-        return f"{first_id} ~ {second_id}"
-    return f"{first_id} ~ {second_id}, {transformation}"
-
-
-def _print_pairs(title: str, lines: Sequence[str]) -> None:
-    """Prints how many pairs there are, and the first of them; nothing if there are none."""
-    if not lines:
-        return
-    print(f"  {counted(len(lines), 'pair')} {title}:")
-    for line in lines[:_MAX_LISTED]:
-        print(f"    {line}")
-    if len(lines) > _MAX_LISTED:
-        print(f"    and {len(lines) - _MAX_LISTED} more, all of them with --json")
+def _describe_pair(pair: "SimilarPair | PartPair") -> str:
+    """Returns both ids, what was done if it is more than to encode or scale, and the evidence."""
+    parts = [f"{pair.first_id} ~ {pair.second_id}"]
+    if pair.transformation != ORIENTATIONS[0].name:
+        parts.append(pair.transformation)
+    agreements = getattr(pair, "agreements", None)  # which only parts have
+    if agreements is not None and not pair.is_confirmed:
+        parts.append(f"{agreements} keypoints agree")
+    if pair.is_confirmed is not None:
+        parts.append("confirmed by pixels" if pair.is_confirmed else "pixels differ")
+    return ", ".join(parts)
 
 
 def _titles(overlap: "Overlap") -> str:
@@ -369,9 +275,3 @@ def _titles(overlap: "Overlap") -> str:
         first_title += f" in {first.source}"
         second_title += f" in {second.source}"
     return f"{first_title} and {second_title}"
-
-
-def _print_items(title: str, items: Sequence[str]) -> None:
-    """Prints a title and the first items; nothing if there are none."""
-    if items:
-        print(f"  {title}: {several(items, _MAX_LISTED)}")

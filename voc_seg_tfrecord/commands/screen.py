@@ -6,9 +6,9 @@ r"""What a command shows: text that is safe for a terminal, tables, and one prog
 3. With --json, standard output has one document and nothing else. Everything else that the process
    prints goes to standard error.
 
-In a pipe or a file, a table has no colors and no lines, its columns stay in their order, and
-nothing is cut off, so that awk and other programs can read it. They take a class name with blanks
-for several columns; --json and --csv avoid this.
+A table has no colors and no lines, and nothing of it is cut off, so that awk and other programs
+can read it. They take a class name with blanks for several columns; --json and --csv avoid this.
+The rows of a table are those of its CSV file.
 
 Progress bars are for a terminal: there are none in a pipe or in a file. TFDS shows
 several bars, one inside the other, and prints where it writes. Here one bar is shown, and the
@@ -24,7 +24,8 @@ import os
 import re
 import sys
 import types
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import Any, TextIO
+import unicodedata
 import warnings
 
 from tensorflow_datasets.core.utils import tqdm_utils
@@ -33,9 +34,6 @@ import tqdm
 from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.reading.metadata import ids_sha256
-
-if TYPE_CHECKING:
-    from rich import console, table
 
 _CONTROL = {*range(32), *range(127, 160)} - {ord("\n"), ord("\t")}
 # Letters may stand in another order after these. The marks 0x61C, 0x200E and 0x200F, which have no
@@ -80,6 +78,11 @@ class Screen:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.text_stream, name)
+
+
+def _on_one_line(text: str) -> str:
+    """Returns text with all control characters as codes, line ends too."""
+    return literal(text).replace("\n", "\\x0a")
 
 
 def literal(text: str) -> str:
@@ -150,13 +153,11 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def _csv_cell(value: object) -> object:
     if isinstance(value, str):
-        text = literal(value).replace("\n", "\\x0a")
+        text = _on_one_line(value)
         is_formula = text.startswith(("=", "+", "-", "@", "\t"))
         return f"'{text}" if is_formula else text
-    is_nan = value != value  # NaN alone differs from itself, in Python and in NumPy
-    if value is None or is_nan:
-        return ""
-    return value
+    is_nan = value != value
+    return "" if value is None or is_nan else value
 
 
 @contextlib.contextmanager
@@ -172,65 +173,71 @@ def _closed_pipe_as_error(stream: TextIO) -> Iterator[None]:
         raise ClosedPipeError from None
 
 
-_UNLIMITED_WIDTH = 1_000_000
+NO_FORMATS: Mapping[str, str] = {}
+"""For tables whose values are printed as they are."""
 
 
-def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def show_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    formats: Mapping[str, str] = NO_FORMATS,
+) -> None:
     """Prints a table, in which columns of numbers are aligned on the right.
 
-    Titles and cells are never markup; control characters in them are shown as codes.
+    Args:
+      columns: the titles.
+      rows: the values; None and NaN are printed as `-`.
+      formats: how values are printed, by the title of their column, such as `{:.3%}`.
     """
-    from rich import console  # here, because most commands need no table
-
-    rich_table = _make_table(columns, [[str(cell) for cell in row] for row in rows])
-    stream = getattr(sys.stdout, "text_stream", sys.stdout)
-    terminal = console.Console(file=stream, highlight=False, emoji=False, markup=False)
-    if stream.isatty() and _fits_into_width(rich_table, terminal):
-        terminal.print(rich_table)
-    else:  # in a narrow terminal, long lines are better than words and numbers cut into pieces
-        _print_plain(rich_table)
-
-
-def _make_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> "table.Table":
-    from rich import box, table, text
-
-    header_style = "" if os.environ.get("NO_COLOR") else "bold"  # rich keeps it without colors
-    rich_table = table.Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style=header_style)
-    for number, title in enumerate(columns):
-        is_number_column = all(_begins_as_number(row[number]) for row in rows)
-        justify: Literal["left", "right"] = "right" if is_number_column else "left"
-        rich_table.add_column(text.Text(literal(title)), justify=justify, overflow="fold")
+    format_by_column = [formats.get(title, "{}") for title in columns]
+    lines = [[_on_one_line(title) for title in columns]]
     for row in rows:
-        # A `Text` is shown as it is: [red] in a name is not a color.
-        rich_table.add_row(*(text.Text(literal(cell)) for cell in row))
-    return rich_table
+        lines.append([*map(_table_cell, row, format_by_column)])
+    padded_columns = [_pad_column(column) for column in zip(*lines, strict=True)]
+    for cells in zip(*padded_columns, strict=True):
+        print("  ".join(cells).rstrip())
 
 
-def _fits_into_width(rich_table: "table.Table", terminal: "console.Console") -> bool:
-    """Says whether no cell of a table has to be folded in a terminal."""
-    from rich import measure
-
-    unlimited = terminal.options.update(max_width=_UNLIMITED_WIDTH)
-    width = measure.Measurement.get(terminal, unlimited, rich_table).maximum
-    return width <= terminal.width
+def _table_cell(value: object, form: str) -> str:
+    is_nan = value != value  # NaN alone differs from itself, in Python and in NumPy
+    return "-" if value is None or is_nan else _on_one_line(form.format(value))
 
 
-def _print_plain(rich_table: "table.Table") -> None:
-    """Prints a table without colors, lines and folded cells, whatever the width."""
-    from rich import console
+def _pad_column(cells: Sequence[str]) -> list[str]:
+    """Returns the cells of a column, the title first, all of one width."""
+    width = max(map(_width_in_terminal, cells))
+    are_numbers = all(_begins_as_number(cell) for cell in cells[1:])
+    padded = []
+    for cell in cells:
+        blanks = " " * (width - _width_in_terminal(cell))
+        padded.append(blanks + cell if are_numbers else cell + blanks)
+    return padded
 
-    rich_table.box = None
-    rich_table.header_style = ""
-    rich_table.padding = (0, 1)
-    with io.StringIO() as lines:
-        console.Console(file=lines, width=_UNLIMITED_WIDTH, color_system=None).print(rich_table)
-        for line in lines.getvalue().splitlines():
-            print(line.rstrip())
+
+def _width_in_terminal(text: str) -> int:
+    """Returns how many columns a text takes; a wide letter, as in Chinese, takes two."""
+    return len(text) + sum(unicodedata.east_asian_width(letter) in "FW" for letter in text)
 
 
 def _begins_as_number(cell: str) -> bool:
     """Says whether a cell begins with a digit, as `12` and `3.5%` do, or stands for a number."""
     return cell in ("", "-") or cell.lstrip("-")[:1].isdigit()
+
+
+def show_first(lines: Sequence[str], limit: int, *, rest: str = "", indent: str = "  ") -> None:
+    """Prints the first lines of a list, and how many more there are.
+
+    Args:
+      lines: all of them.
+      limit: how many are printed.
+      rest: where the others are, such as `--json lists all`.
+      indent: what stands before each line.
+    """
+    for line in lines[:limit]:
+        print(indent + line.replace("\n", f"\n{indent}"))
+    if len(lines) > limit:
+        more = f"... and {len(lines) - limit} more"
+        print(indent + "; ".join(part for part in (more, rest) if part))
 
 
 def show_built(builder: Any) -> dict[str, Any]:
@@ -267,12 +274,12 @@ def show_class_table(
         has_made_up_name = name == f"class {index}"  # by `check`, if no file names the classes
         if has_made_up_name and not total.pixels[index]:
             continue
-        share = f"{100 * int(total.pixels[index]) / all_pixels:.3f}%"
+        share = int(total.pixels[index]) / all_pixels
         row = [index, name, total.images[index], total.pixels[index], share]
         for counts in shown_splits.values():
             row += [counts.images[index], counts.pixels[index]]
         rows.append(row)
-    show_table(columns, rows)
+    show_table(columns, rows, {"share": "{:.3%}"})
 
 
 # The bar around the others, and those of downloads, for which `sources.transfer` has its own.

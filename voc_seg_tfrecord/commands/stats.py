@@ -23,42 +23,18 @@ SUMMARY = "count pixels, images and objects; class weights; compare with publish
 EXAMPLE = "voc-seg-tfrecord stats 2012@train+validation"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _ClassFigure:
-    """A figure of each class.
+_KEY_BY_TITLE = {
+    "pixels": "pixels",
+    "share": "share",
+    "images": "images",
+    "objects": "objects",
+    "median_frequency": "median_frequency_weight",
+    "inverse_log": "inverse_log_weight",
+}
+"""By the title of its column, the key of each figure of a class in `Stats.as_dict`."""
 
-    Attributes:
-      key: its name in `Stats.as_dict`.
-      csv_title: its title in CSV.
-      title: its title in the printed table.
-      format: its format in the printed table.
-    """
-
-    key: str
-    csv_title: str
-    title: str
-    format: str = "{}"
-
-    def show(self, value: object) -> str:
-        """Returns a value as printed; `-` for one that is not counted."""
-        return "-" if value is None else self.format.format(value)
-
-
-_COLUMNS = (
-    _ClassFigure(key="pixels", csv_title="pixels", title="pixels"),
-    _ClassFigure(key="share", csv_title="share", title="share", format="{:.3%}"),
-    _ClassFigure(key="images", csv_title="images", title="images"),
-    _ClassFigure(key="objects", csv_title="objects", title="objects"),
-    _ClassFigure(
-        key="median_frequency_weight",
-        csv_title="median_frequency",
-        title="median",
-        format="{:.4f}",
-    ),
-    _ClassFigure(
-        key="inverse_log_weight", csv_title="inverse_log", title="inv-log", format="{:.3f}"
-    ),
-)
+_FORMATS = {"share": "{:.3%}", "median_frequency": "{:.4f}", "inverse_log": "{:.3f}"}
+"""How the printed table shows figures; the CSV file has all digits."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord import stats
     from voc_seg_tfrecord.audit import statistics
 
-    table = output_files.check_file(args.csv, "--csv") if args.csv else None
+    table = arguments.output_file(args, "csv")
     builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
     counts = stats.compute(builder, splits, progress=True)
     if len(counts) > 1:
@@ -103,18 +79,26 @@ def _as_json(
     return {"dataset": builder.info.full_name, "splits": splits}
 
 
+_COLUMNS = ("index", "class", *_KEY_BY_TITLE)
+
+
+def _class_rows(stats_of_split: "Stats") -> list[tuple[object, ...]]:
+    """Returns the values of `_COLUMNS` for each class and for void."""
+    rows: list[tuple[object, ...]] = []
+    for name, figures in stats_of_split.as_dict()["classes"].items():
+        values = [figures[key] for key in _KEY_BY_TITLE.values()]
+        rows.append((figures["index"], name, *values))
+    void = [VOID, "void", stats_of_split.void, stats_of_split.void_share]
+    not_counted = [None] * (len(_COLUMNS) - len(void))
+    return [*rows, (*void, *not_counted)]
+
+
 def _as_csv(counts: "Mapping[str, Stats]") -> str:
     """Returns one row per split and class as CSV."""
-    titles = [column.csv_title for column in _COLUMNS]
     rows = []
     for split, stats_of_split in counts.items():
-        for name, figures in stats_of_split.as_dict()["classes"].items():
-            values = [figures[column.key] for column in _COLUMNS]
-            rows.append((split, figures["index"], name, *values))
-        void = [stats_of_split.void, stats_of_split.void_share]
-        empty_cells = [""] * (len(_COLUMNS) - len(void))
-        rows.append((split, VOID, "void", *void, *empty_cells))
-    return screen.csv_text(("split", "index", "class", *titles), rows)
+        rows += [(split, *row) for row in _class_rows(stats_of_split)]
+    return screen.csv_text(("split", *_COLUMNS), rows)
 
 
 def _print(
@@ -125,7 +109,8 @@ def _print(
     print(builder.info.full_name)
     for split, stats_of_split in counts.items():
         print(f"\n{split}: {counted(len(stats_of_split.ids), 'image')}")
-        _print_classes(stats_of_split)
+        screen.show_table(_COLUMNS, _class_rows(stats_of_split), _FORMATS)
+        print("  void's share is that of all pixels, the others' of those that are not void")
         for side, (low, _, median, _, high) in stats_of_split.size_percentiles().items():
             print(f"  {side}s from {low} to {high}, median {median}")
         sizes = []
@@ -144,19 +129,6 @@ def _print_comparison(comparison: "PublishedComparison") -> None:
     print(f"  published {comparison.name}: {agreeing} of {comparison.compared} figures agree")
     for difference in differences:
         print(f"    {difference}")
-
-
-def _print_classes(stats_of_split: "Stats") -> None:
-    titles = [column.title for column in _COLUMNS]
-    rows = []
-    for name, figures in stats_of_split.as_dict()["classes"].items():
-        cells = [column.show(figures[column.key]) for column in _COLUMNS]
-        rows.append((figures["index"], name, *cells))
-    void = [str(stats_of_split.void), f"{stats_of_split.void_share:.3%}"]
-    empty_cells = ["-"] * (len(_COLUMNS) - len(void))  # awk would not count blanks as a column
-    rows.append((VOID, "void", *void, *empty_cells))
-    screen.show_table(("index", "class", *titles), rows)
-    print("  void's share is that of all pixels, the others' of those that are not void")
 
 
 def _print_bands(stats_of_split: "Stats") -> None:

@@ -66,10 +66,7 @@ def _print(builder: Any, report: "VerificationReport", source: str | None) -> No
             print(f"    image ids {split.ids_sha256}")
     print(f"fingerprint   {report.fingerprint or 'none, because reading stopped'}")
     faults = report.faults
-    for fault in faults[:_MAX_LISTED_FAULTS]:
-        print(f"  {fault}")
-    if len(faults) > _MAX_LISTED_FAULTS:
-        print(f"  ... and {len(faults) - _MAX_LISTED_FAULTS} more")
+    screen.show_first([str(fault) for fault in faults], _MAX_LISTED_FAULTS)
     _print_class_map(class_map(builder))
     for archive in report.archives:
         print(f"archive verified at build: {archive['filename']}, sha256 {archive['sha256']}")

@@ -235,11 +235,7 @@ _MAX_OPTION_CHARACTERS = 300
 
 
 def option_error(
-    option: str,
-    found: object,
-    expected: str,
-    choices: Iterable[str] = (),
-    remedy: str = "",
+    option: str, found: object, expected: str, choices: Iterable[str] = ()
 ) -> ConfigError:
     """Returns the error about the value of an option of a config.
 
@@ -250,7 +246,6 @@ def option_error(
       found: its value.
       expected: what the value should be.
       choices: possible values, of which the closest match is suggested.
-      remedy: what to do; by default to change the option.
     """
     shown = repr(found)
     if len(shown) > _MAX_OPTION_CHARACTERS:
@@ -259,7 +254,7 @@ def option_error(
         f"option {option}",
         found=shown + did_you_mean(str(found), choices),
         expected=expected,
-        remedy=remedy or f"change {option}",
+        remedy=f"change {option}",
     )
 
 
