@@ -33,9 +33,6 @@ Result = TypeVar("Result")
 MIN_ITEMS_PER_PROCESS = 250
 """For fewer items `ordered_map` starts no process, because a start takes half a second."""
 
-_MAX_GROUP_ITEMS = 16
-"""How many items a process gets at a time."""
-
 _MAX_GROUPS_AHEAD_PER_WORKER = 16
 """How many groups of items `ordered_map` keeps ahead of one that takes long, for each process.
 
@@ -89,7 +86,7 @@ def ordered_map(
     if workers < 2:
         yield from threads.ordered_map(function, items)
         return
-    groups = _in_groups(items)
+    groups = threads.in_groups(items, threads.MAX_GROUP_ITEMS)
     waiting_groups: dict[int, list[Item]] = {}
 
     def draw_groups() -> Iterator[list[Item]]:
@@ -104,43 +101,29 @@ def ordered_map(
         note=_ignore_note,
         max_ahead=workers * _MAX_GROUPS_AHEAD_PER_WORKER,
     )
-    done_groups: dict[int, _GroupResults] = {}
+    done_groups: dict[int, threads.GroupResults[Result]] = {}
     next_number = 0
     with contextlib.closing(arriving):
         for number, done_group in arriving:
             done_groups[number] = done_group
             while next_number in done_groups:
-                results, error = done_groups.pop(next_number)
-                yield from zip(waiting_groups.pop(next_number), results, strict=False)
-                if error is not None:
-                    raise error
+                done = done_groups.pop(next_number)
+                yield from done.beside(waiting_groups.pop(next_number))
                 next_number += 1
-
-
-def _in_groups(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yields items in groups, each of which a worker gets at once."""
-    undrawn_items = iter(items)
-    while group := list(itertools.islice(undrawn_items, _MAX_GROUP_ITEMS)):
-        yield group
 
 
 def _ignore_note(_: int) -> None:
     pass
 
 
-_GroupResults = tuple[list[Any], Exception | None]
-"""The results of the items before the first that failed, and its error if one has."""
-
-
-def _map_group(function: Callable[[Item], Result], group: list[Item], _: Note) -> _GroupResults:
+def _map_group(
+    function: Callable[[Item], Result], group: list[Item], _: Note
+) -> threads.GroupResults[Result]:
     """Does a group of items in a worker."""
-    results: list[Result] = []
-    try:
-        for item in group:
-            results.append(function(item))
-    except Exception as error:
-        return results, worker.picklable_error(error)
-    return results, None
+    done = threads.map_group(function, group)
+    if done.error is not None:
+        done.error = worker.picklable_error(done.error)
+    return done
 
 
 def unordered_map(

@@ -6,8 +6,7 @@ from concurrent import futures
 import dataclasses
 import itertools
 import os
-import time
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -29,27 +28,7 @@ MAX_GROUPS_AHEAD = THREADS + 1
 """How many groups of items may be in work or waiting, by default. This bounds the memory."""
 
 MAX_GROUP_ITEMS = 16
-"""How many items a thread gets at a time, at most."""
-
-_SECONDS_PER_GROUP = 0.02
-"""How many seconds of work a thread should get at a time.
-
-Each hand-over costs as much as a small item, and more where threads wait for Python's lock. An
-item that takes longer than this is handed over alone, because such items also need much memory.
-"""
-
-_MIN_SECONDS_OF_DECODING = 0.001
-"""Seconds of computing above which an item is mostly decoding or encoding.
-
-This is done without Python's lock, so more threads are faster. With less computing they wait for
-each other's lock.
-"""
-
-_MIN_WAITING_RATIO = 4
-"""A thread that needs this many times its computing time is waiting for files.
-
-Waiting for Python's lock makes it only two or three times.
-"""
+"""How many small items make a group, because each hand-over costs 20 microseconds."""
 
 
 def ordered_map(
@@ -57,15 +36,16 @@ def ordered_map(
     items: Iterable[Item],
     *,
     ahead: int = MAX_GROUPS_AHEAD,
+    group_items: int = 1,
 ) -> Iterator[tuple[Item, Result]]:
-    """Maps a function over items in threads; a thread takes several small items at a time.
+    """Maps a function over items in threads.
 
     Args:
       function: called once per item, in any thread.
       items: what to call it with; drawn no further ahead than `ahead` groups.
-      ahead: how many groups of up to `MAX_GROUP_ITEMS` items may always be in work or waiting. Give
-        1 for calls that keep Python's lock most of the time: more would be slower. More are allowed
-        while calls take long (up to `USED_CORES`) or wait for files (up to `THREADS`).
+      ahead: how many groups may be in work or waiting.
+      group_items: how many items a thread gets at a time; more than 1 if each takes less than a
+        millisecond, and neither items nor results need much memory.
 
     Yields:
       Each item with its result, in the order of `items`.
@@ -75,123 +55,54 @@ def ordered_map(
         when the caller stops early (also by Ctrl-C), calls that have not begun are dropped. What
         `items` raises comes at once, before the results of items ahead of it.
     """
-    items = iter(items)
-    pace = _Pace(ahead)
     pool = futures.ThreadPoolExecutor(THREADS, thread_name_prefix="voc-seg")
-    pending: collections.deque[_PendingGroup[Item, Result]] = collections.deque()
-
-    def start_groups() -> None:
-        while len(pending) < pace.groups_ahead:
-            started = time.perf_counter()
-            group = list(itertools.islice(items, pace.group_items))
-            drawing_seconds = time.perf_counter() - started
-            if not group:
-                break
-            future = pool.submit(map_group, function, group)
-            pending.append(_PendingGroup(group, drawing_seconds, future))
-
+    pending: collections.deque[tuple[list[Item], futures.Future[GroupResults[Result]]]]
+    pending = collections.deque()
     try:
-        start_groups()
+        for group in in_groups(items, group_items):
+            pending.append((group, pool.submit(map_group, function, group)))
+            if len(pending) >= ahead:
+                first, future = pending.popleft()
+                yield from future.result().beside(first)
         while pending:
-            first = pending.popleft()
-            done = first.future.result()
-            if done.error is None:
-                pace.follow(done, first.drawing_seconds)
-                start_groups()
-            yield from zip(first.items, done.results, strict=False)
-            if done.error is not None:
-                raise done.error
+            first, future = pending.popleft()
+            yield from future.result().beside(first)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-@dataclasses.dataclass(frozen=True)
-class _PendingGroup(Generic[Item, Result]):
-    """A group of items that a thread has in work, or will have.
-
-    Attributes:
-      items: the items.
-      drawing_seconds: how long it took to draw them.
-      future: gives their results.
-    """
-
-    items: list[Item]
-    drawing_seconds: float
-    future: "futures.Future[GroupResults[Result]]"
+def in_groups(items: Iterable[Item], group_items: int) -> Iterator[list[Item]]:
+    """Yields items in groups, of which the last one may have fewer."""
+    undrawn_items = iter(items)
+    while group := list(itertools.islice(undrawn_items, group_items)):
+        yield group
 
 
 @dataclasses.dataclass
 class GroupResults(Generic[Result]):
-    """The results of one group of items, and how long they took.
+    """The results of one group of items.
 
     Attributes:
       results: those of the items before the first that failed.
-      seconds: how long the thread took for them.
-      computing_seconds: for how long of this it computed.
       error: what was raised; None if nothing was.
     """
 
     results: list[Result]
-    seconds: float = 0
-    computing_seconds: float = 0
     error: Exception | None = None
 
+    def beside(self, items: Iterable[Item]) -> Iterator[tuple[Item, Result]]:
+        """Yields items with their results, and raises the error of the one that failed."""
+        yield from zip(items, self.results, strict=False)
+        if self.error is not None:
+            raise self.error
 
-def map_group(function: Callable[[Item], Result], group: list[Item]) -> GroupResults[Result]:
+
+def map_group(function: Callable[[Item], Result], group: Iterable[Item]) -> GroupResults[Result]:
     """Calls a function with items, up to the first with which it fails."""
     done: GroupResults[Result] = GroupResults([])
-    started = time.perf_counter()
-    computing_started = time.thread_time()
     try:
         for item in group:
             done.results.append(function(item))
     except Exception as error:
         done.error = error
-    done.seconds = time.perf_counter() - started
-    done.computing_seconds = time.thread_time() - computing_started
     return done
-
-
-class _Pace:
-    """How many items make a group, and how many groups are ahead; both follow the times of items.
-
-    Attributes:
-      group_items: how many items the next group gets.
-      groups_ahead: how many groups may be in work or waiting now.
-
-    Args:
-      min_groups_ahead: how many may be so at any time.
-    """
-
-    def __init__(self, min_groups_ahead: int):
-        self.group_items = 1
-        self.groups_ahead = min_groups_ahead
-        self._min_groups_ahead = min_groups_ahead
-
-    def follow(self, done: GroupResults[Any], drawing_seconds: float) -> None:
-        """Adapts both numbers to the times of the last group.
-
-        Args:
-          done: its results.
-          drawing_seconds: how long it took to draw its items.
-        """
-        slowest_seconds = max(done.seconds, drawing_seconds, 1e-6)
-        self._adapt_group_items(len(done.results), slowest_seconds)
-        fastest = self._fastest_groups_ahead(done)
-        if self.groups_ahead < fastest:
-            self.groups_ahead += 1
-        elif self.groups_ahead > max(fastest, self._min_groups_ahead):
-            self.groups_ahead -= 1
-
-    def _adapt_group_items(self, item_count: int, seconds: float) -> None:
-        """Makes groups that take `_SECONDS_PER_GROUP`, at most twice as large as the last one."""
-        fitting = int(_SECONDS_PER_GROUP * item_count / seconds)
-        largest = min(fitting, 2 * self.group_items, MAX_GROUP_ITEMS)
-        self.group_items = max(1, largest)
-
-    def _fastest_groups_ahead(self, done: GroupResults[Any]) -> int:
-        waits_for_files = done.seconds > _MIN_WAITING_RATIO * done.computing_seconds
-        if waits_for_files:
-            return THREADS
-        decodes = done.computing_seconds > _MIN_SECONDS_OF_DECODING * len(done.results)
-        return USED_CORES if decodes else 1

@@ -277,7 +277,7 @@ def survey_files(
 
     result = Survey()
     progress = tqdm(
-        ordered_map(content_of, ids, ahead=1),
+        ordered_map(content_of, ids),
         total=len(ids),
         desc="Looking at masks...",
         unit=" masks",

@@ -19,7 +19,7 @@ from typing import Any
 from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.spelling import fold_spelling
-from voc_seg_tfrecord.core.threads import ordered_map
+from voc_seg_tfrecord.core.threads import MAX_GROUP_ITEMS, ordered_map
 from voc_seg_tfrecord.formats.texts import load_document
 from voc_seg_tfrecord.tools.class_texts import parse_list, split_lines
 from voc_seg_tfrecord.tools.shapes import (
@@ -170,7 +170,8 @@ def read_folder(files: FolderFiles) -> dict[str, AnnotationFile]:
     def has_polygon(path: str) -> bool:
         return _POLYGON_LINE.search(files.read(path).data) is not None
 
-    if not any(is_polygon for _, is_polygon in ordered_map(has_polygon, texts, ahead=1)):
+    answers = ordered_map(has_polygon, texts, group_items=MAX_GROUP_ITEMS)
+    if not any(is_polygon for _, is_polygon in answers):
         return {}
     names_by_folder = find_class_names(files, texts)
     folders = {posixpath.dirname(image) for image, text in text_of_image.items() if text}

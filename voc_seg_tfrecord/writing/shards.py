@@ -125,7 +125,7 @@ def _chunk_writer(
     """Returns what writes the chunks of all splits."""
     items = next(iter(source.splits.values()))
     item_type = None if isinstance(items, StreamedItems) else type(items[0])
-    ahead = max(1, USED_CORES // engine.workers)
+    ahead = 1 + USED_CORES // engine.workers
     if source.spec.decoding == "none":
         ahead = 1  # without decoding, threads would wait for Python's lock
     return ChunkWriter(item_type, source.spec, features, ahead, takes_digests)

@@ -107,7 +107,7 @@ class ChunkWriter:
       item_type: the class of all items; None for items in memory, which are not sent.
       spec: what examples are to hold.
       features: the dataset's features.
-      ahead: how many groups of items are in the making at least; see `core.threads.ordered_map`.
+      ahead: how many items may be in the making; see `core.threads.ordered_map`.
       takes_digests: whether the digests of images are wanted.
     """
 

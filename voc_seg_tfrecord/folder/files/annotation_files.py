@@ -13,7 +13,7 @@ import posixpath
 from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, counted
 from voc_seg_tfrecord.core.layout import ID
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.core.threads import ordered_map
+from voc_seg_tfrecord.core.threads import MAX_GROUP_ITEMS, ordered_map
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.paths import common_folder_of_files, stem
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
@@ -71,7 +71,8 @@ def read_files(files: FolderFiles) -> AnnotationFiles:
     found = AnnotationFiles()
     unread_paths: list[str] = []
     paths = [path for path in files.labels if path.lower().endswith(_READ_ALONE)]
-    for path, (tool, content) in ordered_map(functools.partial(_read, files), paths, ahead=1):
+    read = functools.partial(_read, files)
+    for path, (tool, content) in ordered_map(read, paths, group_items=MAX_GROUP_ITEMS):
         if isinstance(content, MaskError):
             found.problems.append(content)
             unread_paths.append(path)
