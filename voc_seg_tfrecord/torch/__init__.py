@@ -2,8 +2,8 @@
 
 `loader` gives random crops to train on, and `evaluation_loader` complete images. Both take a
 `voc_seg_tfrecord.data_source`. Threads or worker processes decode, crop and pad straight into the
-memory of a batch, so that nothing is collated or copied on its way to the training. That memory is
-used again as soon as nobody holds a tensor of the batch.
+memory of a batch, so that nothing is collated or copied on its way to the training. Workers use
+that memory again as soon as nobody holds a tensor of the batch.
 
 Everything random about an example depends on the seed, the epoch and the example. The same seed
 gives the same batches for any number of workers, however they are started.

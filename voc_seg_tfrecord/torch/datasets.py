@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from torch.utils import data
 
 from voc_seg_tfrecord import arrays
@@ -11,13 +12,13 @@ from voc_seg_tfrecord.core.names import FILENAME, HEIGHT, IMAGE, MASK, VOID, WID
 from voc_seg_tfrecord.reading.arguments import check_count, check_seed
 from voc_seg_tfrecord.reading.data_source import DataSource
 from voc_seg_tfrecord.reading.epoch_order import example_rng
-from voc_seg_tfrecord.torch.batch import Batch, Channels, EvaluationBatch, check_channels
-from voc_seg_tfrecord.torch.batch_memory import (
-    NEW_MEMORY,
-    NO_BUFFERS,
-    Allocators,
-    BatchBytes,
+from voc_seg_tfrecord.torch.batch import (
+    Batch,
     BatchMemory,
+    Channels,
+    EvaluationBatch,
+    check_channels,
+    count_bytes,
 )
 from voc_seg_tfrecord.torch.crops import DecodedPair, make_crop
 from voc_seg_tfrecord.torch.epochs import Draw
@@ -30,8 +31,8 @@ _MAX_SAMPLED_IMAGES = 256
 """Images whose sizes are read to estimate the bytes of a batch."""
 
 _MAX_KEPT_BYTES = 64 << 20
-"""Bytes of the images of a batch for which memory is kept. There are several batches at a time, and
-few of them may be as large as the largest one."""
+"""Bytes of a batch for which memory is kept. There are several batches at a time, and few of them
+may be as large as the largest one."""
 
 
 class SegmentationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
@@ -83,16 +84,19 @@ class SegmentationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore
 
     def __getitems__(self, draws: Sequence[Draw]) -> Batch:
         """Returns a batch of the examples, in their order."""
-        return self.make_batch(draws, NEW_MEMORY)
+        return self.make_batch(draws, None)
 
-    def count_bytes(self, batch_size: int) -> BatchBytes:
-        """Returns the number of bytes of a batch. A transform may make it larger."""
+    def count_bytes(self, batch_size: int) -> int:
+        """Returns the number of bytes of a batch; 0 if images stay complete.
+
+        A transform may make it larger.
+        """
         if self._crop is None:
-            return NO_BUFFERS
-        return BatchBytes.of_images(batch_size, self._crop.size, self._source.features[IMAGE])
+            return 0
+        return count_bytes(batch_size, self._crop.size, self._source.features[IMAGE])
 
-    def make_batch(self, draws: Sequence[Draw], allocators: Allocators) -> Batch:
-        """Returns a batch of these examples, in this order, in memory that the allocators give."""
+    def make_batch(self, draws: Sequence[Draw], buffer: torch.Tensor | None) -> Batch:
+        """Returns a batch of these examples, in this order, in a buffer if it fits there."""
         batch: BatchMemory | None = None
         ids = []
         for place, draw in enumerate(draws):
@@ -102,7 +106,7 @@ class SegmentationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore
                 pair = self._crop_and_transform(pair, rng)
             if batch is None:
                 size = pair.size if self._crop is None else self._crop.size
-                batch = BatchMemory.allocate(len(draws), size, allocators, like=pair.image)
+                batch = BatchMemory.allocate(len(draws), size, buffer, like=pair.image)
             batch.check_fits(pair, any_size=is_cropped_in_place)
             images, masks = batch.arrays_of(place)
             if self._crop is not None and is_cropped_in_place:
@@ -172,13 +176,13 @@ class EvaluationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
 
     def __getitems__(self, numbers: Sequence[int]) -> EvaluationBatch:
         """Returns a batch of the examples, in their order."""
-        return self.make_batch(numbers, NEW_MEMORY)
+        return self.make_batch(numbers, None)
 
-    def make_batch(self, numbers: Sequence[int], allocators: Allocators) -> EvaluationBatch:
-        """Returns a batch of these examples, in this order, in memory that the allocators give."""
+    def make_batch(self, numbers: Sequence[int], buffer: torch.Tensor | None) -> EvaluationBatch:
+        """Returns a batch of these examples, in this order, in a buffer if it fits there."""
         pairs = [DecodedPair.of_example(example) for example in self._source[list(numbers)]]
         size = self._padded_size([pair.size for pair in pairs])
-        batch = BatchMemory.allocate(len(pairs), size, allocators, like=pairs[0].image)
+        batch = BatchMemory.allocate(len(pairs), size, buffer, like=pairs[0].image)
         for place, pair in enumerate(pairs):
             batch.check_fits(pair, any_size=True)
             images, masks = batch.arrays_of(place)
@@ -194,22 +198,19 @@ class EvaluationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
             [pair.size for pair in pairs],
         )
 
-    def count_bytes(self, batch_size: int) -> BatchBytes:
+    def count_bytes(self, batch_size: int) -> int:
         """Returns how many bytes a batch has at most, as far as a sample of the images tells.
 
-        The bytes are 0 if the source lacks the sizes of images, or if the images of a batch may
-        have more than 64 MiB.
+        It is 0 if the source lacks the sizes of images, or if a batch may have more than 64 MiB.
         """
         if self._sizes is None or not len(self):
-            return NO_BUFFERS
+            return 0
         sample_count = min(len(self), _MAX_SAMPLED_IMAGES)
         sample = np.linspace(0, len(self) - 1, sample_count).astype(int).tolist()
         sizes = [(example[HEIGHT], example[WIDTH]) for example in self._sizes[sample]]
         count = min(batch_size, len(self))
-        byte_counts = BatchBytes.of_images(
-            count, self._padded_size(sizes), self._source.features[IMAGE]
-        )
-        return byte_counts if byte_counts.images <= _MAX_KEPT_BYTES else NO_BUFFERS
+        byte_count = count_bytes(count, self._padded_size(sizes), self._source.features[IMAGE])
+        return byte_count if byte_count <= _MAX_KEPT_BYTES else 0
 
     def _padded_size(self, sizes: Sequence[tuple[int, int]]) -> tuple[int, int]:
         """Returns height and width of a batch with images of these heights and widths."""

@@ -10,17 +10,11 @@ from torch.utils import data
 from voc_seg_tfrecord import arrays
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.core.names import FILENAME, LABELS
-from voc_seg_tfrecord.core.threads import MAX_GROUPS_AHEAD, ordered_map
+from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.reading.arguments import check_count, check_shard
 from voc_seg_tfrecord.reading.balance import Balance, BalanceBy, balance_classes, check_balance
 from voc_seg_tfrecord.reading.data_source import DataSource
-from voc_seg_tfrecord.torch.batch import Channels
-from voc_seg_tfrecord.torch.batch_memory import (
-    BatchBuffers,
-    BatchBytes,
-    BatchLoans,
-    BufferNumbers,
-)
+from voc_seg_tfrecord.torch.batch import BatchBuffers, Channels, describe_batch
 from voc_seg_tfrecord.torch.datasets import EvaluationDataset, SegmentationDataset, with_features
 from voc_seg_tfrecord.torch.epochs import EpochBatches
 from voc_seg_tfrecord.torch.transforms import Transform
@@ -129,7 +123,7 @@ def loader(
         dataset,
         index_lists,
         workers,
-        byte_counts=dataset.count_bytes(batch_size),
+        byte_count=dataset.count_bytes(batch_size),
         in_threads=in_threads,
         options=options,
     )
@@ -173,7 +167,7 @@ def evaluation_loader(
         dataset,
         index_lists,
         workers,
-        byte_counts=dataset.count_bytes(batch_size),
+        byte_count=dataset.count_bytes(batch_size),
         in_threads=True,
         options=options,
     )
@@ -189,7 +183,7 @@ class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-igno
       dataset: the dataset, which makes a batch from a list of indices.
       index_lists: gives the list of indices of each batch of an epoch.
       workers: number of processes that make batches.
-      byte_counts: bytes of a batch, whose buffers are used again; or `NO_BUFFERS`.
+      byte_count: bytes of a batch, for which workers have buffers; 0 if they are not known.
       in_threads: whether threads make batches if there are no workers.
       options: further arguments of `DataLoader`.
     """
@@ -200,7 +194,7 @@ class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-igno
         index_lists: "data.Sampler[Any]",
         workers: int,
         *,
-        byte_counts: BatchBytes,
+        byte_count: int,
         in_threads: bool,
         options: dict[str, Any],
     ) -> None:
@@ -213,19 +207,18 @@ class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-igno
                 expected="an argument of DataLoader that the loader does not set itself",
                 remedy=_OWN_OPTIONS[name],
             )
-        buffer_count = _count_buffers(workers, options)
-        buffers = BatchBuffers.allocate(buffer_count, byte_counts, is_shared=workers > 0)
+        buffers = BatchBuffers(_count_buffers(workers, options), byte_count)
         self._batch_maker = dataset
         self._index_lists = index_lists
         self._in_threads = in_threads
-        self._loans = BatchLoans(buffers)
+        self._buffers = buffers
         self._newest_iteration = 0
         # Pinned here: PyTorch's thread for it knows nothing of buffers.
         options = dict(options)
         self._wants_pinned = options.pop("pin_memory", False)
         super().__init__(
-            _WorkerDataset(dataset, buffers),
-            batch_sampler=_BatchTasks(index_lists, self._loans),
+            _WorkerDataset(dataset, buffers.memory),
+            batch_sampler=_BatchTasks(index_lists, buffers),
             num_workers=workers,
             persistent_workers=workers > 0,
             collate_fn=_return_batch,
@@ -252,7 +245,7 @@ class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-igno
         for batch in super().__iter__():
             if isinstance(batch, VocSegError):
                 raise batch
-            yield self._loans.lend(batch)
+            yield self._buffers.receive(batch)
             if self._newest_iteration != iteration:
                 raise ConfigError(
                     "loader",
@@ -268,15 +261,17 @@ class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-igno
 
     def _make_here(self, indices: Any) -> Any:
         """Returns a batch that this thread makes."""
-        return self._batch_maker.make_batch(indices, self._loans.allocators_on_loan())
+        return self._batch_maker.make_batch(indices, None)
 
 
 def _count_buffers(workers: int, options: dict[str, Any]) -> int:
-    """Returns for how many batches a loader has memory: those made ahead, and those of the user."""
-    batches_ahead = MAX_GROUPS_AHEAD
-    if workers:
-        batches_ahead = workers * (options.get("prefetch_factor") or _BATCHES_AHEAD_OF_WORKER)
-    return batches_ahead + _BATCHES_OF_USER
+    """Returns for how many batches a loader has memory: those made ahead, and those of the user.
+
+    Threads need none.
+    """
+    if not workers:
+        return 0
+    return workers * (options.get("prefetch_factor") or _BATCHES_AHEAD_OF_WORKER) + _BATCHES_OF_USER
 
 
 def _pin(batch: Any) -> Any:
@@ -296,11 +291,11 @@ class _BatchTask(NamedTuple):
 
     Attributes:
       indices: of the examples of a batch.
-      buffers: to which it writes them.
+      buffer: number of the buffer that it writes to; None for new memory.
     """
 
     indices: Any
-    buffers: BufferNumbers
+    buffer: int | None
 
 
 class _BatchTasks(data.Sampler):  # type: ignore[type-arg, unused-ignore]
@@ -308,21 +303,21 @@ class _BatchTasks(data.Sampler):  # type: ignore[type-arg, unused-ignore]
 
     Args:
       index_lists: gives the list of indices of each batch of an epoch.
-      loans: the buffers.
+      buffers: reserved for them, one after the other.
     """
 
-    def __init__(self, index_lists: "data.Sampler[Any]", loans: BatchLoans) -> None:
+    def __init__(self, index_lists: "data.Sampler[Any]", buffers: BatchBuffers) -> None:
         self._index_lists = index_lists
-        self._loans = loans
+        self._buffers = buffers
 
     def __len__(self) -> int:
         return len(self._index_lists)  # type: ignore[arg-type, unused-ignore]
 
     def __iter__(self) -> Iterator[_BatchTask]:
         # PyTorch asks for the first task when no worker has one of the last epoch any more.
-        self._loans.free_reserved()
+        self._buffers.free_reserved()
         for indices in self._index_lists:
-            yield _BatchTask(indices, self._loans.reserve())
+            yield _BatchTask(indices, self._buffers.reserve())
 
 
 class _WorkerDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
@@ -333,11 +328,11 @@ class _WorkerDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
 
     Args:
       dataset: makes the batches.
-      buffers: to which they are written.
+      buffers: to which they are written, uint8 `[count, bytes]`.
     """
 
     def __init__(
-        self, dataset: SegmentationDataset | EvaluationDataset, buffers: BatchBuffers
+        self, dataset: SegmentationDataset | EvaluationDataset, buffers: torch.Tensor
     ) -> None:
         self._dataset = dataset
         self._buffers = buffers
@@ -347,11 +342,11 @@ class _WorkerDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
 
     def __getitems__(self, task: _BatchTask) -> Any:
         try:
-            allocators = self._buffers.allocators_in(task.buffers)
-            batch = self._dataset.make_batch(task.indices, allocators)
+            buffer = None if task.buffer is None else self._buffers[task.buffer]
+            batch = self._dataset.make_batch(task.indices, buffer)
         except VocSegError as error:
             return error
-        return self._buffers.describe(batch, task.buffers)
+        return describe_batch(batch, self._buffers, task.buffer)
 
 
 def _find_balance(
