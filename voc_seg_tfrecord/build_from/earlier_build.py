@@ -122,11 +122,12 @@ class EarlierBuild:
           switched_off: the flags that are off now.
         """
         options = self._options()
-        replaced = [*switched_off, *given]
-        if any(name in given for name in _OPTIONS_OF_CLASSES):
-            replaced += _OPTIONS_OF_CLASSES
-        kept = {name: value for name, value in options.items() if name not in replaced}
-        return {**kept, **given}
+        for name in (*switched_off, *given):
+            options.pop(name, None)
+            if name in _OPTIONS_OF_CLASSES:
+                for name_of_classes in _OPTIONS_OF_CLASSES:
+                    options.pop(name_of_classes, None)
+        return options | dict(given)
 
     def _options(self) -> dict[str, Any]:
         """Returns its options. Two have other defaults in a config than for the user."""

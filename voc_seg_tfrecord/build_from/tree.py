@@ -281,11 +281,17 @@ def _facts_of_classes(plan: FolderPlan) -> list[_Fact]:
 def _void_keys(plan: FolderPlan) -> list[str]:
     """Returns the values, or the colors, of masks that are void."""
     rule = plan.mask_rule
-    if rule.colors is None:
-        values = [value for value, index in rule.all_values.items() if index == VOID]
-        return [str(value) for value in values if value != -1]  # which only .npy masks have
-    colors = [color for color, index in rule.all_colors.items() if index == VOID]
-    return [f"color {color_key(color)}" for color in colors]
+    keys = []
+    if rule.colors is not None:
+        for color, index in rule.all_colors.items():
+            if index == VOID:
+                keys.append(f"color {color_key(color)}")
+        return keys
+    for value, index in rule.all_values.items():
+        is_stored = value != -1  # which only .npy masks have
+        if index == VOID and is_stored:
+            keys.append(str(value))
+    return keys
 
 
 def _facts_of_features(plan: FolderPlan) -> list[_Fact]:

@@ -195,10 +195,10 @@ def parse_rgb(text: str | None) -> list[int] | None:
     """
     if text is None:
         return None
-    words = text.replace(" ", "").split(",")
-    if not all(word.isdecimal() for word in words):
+    numbers = _parse_numbers(text)
+    if not numbers:
         raise ConfigError("--rgb", found=repr(text), expected="three numbers, such as 3,2,1")
-    return [int(word) for word in words]
+    return numbers
 
 
 def check_not_empty(args: argparse.Namespace, *names: str) -> None:
@@ -342,11 +342,19 @@ def _parse_bands(text: str) -> str | list[int]:
     """Reads `--bands`: `all`, `rgb`, or numbers."""
     if text.strip() in ("all", RGB):
         return text.strip()
-    numbers = text.replace(" ", "").split(",")
-    if not all(number.isdecimal() for number in numbers):
+    numbers = _parse_numbers(text)
+    if not numbers:
         expected = f"all, {RGB}, or numbers from 0 such as 3,0"
         raise ConfigError(f"--bands {text}", found=repr(text), expected=expected)
-    return [int(number) for number in numbers]
+    return numbers
+
+
+def _parse_numbers(text: str) -> list[int]:
+    """Reads numbers with commas between them; empty if one is none."""
+    words = text.replace(" ", "").split(",")
+    if not all(word.isdecimal() for word in words):
+        return []
+    return [int(word) for word in words]
 
 
 def _parse_classes(text: str) -> Rows:

@@ -397,9 +397,10 @@ def _file_to_fix(finding: Finding, report: check.Report, record_id: str, image_i
     if image_id not in tree.images:
         return finding.where
     paths_by_part = tree.existing_paths_by_part(image_id)
-    if finding.box is not None and "mask" in paths_by_part:
-        return str(paths_by_part["mask"][0])
-    return str(paths_by_part["image"][0])
+    paths = paths_by_part["image"]
+    if finding.box is not None:
+        paths = paths_by_part.get("mask", paths)
+    return str(paths[0])
 
 
 def _splits_of(image_id: str, report: check.Report) -> str:

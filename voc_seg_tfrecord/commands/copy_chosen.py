@@ -119,14 +119,12 @@ class _FilesToCopy:
 
     def count_by_part(self) -> dict[str, int]:
         """Returns how many files of each part there are, by its name for people."""
-        count_by_name = {}
-        for part, files in self.by_part.items():
-            is_in_mask_files = part == "instances" and files == self.by_part.get("mask")
-            if not is_in_mask_files:
-                count_by_name[_NAME_BY_PART.get(part, part)] = len(files)
-        count_by_name["class file"] = len(self.class_files)
-        count_by_name["list"] = len(self.lines_by_list)
-        return {name: count for name, count in count_by_name.items() if count}
+        counts = {part: len(files) for part, files in self.by_part.items()}
+        are_instances_masks = self.by_part.get("instances") == self.by_part.get("mask")
+        if are_instances_masks:  # the same files have both
+            counts.pop("instances", None)
+        counts |= {"class file": len(self.class_files), "list": len(self.lines_by_list)}
+        return {_NAME_BY_PART.get(part, part): count for part, count in counts.items() if count}
 
 
 def _find_files_to_copy(opened: OpenFolder, root: epath.Path, ids: list[str]) -> _FilesToCopy:
@@ -157,8 +155,9 @@ def _plain_lists(
     lists: dict[epath.Path, None] = {}
     for split_list in opened.chosen_splits.evidence.lists:
         file = root / split_list.file
-        is_plain_list = split_list.split and not split_list.key
-        if is_plain_list and file not in of_images:
+        if not split_list.split or split_list.key:
+            continue  # it lists several splits, or a part of them
+        if file not in of_images:
             lists[file] = None
     return list(lists)
 
@@ -214,10 +213,12 @@ def _print_way_back(
         return
     mask_files = files.by_part.get("mask", files.of_images)
     masks_folder = _common_folder(_name_below(root, file) for file in mask_files)
-    has_list_inside = any(file.is_relative_to(root / masks_folder) for file in files.lines_by_list)
     # A file with the shapes of few images, or a list of few ids, would replace that of all.
-    if has_list_inside or _has_mask_of_several_images(tree, ids):
+    if _has_mask_of_several_images(tree, ids):
         return
+    for file in files.lines_by_list:
+        if file.is_relative_to(root / masks_folder):
+            return
     source = f"{folder / masks_folder}/."
     target = f"{epath.Path(args.root) / masks_folder}/"
     print("when the masks come back, copy them over the source:")

@@ -120,12 +120,14 @@ def _per_image_csv(result: "Result") -> str:
 
 def _describe_largest_confusion(image: "ImageScore", class_names: Sequence[str]) -> str:
     """Returns the most frequent error of an image: `person as background: 51`; empty if none."""
-    wrong = {pair: pixels for pair, pixels in image.pixels.items() if pair[0] != pair[1]}
-    if not wrong:
+    errors = []
+    for (truth, predicted), pixels in image.pixels.items():
+        if truth != predicted:
+            errors.append((pixels, truth, predicted))
+    if not errors:
         return ""
-    largest = max(wrong, key=lambda pair: (wrong[pair], pair))
-    truth, predicted = largest
-    return f"{class_names[truth]} as {class_names[predicted]}: {wrong[largest]}"
+    pixels, truth, predicted = max(errors)
+    return f"{class_names[truth]} as {class_names[predicted]}: {pixels}"
 
 
 def _print(result: "Result", args: argparse.Namespace) -> None:

@@ -233,7 +233,7 @@ def show_overlap(overlap: "Overlap") -> None:
     lines_by_title = {
         "of the same picture, in other bytes": _lines_of_level(overlap, SAME_PICTURE),
         "of the same picture or neighbors": _lines_of_level(overlap, SAME_PICTURE_OR_NEIGHBOR),
-        "with a shared part": [_describe_pair(pair) for pair in overlap.part_pairs],
+        "with a shared part": [_describe_part(pair) for pair in overlap.part_pairs],
     }
     for title, lines in lines_by_title.items():
         if lines:
@@ -253,17 +253,23 @@ def _lines_of_level(overlap: "Overlap", level: str) -> list[str]:
     return [_describe_pair(pair) for pair in overlap.similar_pairs if pair.level == level]
 
 
-def _describe_pair(pair: "SimilarPair | PartPair") -> str:
+_VERDICTS = {None: "", True: "confirmed by pixels", False: "pixels differ"}
+
+
+def _describe_pair(pair: "SimilarPair | PartPair", evidence: str = "") -> str:
     """Returns both ids, what was done if it is more than to encode or scale, and the evidence."""
     parts = [f"{pair.first_id} ~ {pair.second_id}"]
     if pair.transformation != ORIENTATIONS[0].name:
         parts.append(pair.transformation)
-    agreements = getattr(pair, "agreements", None)  # which only parts have
-    if agreements is not None and not pair.is_confirmed:
-        parts.append(f"{agreements} keypoints agree")
-    if pair.is_confirmed is not None:
-        parts.append("confirmed by pixels" if pair.is_confirmed else "pixels differ")
-    return ", ".join(parts)
+    parts.append(evidence)
+    parts.append(_VERDICTS[pair.is_confirmed])
+    return ", ".join(part for part in parts if part)
+
+
+def _describe_part(pair: "PartPair") -> str:
+    if pair.is_confirmed:
+        return _describe_pair(pair)
+    return _describe_pair(pair, f"{pair.agreements} keypoints agree")
 
 
 def _titles(overlap: "Overlap") -> str:

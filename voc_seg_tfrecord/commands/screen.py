@@ -156,8 +156,7 @@ def _csv_cell(value: object) -> object:
         text = _on_one_line(value)
         is_formula = text.startswith(("=", "+", "-", "@", "\t"))
         return f"'{text}" if is_formula else text
-    is_nan = value != value
-    return "" if value is None or is_nan else value
+    return "" if _is_undefined(value) else value
 
 
 @contextlib.contextmanager
@@ -199,18 +198,26 @@ def show_table(
 
 
 def _table_cell(value: object, form: str) -> str:
-    is_nan = value != value  # NaN alone differs from itself, in Python and in NumPy
-    return "-" if value is None or is_nan else _on_one_line(form.format(value))
+    return "-" if _is_undefined(value) else _on_one_line(form.format(value))
+
+
+def _is_undefined(value: object) -> bool:
+    """Says whether a value is None or NaN, which alone differs from itself."""
+    return value is None or value != value
 
 
 def _pad_column(cells: Sequence[str]) -> list[str]:
     """Returns the cells of a column, the title first, all of one width."""
-    width = max(map(_width_in_terminal, cells))
+    width = max(_width_in_terminal(cell) for cell in cells)
     are_numbers = all(_begins_as_number(cell) for cell in cells[1:])
     padded = []
     for cell in cells:
-        blanks = " " * (width - _width_in_terminal(cell))
-        padded.append(blanks + cell if are_numbers else cell + blanks)
+        missing = width - _width_in_terminal(cell)
+        blanks = " " * missing
+        if are_numbers:
+            padded.append(blanks + cell)
+        else:
+            padded.append(cell + blanks)
     return padded
 
 

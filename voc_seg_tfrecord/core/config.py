@@ -15,11 +15,38 @@ from voc_seg_tfrecord.core.class_entries import is_void_name
 from voc_seg_tfrecord.core.class_rows import Rows, are_whole, check_rows
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config_fields import (
+    AS_STORED,
+    CAN_BE_CUT,
+    CLASSES,
+    DESCRIPTION,
+    FOLDERS,
+    HAS_BANDS,
+    HAS_MASKS,
+    IS_CUT,
+    IS_DIVIDED,
+    MAY_HAVE_GROUPS,
+    NAME,
+    NOT_STRICT,
+    OF_RELEASE,
+    OWN_BANDS,
+    OWN_IMAGES,
+    OWN_MASKS,
+    OWN_SPLITS,
     SAMPLE,
     SAMPLE_TREE,
+    SPEED,
+    TILES,
     MissingImage,
     MissingMask,
     SplitBy,
+    are_pairs,
+    are_sources,
+    are_versions,
+    is_address,
+    is_gray,
+    is_name,
+    is_number_of_folds,
+    is_version,
     list_fields,
     row,
 )
@@ -69,15 +96,15 @@ class VocSegConfig(tfds.core.BuilderConfig):
     name: str = row(
         "",
         "name; the dataset is called `voc_seg_tfrecord/<name>`",
-        expected=config_fields.NAME,
-        accepts=config_fields.is_name,
+        expected=NAME,
+        accepts=is_name,
     )
     version: Any = row(  # TFDS takes its own type too
         None,
         "version of the dataset, such as 1.1.0. Each version has a folder of its own, and "
         "`tfds.load` takes the newest; default: 1.0.0",
         expected="a version such as 1.0.0",
-        accepts=config_fields.is_version,
+        accepts=is_version,
     )
     release_notes: Mapping[str, str] | None = row(
         None, "see TFDS", expected="a text for each version"
@@ -86,13 +113,13 @@ class VocSegConfig(tfds.core.BuilderConfig):
         list,
         "see TFDS",
         expected="a list of versions such as 1.0.0",
-        accepts=config_fields.are_versions,
+        accepts=are_versions,
     )
     tags: Sequence[str] = row(list, "see TFDS", expected="a list of texts")
     description: str | None = row(
         None,
         "text about the data; default: none",
-        group=config_fields.DESCRIPTION,
+        group=DESCRIPTION,
         metavar="TEXT",
     )
     release: str = row(
@@ -104,7 +131,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         None,
         "whether the id lists must be the release's official lists; for a release, yes by default. "
         "`False` builds a part of a release",
-        needs=(config_fields.OF_RELEASE,),
+        needs=(OF_RELEASE,),
     )
     class_names: Sequence[str] = row(
         _CLASSES_BY_DEFAULT,
@@ -112,7 +139,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         "`ignore` is not a class: its pixels are 255, and the numbers of later classes are one "
         "lower",
         expected="a list of names",
-        group=config_fields.CLASSES,
+        group=CLASSES,
         usage="separated by commas; or voc for VOC's 21, cityscapes for the 19 of its training "
         "ids, camvid for SegNet's 11; default: from the class file in ROOT",
         in_config="default: those of the release, and for own data VOC's 21 if the folder's masks "
@@ -123,12 +150,12 @@ class VocSegConfig(tfds.core.BuilderConfig):
         "the class of each value, color or class name, with `*` for all others. It replaces what "
         "class_names gives for these keys, and without class_names it is the complete table",
         expected='pairs of a key and a class, such as [[255, "crack"], ["*", "void"]]',
-        accepts=config_fields.are_pairs,
-        group=config_fields.CLASSES,
+        accepts=are_pairs,
+        group=CLASSES,
         usage="as in '0=background,255=crack', '#ff0000=weed,*=background', "
         "'car=vehicle,bus=vehicle' or 'sky=void'; or a .csv file of such rows; default: detected",
         metavar="PAIRS",
-        needs=(config_fields.MASKS,),
+        needs=(HAS_MASKS,),
         in_config='such as `[["#ff0000", "weed"], ["car", "vehicle"], ["*", "void"]]`',
     )
     default_names: bool = row(
@@ -142,7 +169,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         "name of the background class; needed only if it is not called background or bg, in any "
         "spelling",
         expected="the name of a class",
-        group=config_fields.CLASSES,
+        group=CLASSES,
         metavar="NAME",
     )
     splits: Mapping[str, str | float] | None = row(
@@ -150,27 +177,27 @@ class VocSegConfig(tfds.core.BuilderConfig):
         "where each split comes from: ratios for all; or a list, a part of a file, or a folder for "
         "each, several joined with +; rest is all other labeled images",
         expected='a list, a folder or a ratio for each split, such as {"train": 0.8, "test": 0.2}',
-        accepts=config_fields.are_sources,
-        group=config_fields.FOLDERS,
+        accepts=are_sources,
+        group=FOLDERS,
         usage="as in train=0.8,validation=0.2 or train=my_list,val=meta.csv:val,test=images/test/; "
         "default: from lists and folders in ROOT",
-        needs=(config_fields.NOT_STRICT,),
+        needs=(NOT_STRICT,),
         in_config='such as `{"train": "trainaug", "val": "meta.csv:val", "test": "images/test/"}`; '
         "default: from lists and folders, where `val` becomes `validation`",
     )
     instance_mask: bool | None = row(
         None,
         "add the feature `instance_mask`, from SegmentationObject",
-        group=config_fields.FOLDERS,
+        group=FOLDERS,
         option="instance_masks",
-        needs=(config_fields.MASKS,),
+        needs=(HAS_MASKS,),
         in_config="default: only if the release has it",
     )
     objects: bool | None = row(
         None,
         "add the feature `objects`, the boxes in Annotations",
-        group=config_fields.FOLDERS,
-        needs=(config_fields.MASKS,),
+        group=FOLDERS,
+        needs=(HAS_MASKS,),
         in_config="default: only if the release has it",
     )
     layout: Mapping[str, str] | None = row(
@@ -183,27 +210,27 @@ class VocSegConfig(tfds.core.BuilderConfig):
         "error",
         "what to do about a listed image without a mask: stop (`error`), leave the image out "
         "(`skip`), or give it a mask of the background class (`background`)",
-        group=config_fields.CLASSES,
+        group=CLASSES,
         usage="with one mask for each class, background means that the image has no pixel of the "
         "class whose mask is missing; default: skip, and error if --masks or --mask_name names "
         "classes",
-        needs=(config_fields.MASKS, config_fields.OWN_MASKS),
+        needs=(HAS_MASKS, OWN_MASKS),
     )
     missing_image: MissingImage = row(
         "error",
         "what to do about a listed id without an image: stop (`error`), or leave it out (`skip`)",
-        group=config_fields.CLASSES,
+        group=CLASSES,
         usage="default: error",
     )
     exclude: Sequence[str] = row(
         (),
         "images to leave out, such as those of damaged files",
         expected="a list of ids",
-        group=config_fields.CLASSES,
+        group=CLASSES,
         usage="in a file as for --ids, such as the decisions that a page saved; or their ids "
         "separated by commas; none replaces those of --like; default: none",
         metavar="FILE",
-        needs=(config_fields.OWN_IMAGES,),
+        needs=(OWN_IMAGES,),
     )
     threshold: int | None = row(
         None,
@@ -211,55 +238,55 @@ class VocSegConfig(tfds.core.BuilderConfig):
         "such as 128, and lighter ones are read as 255, and darker ones as 0; default: each gray "
         "is a value, and JPEGs are not masks",
         expected="a gray from 1 to 255, such as 128",
-        accepts=config_fields.is_gray,
-        group=config_fields.CLASSES,
+        accepts=is_gray,
+        group=CLASSES,
         metavar="GRAY",
-        needs=(config_fields.MASKS, config_fields.OWN_MASKS),
+        needs=(HAS_MASKS, OWN_MASKS),
     )
     ignore_masks: str = row(
         "",
         "folder of ignore masks, such as DRIVE's field of view: where the ignore mask of an image "
         "is 0, its mask is void. Each image needs one",
         expected="the name of a folder",
-        group=config_fields.FOLDERS,
+        group=FOLDERS,
         usage="relative to ROOT; default: none",
         metavar="FOLDER",
-        needs=(config_fields.MASKS, config_fields.OWN_MASKS),
+        needs=(HAS_MASKS, OWN_MASKS),
     )
     resize_masks: Resizing | None = row(
         None,
         "scale a mask to the size of its image if their proportions agree within a pixel; each "
         "pixel takes the nearest value; default: a mask of another size is an error",
-        group=config_fields.CLASSES,
-        needs=(config_fields.MASKS, config_fields.OWN_MASKS),
+        group=CLASSES,
+        needs=(HAS_MASKS, OWN_MASKS),
     )
     exif: Exif = row(
         "auto",
         "what to do about a rotated image (EXIF orientation): rotate it as its mask demands "
         "(`auto`), always (`apply`), or never (`ignore`)",
-        group=config_fields.CLASSES,
+        group=CLASSES,
         usage="default: auto",
-        needs=(config_fields.AS_STORED,),
+        needs=(AS_STORED,),
     )
     bands: Sequence[int] | Literal["rgb"] | None = row(
         None,
         "the bands to store, with all their bits: numbers from 0, in the order to store; or rgb "
         "for 8-bit RGB, even if bands or bits are lost",
         expected=f"a list of the bands' numbers, from 0, such as [3, 0]; or {RGB}",
-        group=config_fields.CLASSES,
+        group=CLASSES,
         usage="as in 3,0; or all; default: 8-bit RGB, and an image that would lose bands or bits "
         "is an error",
         metavar="NUMBERS",
-        needs=(config_fields.OWN_BANDS,),
+        needs=(OWN_BANDS,),
         in_config="`builder_from_tree` also takes `all`; default: 8-bit RGB, and an image that "
         "would lose bands or bits is an error",
     )
     dtype: Dtype = row(
         "uint8",
         "dtype of the stored bands; a value that it cannot hold is an error",
-        group=config_fields.CLASSES,
+        group=CLASSES,
         usage="needs --bands; default: uint8",
-        needs=(config_fields.WITH_BANDS,),
+        needs=(HAS_BANDS,),
     )
     task: Task = row(
         "segmentation",
@@ -270,54 +297,54 @@ class VocSegConfig(tfds.core.BuilderConfig):
         False,
         "do not decode each image as a test, because `check` has done it. The dataset's bytes stay "
         "the same",
-        group=config_fields.SPEED,
+        group=SPEED,
     )
     overlap: bool = row(
         False,
         "allow an image to be in several splits",
-        group=config_fields.FOLDERS,
+        group=FOLDERS,
         option="allow_overlap",
     )
     tile: int | None = row(
         None,
         "cut images and masks into tiles of this height and width; default: complete images",
         expected="a number of pixels",
-        group=config_fields.TILES,
+        group=TILES,
         metavar="PIXELS",
-        needs=(config_fields.CUTTABLE,),
+        needs=(CAN_BE_CUT,),
     )
     tile_overlap: int = row(
         0,
         "number of pixels that neighboring tiles share; default: 0",
         expected="a number of pixels",
-        group=config_fields.TILES,
+        group=TILES,
         metavar="PIXELS",
-        needs=(config_fields.CUT,),
+        needs=(IS_CUT,),
     )
     tile_format: TileFormat = row(
         "png",
         "store tiles as PNG without loss (`png`), or encode them again as JPEG of quality 95 "
         "(`jpeg`); default: png",
-        group=config_fields.TILES,
-        needs=(config_fields.CUT,),
+        group=TILES,
+        needs=(IS_CUT,),
     )
     split_by: SplitBy = row(
         "hash",
         "divide images by a hash of their ids (`hash`), or so that the ratios are exact and each "
         "split has every class if possible (`stratified`)",
-        group=config_fields.FOLDERS,
+        group=FOLDERS,
         usage="default: hash, or stratified with --folds",
-        needs=(config_fields.DIVIDED,),
+        needs=(IS_DIVIDED,),
     )
     folds: int | None = row(
         None,
         "for k-fold cross-validation: divide train into this number of splits of equal size, "
         "`fold_0`, `fold_1` and so on; other splits do not change",
         expected=f"{MIN_FOLDS} to {MAX_FOLDS}",
-        accepts=config_fields.is_number_of_folds,
-        group=config_fields.FOLDERS,
+        accepts=is_number_of_folds,
+        group=FOLDERS,
         metavar="K",
-        needs=(config_fields.OWN_SPLITS,),
+        needs=(OWN_SPLITS,),
         in_config="`builder_from_tree` then divides `stratified` by default",
     )
     group_by: str = row(
@@ -329,34 +356,34 @@ class VocSegConfig(tfds.core.BuilderConfig):
         "that name groups in place of images; default: `none`, but if ids are numbered in groups "
         "and neighbors look alike, the build stops and asks",
         expected="folder, prefix:CHARACTERS, word:WORD, regex:PATTERN or none",
-        group=config_fields.FOLDERS,
+        group=FOLDERS,
         metavar="RULE",
-        needs=(config_fields.GROUPED,),
+        needs=(MAY_HAVE_GROUPS,),
     )
     seed: int = row(
         0,
         "seed for dividing images by ratio or into folds; default: 0",
-        group=config_fields.FOLDERS,
-        needs=(config_fields.DIVIDED,),
+        group=FOLDERS,
+        needs=(IS_DIVIDED,),
     )
     citation: str | None = row(
         None,
         "how to cite the data, in BibTeX; default: that of the release, or none",
-        group=config_fields.DESCRIPTION,
+        group=DESCRIPTION,
         metavar="TEXT",
     )
     homepage: str | None = row(
         None,
         "address of the data's page; default: that of the release, or none",
         expected="an address that begins with https:// or http://",
-        accepts=config_fields.is_address,
-        group=config_fields.DESCRIPTION,
+        accepts=is_address,
+        group=DESCRIPTION,
         metavar="TEXT",
     )
     license: str | None = row(
         None,
         "name or text of the data's license; default: none",
-        group=config_fields.DESCRIPTION,
+        group=DESCRIPTION,
         metavar="TEXT",
     )
     # The package's folder that holds the tree, in place of --manual_dir. It is no field, so that it

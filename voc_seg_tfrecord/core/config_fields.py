@@ -158,19 +158,19 @@ AS_STORED = Condition(
     _leaves_images_as_stored,
     "ignore, as the masks of {release} fit the images as they are stored",
 )
-MASKS = Condition(_has_masks, "no such option, as the task {task} has no masks")
+HAS_MASKS = Condition(_has_masks, "no such option, as the task {task} has no masks")
 _DIVISION = "ratios with it, such as train=0.8,validation=0.2 (option splits), or folds"
-DIVIDED = Condition(_is_divided, _DIVISION)
-GROUPED = Condition(_may_have_groups, _DIVISION)
-CUTTABLE = Condition(
+IS_DIVIDED = Condition(_is_divided, _DIVISION)
+MAY_HAVE_GROUPS = Condition(_may_have_groups, _DIVISION)
+CAN_BE_CUT = Condition(
     _can_be_cut,
     "own data with masks, and without the feature objects: build the folder as own data (--name) "
     "without --objects, or leave tile out",
 )
-CUT = Condition(
+IS_CUT = Condition(
     lambda config: config.tile is not None, "the option tile with it: the size of tiles"
 )
-WITH_BANDS = Condition(_has_numbers_of_bands, "numbers of bands with it, or all (the option bands)")
+HAS_BANDS = Condition(_has_numbers_of_bands, "numbers of bands with it, or all (the option bands)")
 
 
 # Rows.
@@ -280,10 +280,12 @@ _WORDS_OF_TYPES = {bool: "true or false", str: "a text", int: "a whole number"}
 
 @functools.cache
 def list_fields(config_class: Hashable) -> list[ConfigField]:
-    """Returns the fields of a class whose fields have rows, in their order."""
+    """Returns the fields of a class that have rows, in their order."""
     fields = []
     for field in dataclasses.fields(cast(Any, config_class)):
-        fields.append(ConfigField(field.name, field.type, field.metadata["row"], field.default))
+        if "row" in field.metadata:  # a subclass may have fields of its own
+            row_of_field = field.metadata["row"]
+            fields.append(ConfigField(field.name, field.type, row_of_field, field.default))
     return fields
 
 
