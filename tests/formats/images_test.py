@@ -8,14 +8,14 @@ import numpy as np
 from PIL import Image, ImageFile
 import pytest
 from support.encoding import decoded, encoded, stored_image
-from support.png_writer import chunk, png_around, write_png
+from support.png_writer import chunk, write_png
 import tensorflow as tf
 import tifffile
 
 from voc_seg_tfrecord.core import file
 from voc_seg_tfrecord.core.errors import ImageError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.formats import images, jpeg_checks, pillow, png_stream, stills
+from voc_seg_tfrecord.formats import images, jpeg_checks, png_stream
 from voc_seg_tfrecord.formats.jpeg import JpegHeader
 
 RNG = np.random.default_rng(3)
@@ -469,31 +469,6 @@ def test_jpegs_are_decoded_as_tensorflow_rounds_them(mode, options):
     found = images.decode_rgb(File(data, "a.jpg"), as_tensorflow=True)
     expected = tf.io.decode_image(data, channels=3, expand_animations=False).numpy()
     assert np.array_equal(found, expected)
-
-
-@pytest.mark.parametrize("color", [0, 2])
-def test_a_large_png_is_decoded_in_bands_to_the_same_pixels_whatever_its_filters(
-    color, monkeypatch
-):
-    channels = 3 if color else 1
-    samples = RNG.integers(0, 256, (23, 7 * channels), dtype=np.uint8)
-    rows = b"".join(bytes([n % 5]) + row.tobytes() for n, row in enumerate(samples))
-
-    def made(rows):
-        return png_around(zlib.compress(rows), 7, 23, color=color)
-
-    file = File(made(rows), "a.png")
-    expected = images.decode_rgb(file)
-    whole = pillow.decode(file, ImageError)
-    monkeypatch.setattr(images, "LARGE", 0)
-    monkeypatch.setattr(stills, "PIXELS_PER_STRIP", 30)
-    in_bands = images.decode(file)
-    assert (images.decode_rgb(file) == expected).all()
-    assert (in_bands.values() == whole.values()).all()
-    assert (in_bands.gray(5, 3) == whole.gray(5, 3)).all()
-    assert (in_bands.resized(5, 3).rgb() == whole.resized(5, 3).rgb()).all()
-    with pytest.raises(ImageError, match=r"a\.png: .*bytes of pixels"):
-        images.decode_rgb(File(made(rows[:-30]), "a.png"))
 
 
 GRAY = np.tile(np.arange(0, 256, 4, dtype=np.uint8), (8, 1))

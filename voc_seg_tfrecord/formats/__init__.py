@@ -16,7 +16,7 @@ Texts: `texts` makes values and rows of them. `list_files` reads what lists imag
 `list_documents`, `table_divisions`), `pair_tables` stated pairs, `annotations` VOC's XML.
 
 Formats: `png`, `jpeg` and `tiff` read headers. `png_stream` checks the pixels of a PNG,
-`png_values` reads them from masks, `png_strips` from large images, and `png_encoder` writes them.
+`png_values` reads them from masks, and `png_encoder` writes them.
 `pillow` is the door to Pillow, which decodes all others to `stills`. `numpy_files` and
 `matlab_files` read arrays, `frames` TFRecords, and `archives` unpacks.
 """

@@ -33,7 +33,6 @@ from voc_seg_tfrecord.formats import (
     pillow,
     png,
     png_stream,
-    png_strips,
     stills,
 )
 
@@ -292,7 +291,7 @@ def describe_doubt(file: File) -> str:
 
 
 def decode(file: File, *, side: int | None = None) -> stills.Still:
-    """Decodes an image as Pillow does; large PNGs a few rows at a time, when they are needed.
+    """Decodes an image as Pillow does.
 
     Of 16 bits, or an array, it is what people can look at; see `bands.stretch_for_display`.
 
@@ -306,10 +305,6 @@ def decode(file: File, *, side: int | None = None) -> stills.Still:
     if band_files.is_deep(file):
         stretched = bands.stretch_for_display(band_files.read(file))
         return stills.as_still(stretched, file.where, ImageError)
-    if file.kind is Kind.PNG and _count_pixels(file) > LARGE:
-        header = png.read_header(file)
-        if png_strips.can_be_read_in_strips(header):
-            return png_strips.open_in_strips(file, header)
     return pillow.decode(file, ImageError, side=side)
 
 

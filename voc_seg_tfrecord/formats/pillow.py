@@ -26,7 +26,7 @@ from voc_seg_tfrecord.core.file import (
 )
 from voc_seg_tfrecord.formats import pillow_corrections, pillow_state, stills, tiff
 from voc_seg_tfrecord.formats.pillow_errors import UNKNOWN_FORM, translated
-from voc_seg_tfrecord.formats.stills import DecodedStill, encode_image_as_png
+from voc_seg_tfrecord.formats.stills import Still, encode_image_as_png
 from voc_seg_tfrecord.formats.tiff import Tag
 
 _ROTATED_OR_MIRRORED = range(2, 9)
@@ -40,7 +40,7 @@ _MAX_BANDS_OF_PILLOW = 6
 
 def decode(
     file: File, error: type[VocSegError], *, side: int | None = None, damaged: bool = False
-) -> DecodedStill:
+) -> Still:
     """Decodes an image file.
 
     Args:
@@ -65,7 +65,7 @@ def decode(
     if image.mode in ("P", "PA") and image.palette is None:
         found = "a palette image without its palette"
         raise damaged_error(error, file.where, found, "a palette, the PLTE chunk of a PNG")
-    return DecodedStill(file.where, error, (height, width), image)
+    return Still(file.where, error, (height, width), image)
 
 
 def undo_png_filters(
@@ -76,7 +76,7 @@ def undo_png_filters(
     is_interlaced: bool,
     where: str,
     error: type[VocSegError],
-) -> DecodedStill:
+) -> Still:
     """Decodes the pixel stream of a PNG that has one value of 8 bits per pixel.
 
     Args:
@@ -92,7 +92,7 @@ def undo_png_filters(
     """
     with translated(where, error):
         image = Image.frombytes("L", (width, height), stream, "zip", "L", int(is_interlaced))
-    return DecodedStill(where, error, (height, width), image)
+    return Still(where, error, (height, width), image)
 
 
 def read_size(file: File, error: type[VocSegError]) -> tuple[int, int]:

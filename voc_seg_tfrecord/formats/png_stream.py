@@ -73,7 +73,7 @@ def check(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> None:
     Raises:
       MaskError: as `inflate` does.
     """
-    for _ in inflate_in_pieces(file, header, chunks):
+    for _ in _inflate_in_pieces(file, header, chunks):
         pass
 
 
@@ -89,7 +89,7 @@ def inflate(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> bytes |
         has an unknown filter.
     """
     check_pixels(header.width, header.height, file, MaskError)
-    pieces = inflate_in_pieces(file, header, chunks)
+    pieces = _inflate_in_pieces(file, header, chunks)
     size = sum(each.size for each in _list_passes(header))
     if size <= _INFLATED_BYTES_AT_ONCE:
         return b"".join(pieces)  # of one piece without a copy
@@ -101,7 +101,7 @@ def inflate(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> bytes |
     return rows
 
 
-def inflate_in_pieces(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> Iterator[bytes]:
+def _inflate_in_pieces(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> Iterator[bytes]:
     """Yields what `inflate` returns in pieces, and checks it.
 
     A piece may end within a row. A wrong end is known, and raised, only after the last piece.

@@ -114,7 +114,7 @@ def _decode_mask(file: File) -> StoredMask:
     return StoredMask(_limit_to_bytes(values), palette)
 
 
-def _decode_mask_by_pillow(file: File) -> stills.DecodedStill:
+def _decode_mask_by_pillow(file: File) -> stills.Still:
     # Truncated files are accepted only in the second try, because it stops all other decoding.
     with contextlib.suppress(MaskError):
         return pillow.decode(file, MaskError)
