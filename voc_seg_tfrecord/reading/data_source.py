@@ -31,7 +31,7 @@ from voc_seg_tfrecord.reading import dataset as datasets
 from voc_seg_tfrecord.reading import metadata
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 from voc_seg_tfrecord.reading.fields import Field, fields_of
-from voc_seg_tfrecord.reading.identity import check_unchanged, description_sha256
+from voc_seg_tfrecord.reading.identity import check_unchanged, identity_sha256
 from voc_seg_tfrecord.reading.record_index import RecordIndex, changed
 from voc_seg_tfrecord.reading.records import Record, parse
 
@@ -148,8 +148,7 @@ class DataSource:
             # the error, or one of another thread, does not read other records by the old numbers.
             opened = _open_split(datasets.open_built(self._request.folder), self._request)
             if opened.identity != self._identity:
-                changed_file = opened.index.first_changed_file(self._identity.seal)
-                raise changed(changed_file or self._request.folder)
+                raise changed(self._request.folder)
             self._opened_split = opened
         return self._opened_split
 
@@ -303,19 +302,6 @@ class _Request:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Identity:
-    """What tells the dataset of a source from another one in the same folder.
-
-    Attributes:
-      description: a digest of classes, metadata and sizes.
-      seal: of its records; see `RecordIndex`.
-    """
-
-    description: str
-    seal: bytes
-
-
-@dataclasses.dataclass(frozen=True)
 class _OpenedSplit:
     """A split that is open for reading.
 
@@ -325,7 +311,7 @@ class _OpenedSplit:
       features: of an example, as TFDS describes them.
       class_names: of the dataset, in mask order.
       readers: what makes the value of each feature of a record.
-      identity: of the dataset.
+      identity: tells the dataset from another one in the same folder.
     """
 
     name: str
@@ -333,7 +319,7 @@ class _OpenedSplit:
     features: dict[str, Any]
     class_names: tuple[str, ...]
     readers: Mapping[str, "_ValueReader"]
-    identity: _Identity
+    identity: str
 
     def only(self, names: Collection[str]) -> "_OpenedSplit":
         """Returns the split with some of the features."""
@@ -371,7 +357,7 @@ def _open_split(builder: tfds.core.DatasetBuilder, request: _Request) -> _Opened
         features={name: builder.info.features[name] for name in request.features},
         class_names=metadata.class_names(builder),
         readers=readers,
-        identity=_Identity(description_sha256(builder), index.seal),
+        identity=identity_sha256(builder),
     )
 
 

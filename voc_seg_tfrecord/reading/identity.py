@@ -36,10 +36,12 @@ def check_unchanged(builder: tfds.core.DatasetBuilder) -> None:
         )
 
 
-def description_sha256(builder: tfds.core.DatasetBuilder) -> str:
-    """Returns a digest of classes, metadata and the sizes of shards, as a builder has them."""
-    text = json.dumps(_describe_opened(builder), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+def identity_sha256(builder: tfds.core.DatasetBuilder) -> str:
+    """Returns a digest of the files that differ if a build has replaced a dataset."""
+    digest = hashlib.sha256()
+    for path in identifying_files(builder):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def identifying_files(builder: tfds.core.DatasetBuilder) -> list[epath.Path]:

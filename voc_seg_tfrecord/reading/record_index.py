@@ -17,7 +17,6 @@ import tempfile
 from typing import Any
 
 from etils import epath
-import google_crc32c
 import numpy as np
 import tensorflow_datasets as tfds
 
@@ -34,9 +33,6 @@ from voc_seg_tfrecord.formats import frames
 from voc_seg_tfrecord.reading.identity import OPEN_AGAIN
 from voc_seg_tfrecord.reading.records import check_tfrecord, parse, unreadable
 
-_SEAL_BYTES = 4
-"""Bytes of the checksum that stands for all records of a file."""
-
 _MAX_OPEN_FILES = 256
 """Files that one index keeps open; a process may often have 1024."""
 
@@ -52,7 +48,6 @@ class RecordIndex:
     Attributes:
       paths: the files.
       lengths: how many records of each file belong to the split, int64 `[F]`.
-      seal: four bytes for each file, which tell its records from others.
 
     Args:
       files: the records of each file.
@@ -63,7 +58,6 @@ class RecordIndex:
         self._ends = list(itertools.accumulate(file.count for file in files))
         self.paths = [os.fspath(file.path) for file in files]
         self.lengths = np.array([file.count for file in files], np.int64)
-        self.seal = b"".join(file.seal for file in files)
         self._open_files: dict[int, frames.OpenFile] = {}
 
     @classmethod
@@ -108,14 +102,6 @@ class RecordIndex:
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    def first_changed_file(self, seal: bytes) -> str:
-        """Returns the first file whose records are not those of a seal; empty if there is none."""
-        for number, (path, file) in enumerate(zip(self.paths, self._files, strict=True)):
-            start = number * _SEAL_BYTES
-            if file.seal != seal[start : start + _SEAL_BYTES]:
-                return path
-        return ""
-
     def frame_starts(self) -> tuple[np.ndarray, np.ndarray]:
         """Returns the file of each record, and the byte at which its frame begins.
 
@@ -154,7 +140,6 @@ class _FileIndex:
     Attributes:
       path: the file.
       count: how many of its records belong to the split.
-      seal: the checksum of the checksums of all its records.
 
     Args:
       path: the file.
@@ -172,7 +157,6 @@ class _FileIndex:
             self._state = _file_state(path)
         if len(all_frames) != total:
             raise unreadable(path, counted(len(all_frames), "record"), total)
-        self.seal = google_crc32c.value(all_frames.checksums.tobytes()).to_bytes(_SEAL_BYTES)
         of_split = slice(skip, skip + self.count)
         self._frames = frames.Frames(
             all_frames.offsets[of_split],
