@@ -274,7 +274,7 @@ def test_the_class_under_the_pointer_is_named_also_where_an_image_has_many(hosti
 
 def test_a_class_that_a_split_lacks_is_marked_in_words(page):
     text = page.read_text()
-    assert "Split test has no image of" in text
+    assert "test has no image of" in text
     assert '<span class="warn">absent</span>' in text
 
 
@@ -301,9 +301,9 @@ def test_an_image_in_two_splits_and_one_that_shows_the_same_picture_are_found(tm
     text = written(dataset, tmp_path / "a.html").read_text()
     assert "Training data meets evaluation data" in text
     assert "train and validation share 1 example." in text
-    assert "<bdi>0 = 3</bdi>" in text
-    assert text.count('<div class="couple">') == 2
-    assert "Same picture in two splits." in text
+    assert ">0 = 3<" in text
+    assert text.count('<div class="quad">') == 2
+    assert "Same picture in two splits" in text
     assert "1 (train) and 4 (validation): the same picture, in files that differ" in text
 
 
@@ -316,8 +316,8 @@ def test_a_damaged_record_is_a_finding_and_the_rest_is_counted(sample, tmp_path)
     dataset = doctoring.doctored(sample, tmp_path, damage)
     with shown(dataset, tmp_path) as window:
         findings = window.locator("#findings").text_content()
-        assert "Error: Damaged records. 2 problems in the records" in findings
-        assert "no image that can be shown" in findings
+        assert "Error Damaged records 2" in " ".join(findings.split())
+        assert "This image cannot be shown." in findings
         background = window.locator("#classes tbody tr").first.locator("td")
         assert background.nth(5).text_content() == "1"  # of train: one of two is damaged
 
@@ -383,7 +383,7 @@ def test_masks_of_void_alone_and_an_image_of_one_pixel_have_a_page(tmp_path):
     )
     with shown(dataset, tmp_path) as window:
         assert "100.0 % of the pixels are void" in window.locator("header").text_content()
-        assert "No image has 3 of 3 classes: a, b, c." in window.locator("#findings").text_content()
+        assert "no image has 3 of 3 classes: a, b, c" in window.locator("#findings").text_content()
 
 
 def test_only_the_named_splits_are_shown(sample, tmp_path, capsys):

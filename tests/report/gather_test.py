@@ -43,8 +43,9 @@ def test_a_suspect_of_a_part_is_read_from_the_part():
     facts = {part: split(2, ids=("x", "y"))}
     suspect = Finding("speck", "y", "", ids=("y",), split="mine", box=(0, 0, 2, 2))
     found = choose_shown(facts, [suspect])
-    assert [suspect.place for suspect in found.suspects] == [("mine", 1)]
-    assert isinstance(found.suspects[0].place.split, ListedSplit)
+    (shown,) = found.findings
+    assert shown.places == (("mine", 1),)
+    assert isinstance(shown.places[0].split, ListedSplit)
 
 
 def test_a_split_without_examples_is_no_error():

@@ -24,8 +24,8 @@ from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 from voc_seg_tfrecord.report.band_display import BandDisplay, find_display
 from voc_seg_tfrecord.report.class_table import SplitClasses, largest_share
 from voc_seg_tfrecord.report.clean_text import clean
+from voc_seg_tfrecord.report.dataset_findings import make_cards, make_sections
 from voc_seg_tfrecord.report.gather import SplitFacts, gather
-from voc_seg_tfrecord.report.notices import find_notices
 from voc_seg_tfrecord.report.overlay import ClassStyle, class_colors
 from voc_seg_tfrecord.report.sections import folders_to_filter
 from voc_seg_tfrecord.report.selection import RecordPlace, choose_shown
@@ -95,7 +95,7 @@ def _render(
         builder,
         selection.places(),
         ClassStyle(names, colors, background),
-        [(suspect.place, suspect.box) for suspect in selection.suspects],
+        selection.boxes(),
         display,
     )
     examples = [
@@ -103,6 +103,7 @@ def _render(
         for split, numbers in selection.gallery.items()
         for number in numbers
     ]
+    cards = make_cards(selection.findings, thumbnails)
     class_columns = [
         SplitClasses(split, of_split.class_counts, of_split.stats.objects if has_masks else None)
         for split, of_split in facts.items()
@@ -131,7 +132,7 @@ def _render(
         class_columns=class_columns,
         max_share=largest_share(class_columns, background),
         shown_labels={label for example in examples for label in example.shares},
-        notices=find_notices(facts, _find_shared_images(facts), label_errors),
+        kinds=make_sections(facts, _find_shared_images(facts), label_errors, cards),
         selection=selection,
         folders=folders_to_filter(example.folder for example in examples),
         thumbnails=thumbnails,

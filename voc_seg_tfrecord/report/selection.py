@@ -10,6 +10,9 @@ from voc_seg_tfrecord.quality.finding import Finding
 from voc_seg_tfrecord.quality.regions import Box
 from voc_seg_tfrecord.report.gather import SplitFacts
 
+DAMAGED_RECORDS = "damaged records"
+"""The kind of findings about records that are damaged."""
+
 MAX_GALLERY_EXAMPLES = 24
 """Examples in each split's gallery, at most."""
 
@@ -29,12 +32,20 @@ class RecordPlace(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class SuspiciousLabel:
-    """A record whose label may be wrong, what was found, and the part of the image that it is."""
+class ShownFinding:
+    """A finding that is shown with its image, or with two.
 
-    place: RecordPlace
-    finding: Finding
-    box: Box
+    Attributes:
+      kind: its kind.
+      detail: what was found.
+      places: the records of the images.
+      box: the part of the image that it is about; None for all of it.
+    """
+
+    kind: str
+    detail: str
+    places: tuple[RecordPlace, ...]
+    box: Box | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,15 +54,11 @@ class PageSelection:
 
     Attributes:
       gallery: the numbers of the records in each split's gallery, ascending.
-      pairs: two images in two splits that are the same, show the same picture, or are neighbors.
-      problems: records with problems.
-      suspects: records whose labels may be wrong, the most suspicious first.
+      findings: those that are shown with their images.
     """
 
     gallery: Mapping[str, Sequence[int]]
-    pairs: Sequence[tuple[RecordPlace, RecordPlace]]
-    problems: Sequence[RecordPlace]
-    suspects: Sequence[SuspiciousLabel]
+    findings: Sequence[ShownFinding]
 
     def places(self) -> set[RecordPlace]:
         """Returns the records of which thumbnails are needed."""
@@ -60,11 +67,13 @@ class PageSelection:
             for split, numbers in self.gallery.items()
             for number in numbers
         }
-        for pair in self.pairs:
-            places.update(pair)
-        places.update(self.problems)
-        places.update(suspect.place for suspect in self.suspects)
+        for finding in self.findings:
+            places.update(finding.places)
         return places
+
+    def boxes(self) -> list[tuple[RecordPlace, Box]]:
+        """Returns the boxes of which crops are needed, each with its record."""
+        return [(finding.places[0], finding.box) for finding in self.findings if finding.box]
 
 
 def choose_shown(facts: Mapping[str, SplitFacts], label_errors: Sequence[Finding]) -> PageSelection:
@@ -75,12 +84,12 @@ def choose_shown(facts: Mapping[str, SplitFacts], label_errors: Sequence[Finding
       label_errors: labels that may be wrong, the most suspicious first.
     """
     places_of_ids = {split: _places_by_id(split, of_split) for split, of_split in facts.items()}
-    return PageSelection(
-        gallery=_choose_galleries(facts),
-        pairs=_choose_pairs(places_of_ids, label_errors),
-        problems=_choose_problems(facts),
-        suspects=_choose_suspects(places_of_ids, label_errors),
-    )
+    findings = [
+        *_choose_pairs(places_of_ids, label_errors),
+        *_choose_suspects(places_of_ids, label_errors),
+        *_choose_problems(facts),
+    ]
+    return PageSelection(_choose_galleries(facts), findings)
 
 
 _PlacesOfIds = Mapping[str, Mapping[str, RecordPlace]]
@@ -112,7 +121,7 @@ def _choose_galleries(facts: Mapping[str, SplitFacts]) -> dict[str, list[int]]:
 
 def _choose_pairs(
     places_of_ids: _PlacesOfIds, label_errors: Sequence[Finding]
-) -> list[tuple[RecordPlace, RecordPlace]]:
+) -> list[ShownFinding]:
     """Returns two images of each group in two splits: of the same first, of neighbors last."""
     pairs = []
     for kind in (
@@ -124,7 +133,7 @@ def _choose_pairs(
             if finding.kind == kind.name:
                 first, *others = _places_of_copies(places_of_ids, finding)
                 second = next(place for place in others if place.split != first.split)
-                pairs.append((first, second))
+                pairs.append(ShownFinding(kind.name, "", (first, second)))
     return pairs[:_SHOWN_PAIRS]
 
 
@@ -136,22 +145,23 @@ def _places_of_copies(places_of_ids: _PlacesOfIds, finding: Finding) -> Iterator
                 yield places_of_ids[split][image_id]
 
 
-def _choose_problems(facts: Mapping[str, SplitFacts]) -> list[RecordPlace]:
-    places = [
-        RecordPlace(split, problem.number)
-        for split, of_split in facts.items()
-        for problem in of_split.problems
-    ]
-    return list(dict.fromkeys(places))[:_SHOWN_PROBLEMS]
-
-
 def _choose_suspects(
     places_of_ids: _PlacesOfIds, label_errors: Sequence[Finding]
-) -> list[SuspiciousLabel]:
+) -> list[ShownFinding]:
     """Returns the first findings about one record; of copies, about the later one."""
     suspects = []
     for finding in label_errors:
         if finding.box:
             place = places_of_ids[finding.split][finding.ids[-1]]
-            suspects.append(SuspiciousLabel(place, finding, finding.box))
+            suspects.append(ShownFinding(finding.kind, finding.detail, (place,), finding.box))
     return suspects[:_SHOWN_SUSPECTS]
+
+
+def _choose_problems(facts: Mapping[str, SplitFacts]) -> list[ShownFinding]:
+    """Returns the first records with problems, each with its first problem."""
+    findings: dict[RecordPlace, ShownFinding] = {}
+    for split, of_split in facts.items():
+        for problem in of_split.problems:
+            place = RecordPlace(split, problem.number)
+            findings.setdefault(place, ShownFinding(DAMAGED_RECORDS, problem.text, (place,)))
+    return list(findings.values())[:_SHOWN_PROBLEMS]
