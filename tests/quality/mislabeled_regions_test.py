@@ -107,7 +107,7 @@ def test_a_built_dataset_names_them_too_and_the_report_shows_them(world, tmp_pat
     )
     assert {f.ids[0] for f in strangers(builder)} >= wrong.keys()
     cli.main(["report", "signs", "--data_dir", str(tmp_path), "--out", str(tmp_path / "r.html")])
-    assert "Region that looks like another class." in (tmp_path / "r.html").read_text()
+    assert "> Region that looks like another class <" in (tmp_path / "r.html").read_text()
 
 
 @pytest.mark.slow

@@ -317,7 +317,7 @@ def test_a_damaged_record_is_a_finding_and_the_rest_is_counted(sample, tmp_path)
     with shown(dataset, tmp_path) as window:
         findings = window.locator("#findings").text_content()
         assert "Error Damaged records 2" in " ".join(findings.split())
-        assert "This image cannot be shown." in findings
+        assert "no image that can be shown" in findings
         background = window.locator("#classes tbody tr").first.locator("td")
         assert background.nth(5).text_content() == "1"  # of train: one of two is damaged
 
