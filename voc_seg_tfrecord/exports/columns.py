@@ -130,57 +130,33 @@ def make_schema(columns: Sequence[Column]) -> "pa.Schema":
 def as_yaml(feature: Any) -> dict[str, Any]:
     """Returns a description as the `dataset_info` of a card has it, which `datasets` reads.
 
+    | description | YAML |
+    | --- | --- |
+    | a list of one dictionary: fields by name | `list: [{name: label, ...}, {name: bbox, ...}]` |
+    | `Sequence` of 4 float32 | `list: float32, length: 4` |
+    | `ClassLabel` | `dtype: {class_label: {names: {'0': crack}}}` |
+    | `Image` without a mode, or with one | `dtype: image`, or `dtype: {image: {mode: RGB}}` |
+    | `Value` | `dtype: string` |
+
     Args:
-      feature: a `Column.description`: a dictionary with its type as `_type`, or a list of one
-        dictionary, which has the descriptions of the fields of objects by name.
+      feature: a `Column.description`.
     """
     if isinstance(feature, list):
-        (objects,) = feature
-        return _objects_as_yaml(objects)
-    make_yaml = _YAML_BY_TYPE[feature["_type"]]
-    properties = {name: value for name, value in feature.items() if name != "_type"}
-    return make_yaml(properties)
-
-
-def _objects_as_yaml(fields: dict[str, Any]) -> dict[str, Any]:
-    """Example: `list: [{name: label, dtype: ...}, {name: bbox, list: ...}]` of two fields."""
-    return {"list": [{"name": name, **as_yaml(field)} for name, field in fields.items()]}
-
-
-def _value_as_yaml(properties: dict[str, Any]) -> dict[str, Any]:
-    """Example: `dtype: string` of `{dtype: string}`."""
+        (fields,) = feature
+        return {"list": [{"name": name, **as_yaml(field)} for name, field in fields.items()]}
+    properties = dict(feature)
+    kind = properties.pop("_type")
+    if kind == "Sequence":
+        element = as_yaml(properties.pop("feature"))
+        if list(element) == ["dtype"]:
+            element = element["dtype"]
+        return {"list": element, **properties}
+    if kind == "ClassLabel":
+        names = {str(index): name for index, name in enumerate(properties["names"])}
+        return {"dtype": {"class_label": {"names": names}}}
+    if kind == "Image":
+        return {"dtype": {"image": properties} if properties else "image"}
     return properties
-
-
-def _sequence_as_yaml(properties: dict[str, Any]) -> dict[str, Any]:
-    """Example: `list: float32, length: 4` of `{feature: {dtype: float32, ...}, length: 4}`."""
-    other_properties = {name: value for name, value in properties.items() if name != "feature"}
-    element = as_yaml(properties["feature"])
-    if list(element) == ["dtype"]:
-        element = element["dtype"]
-    return {"list": element, **other_properties}
-
-
-def _class_label_as_yaml(properties: dict[str, Any]) -> dict[str, Any]:
-    """Example: `dtype: {class_label: {names: {'0': crack}}}` of `{names: [crack]}`."""
-    names = {str(index): name for index, name in enumerate(properties["names"])}
-    return {"dtype": {"class_label": {"names": names}}}
-
-
-def _image_as_yaml(properties: dict[str, Any]) -> dict[str, Any]:
-    """Examples: `dtype: image` without a mode; `dtype: {image: {mode: RGB}}` of `{mode: RGB}`."""
-    if not properties:
-        return {"dtype": "image"}
-    return {"dtype": {"image": properties}}
-
-
-_YAML_BY_TYPE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "Value": _value_as_yaml,
-    "Sequence": _sequence_as_yaml,
-    "ClassLabel": _class_label_as_yaml,
-    "Image": _image_as_yaml,
-}
-"""What makes the YAML of a description by its `_type`."""
 
 
 def _make_column(name: str, feature: Any, where: str, palette: bytes | None) -> Column:

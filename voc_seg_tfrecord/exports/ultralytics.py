@@ -16,9 +16,14 @@ from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError, counted
 from voc_seg_tfrecord.core.names import MASK
 from voc_seg_tfrecord.exports import yaml_text
-from voc_seg_tfrecord.exports.labeled_objects import LabeledObject, split_by_object
+from voc_seg_tfrecord.exports.images import (
+    ExportedImage,
+    LabeledObject,
+    Losses,
+    read_images,
+    split_by_object,
+)
 from voc_seg_tfrecord.exports.outlines import trace_parts
-from voc_seg_tfrecord.exports.split_folders import ExportedImage, Losses, read_images
 from voc_seg_tfrecord.exports.writers import ExportedSplit, write_class_file
 from voc_seg_tfrecord.reading import metadata
 

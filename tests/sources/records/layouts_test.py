@@ -8,7 +8,7 @@ from support.encoding import encoded
 import tensorflow as tf
 
 from voc_seg_tfrecord.core.errors import RecordError
-from voc_seg_tfrecord.sources.records import features, layouts, possible_masks
+from voc_seg_tfrecord.sources.records import features, layouts, scan
 from voc_seg_tfrecord.sources.records.layouts import RecordLayout
 
 RAW = layouts.KNOWN["raw with label_raw"]
@@ -164,7 +164,7 @@ def test_a_gray_tensor_has_no_order_of_colors(shape):
 )
 def test_a_second_feature_that_may_be_the_mask_is_found(more, others):
     record = {"image_raw": [bytes(24)], "label_raw": [bytes(8)], "height": [2], "width": [4]} | more
-    assert possible_masks.list_possible_masks(record, RAW) == others
+    assert scan.list_possible_masks(record, RAW) == others
 
 
 def test_text_is_decoded_and_empty_without_a_feature():

@@ -1,6 +1,6 @@
 """The layouts of hand-written records: which feature holds what."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 import dataclasses
 from typing import Any
 
@@ -58,7 +58,7 @@ DEEPLAB = RecordLayout(
 )
 """Features of DeepLab's own converters."""
 
-KNOWN = {
+_WITH_LABELS = {
     "DeepLab": DEEPLAB,
     "raw with label_raw": RecordLayout("image_raw", "label_raw", "height", "width"),
     "raw with mask_raw": RecordLayout("image_raw", "mask_raw", "height", "width"),
@@ -68,13 +68,19 @@ KNOWN = {
     "shape with a label, image": RecordLayout("image", "", shape="shape", label="label"),
     "image with a label": RecordLayout("image", label="label"),
     "image with a mask": RecordLayout("image", "mask"),
-    "DeepLab without masks": dataclasses.replace(DEEPLAB, mask=""),
-    "raw without a label": RecordLayout("image_raw", "", "height", "width"),
-    "tensor without a label": RecordLayout("raw_image", "", "height", "width", "depth"),
-    "shape without a label": RecordLayout("data", "", shape="shape"),
-    "shape without a label, image": RecordLayout("image", "", shape="shape"),
-    "image without a label": RecordLayout("image"),
 }
+
+
+def _without_labels() -> Iterator[tuple[str, RecordLayout]]:
+    """Yields the same layouts of records that have neither mask nor label."""
+    yield "DeepLab without masks", dataclasses.replace(DEEPLAB, mask="")
+    for name, layout in _WITH_LABELS.items():
+        if layout.label:
+            unlabeled_name = name.replace("with a label", "without a label")
+            yield unlabeled_name, dataclasses.replace(layout, label="")
+
+
+KNOWN = _WITH_LABELS | dict(_without_labels())
 """Layouts by a readable name, in the order in which they are tried."""
 
 FIELDS = tuple(field.name for field in dataclasses.fields(RecordLayout) if field.name != "size")
@@ -119,7 +125,7 @@ def detect(
 
     A layout without mask and label matches only records that have no unknown feature: that could
     be the mask or the label under another name, and would be lost silently. Beside a mask or a
-    label there may be others; `possible_masks.check_one_mask` looks for masks among them.
+    label there may be others; `scan` looks for masks among them.
 
     Args:
       record: the first record.
