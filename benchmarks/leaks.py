@@ -89,7 +89,7 @@ class Kind:
       copies: by the change, the number of the image and the signs of its copy, or None.
       seconds_of_decoding: CPU seconds.
       seconds_of_signs: CPU seconds beyond decoding.
-      keypoints: of these images, uint8 `[24, 9]` each; empty if parts are not sought.
+      keypoints: of these images, `KEYPOINT` `[24]` each; empty if parts are not sought.
       crops: by the crop, the number of the image and the keypoints of its crop.
       seconds_of_keypoints: CPU seconds beyond decoding.
     """

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 from voc_seg_tfrecord.quality import part_candidates, shared_parts
-from voc_seg_tfrecord.quality.keypoints import (
-    BYTES_PER_KEYPOINT,
-    KEYPOINTS_PER_IMAGE,
-    SIGN_BITS,
-    unpack,
-)
+from voc_seg_tfrecord.quality.keypoints import KEYPOINT, KEYPOINTS_PER_IMAGE, SIGN_BITS
 from voc_seg_tfrecord.quality.similarity import Similarity
 
 PLANTED = 6
@@ -17,18 +12,30 @@ PLANTED = 6
 
 
 def draw(rng, images):
-    """Returns packed keypoints that have nothing in common, uint8 `[N, 24, 9]`."""
-    size = (images, KEYPOINTS_PER_IMAGE, BYTES_PER_KEYPOINT)
-    return rng.integers(0, 256, size, np.uint8)
+    """Returns keypoints that have nothing in common, `KEYPOINT` `[N, 24]`."""
+    drawn = np.zeros((images, KEYPOINTS_PER_IMAGE), KEYPOINT)
+    for field in ("x", "y"):
+        drawn[field] = rng.random(drawn.shape)
+    drawn["log_size"] = rng.uniform(-5, 0, drawn.shape)
+    drawn["direction"] = rng.uniform(0, 2 * np.pi, drawn.shape)
+    drawn["signs"] = rng.integers(0, 1 << SIGN_BITS, drawn.shape, np.uint64)
+    drawn["exists"] = True
+    return drawn
 
 
 def plant(rng, originals, copies, flipped_signs):
     """Gives copies some keypoints of the originals, with so many signs inverted in each."""
-    planted = originals[:, -PLANTED:].copy()
-    for keypoint in planted.reshape(-1, BYTES_PER_KEYPOINT):
-        for bit in rng.permutation(SIGN_BITS)[:flipped_signs].tolist():
-            keypoint[bit // 8] ^= 1 << bit % 8
-    copies[:, -PLANTED:] = planted
+    copies[:, -PLANTED:] = originals[:, -PLANTED:]
+    for signs in copies["signs"][:, -PLANTED:]:
+        for number in range(PLANTED):
+            for bit in rng.permutation(SIGN_BITS)[:flipped_signs].tolist():
+                signs[number] ^= np.uint64(1 << bit)
+
+
+def noise(rng, shape, share):
+    """Returns signs of which a share is inverted, uint64."""
+    bits = rng.random((*shape, SIGN_BITS)) < share
+    return (bits * (np.uint64(1) << np.arange(SIGN_BITS, dtype=np.uint64))).sum(-1, dtype=np.uint64)
 
 
 WHOLE = Similarity(False, 1, 0, 0, 0)
@@ -58,10 +65,7 @@ def test_a_keypoint_that_all_images_have_hides_no_copy():
     rng = np.random.default_rng(0)
     first, second = draw(rng, 200), draw(rng, 200)
     for images in (first, second):
-        signs = images[:, :8, :6].copy()
-        signs[...] = 0x55
-        noise = rng.random((*signs.shape[:2], 48)) < 0.1
-        images[:, :8, :6] = signs ^ np.packbits(noise, axis=-1)
+        images["signs"][:, :8] = np.uint64(0x555555555555) ^ noise(rng, (200, 8), 0.1)
     plant(rng, first[::10], second[::10], 2)
     found = pairs_of(shared_parts.find_between(first, second))
     planted = {(number, number) for number in range(0, 200, 10)}
@@ -72,9 +76,8 @@ def test_a_film_has_a_few_candidates_for_each_frame():
     rng = np.random.default_rng(2)
     frame = draw(rng, 1)
     film = np.repeat(frame, 300, axis=0)
-    film[..., :6] ^= np.packbits(rng.random((*film.shape[:2], 48)) < 0.02, axis=-1)
-    keypoints = unpack(film)
-    pairs = part_candidates.propose_pairs(keypoints, keypoints)
+    film["signs"] ^= noise(rng, film.shape, 0.02)
+    pairs = part_candidates.propose_pairs(film, film)
     of_first = np.bincount(pairs.first, minlength=300)
     assert of_first.min() >= part_candidates.MAX_CANDIDATES_PER_IMAGE
     assert len(pairs) <= 2 * 300 * part_candidates.MAX_CANDIDATES_PER_IMAGE

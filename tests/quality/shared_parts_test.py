@@ -40,17 +40,17 @@ def scenes():
 
 
 @pytest.fixture(scope="module")
-def packed(scenes):
+def described(scenes):
     return np.stack([keypoints.describe(scene) for scene in scenes])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_changed_part_is_found_in_its_image_alone_and_confirmed(name, scenes, packed):
+def test_a_changed_part_is_found_in_its_image_alone_and_confirmed(name, scenes, described):
     parts = [encode_again(CHANGES[name](scene), 85) for scene in scenes]
-    packed_parts = np.stack([keypoints.describe(part) for part in parts])
+    described_parts = np.stack([keypoints.describe(part) for part in parts])
     confirmed = []
-    for pair in shared_parts.find_between(packed, packed_parts):
+    for pair in shared_parts.find_between(described, described_parts):
         confirmation = pixel_confirmation.confirm(
             scenes[pair.first], parts[pair.second], pair.similarity.matrix()
         )
@@ -67,9 +67,9 @@ def test_tiles_that_overlap_share_a_part(scenes):
     assert pairs == [(0, 0), (1, 1), (2, 2), (3, 3)]
 
 
-def test_the_similarity_says_where_the_part_lies(scenes, packed):
+def test_the_similarity_says_where_the_part_lies(scenes, described):
     part = crop(scenes[0], 60, 90, 280, 360)
-    (pair,) = shared_parts.find_between(packed, keypoints.describe(part)[np.newaxis])
+    (pair,) = shared_parts.find_between(described, keypoints.describe(part)[np.newaxis])
     # The middle of the part, whose long side is 360 pixels, in shares of the image's 480.
     x, y = pair.similarity.matrix() @ [180 / 360, 140 / 360, 1]
     assert pair.first == 0
@@ -77,8 +77,8 @@ def test_the_similarity_says_where_the_part_lies(scenes, packed):
     assert pair.similarity.scale == pytest.approx(360 / 480, rel=0.05)
 
 
-def test_different_scenes_share_nothing(packed):
-    assert list(shared_parts.find_between(packed[:6], packed[6:])) == []
+def test_different_scenes_share_nothing(described):
+    assert list(shared_parts.find_between(described[:6], described[6:])) == []
 
 
 @pytest.mark.parametrize(
@@ -92,24 +92,22 @@ def test_different_scenes_share_nothing(packed):
     ids=["black", "one pixel", "a ramp", "a line"],
 )
 def test_an_image_without_structure_has_no_keypoints_and_shares_nothing(pixels):
-    packed_plain = keypoints.describe(pixels)[np.newaxis]
-    assert not keypoints.unpack(packed_plain).exists.any()
-    assert list(shared_parts.find_between(packed_plain, packed_plain)) == []
+    plain = keypoints.describe(pixels)[np.newaxis]
+    assert not plain["exists"].any()
+    assert list(shared_parts.find_between(plain, plain)) == []
 
 
 def test_no_images_share_nothing():
-    nothing = np.zeros((0, keypoints.KEYPOINTS_PER_IMAGE, keypoints.BYTES_PER_KEYPOINT), np.uint8)
+    nothing = np.zeros((0, keypoints.KEYPOINTS_PER_IMAGE), keypoints.KEYPOINT)
     assert list(shared_parts.find_between(nothing, nothing)) == []
 
 
-def test_what_is_unpacked_is_what_was_found():
-    """A bright spot off the middle has a keypoint at its center."""
+def test_a_bright_spot_off_the_middle_has_a_keypoint_at_its_center():
     y, x = np.mgrid[:160, :160]
     image = (60 + 150 * np.exp(-((x - 110) ** 2 + (y - 50) ** 2) / 200)).astype(np.uint8)
-    unpacked = keypoints.unpack(keypoints.describe(image)[np.newaxis])
-    x = unpacked.x[unpacked.exists]
-    y = unpacked.y[unpacked.exists]
-    distance = np.hypot(x - 110 / 160, y - 50 / 160)
+    described = keypoints.describe(image)
+    found = described[described["exists"]]
+    distance = np.hypot(found["x"] - 110 / 160, found["y"] - 50 / 160)
     assert distance.min() < 0.02
 
 
@@ -136,9 +134,9 @@ def test_a_similarity_is_described_in_words(similarity, words):
         (lambda pixels: np.rot90(pixels[:, ::-1], -1), "mirrored, then rotated by 90 degrees"),
     ],
 )
-def test_what_was_done_to_an_image_is_said(scenes, packed, change, words):
+def test_what_was_done_to_an_image_is_said(scenes, described, change, words):
     changed = keypoints.describe(change(scenes[1]))[np.newaxis]
-    (pair,) = shared_parts.find_between(packed, changed)
+    (pair,) = shared_parts.find_between(described, changed)
     assert (pair.first, pair.similarity.describe()) == (1, words)
 
 

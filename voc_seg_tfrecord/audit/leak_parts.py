@@ -19,7 +19,7 @@ from voc_seg_tfrecord.audit.leaks import (
     Side,
 )
 from voc_seg_tfrecord.quality import pixel_confirmation, shared_parts
-from voc_seg_tfrecord.quality.keypoints import BYTES_PER_KEYPOINT, KEYPOINTS_PER_IMAGE
+from voc_seg_tfrecord.quality.keypoints import KEYPOINT, KEYPOINTS_PER_IMAGE
 from voc_seg_tfrecord.quality.shared_parts import SharedPart
 
 
@@ -50,7 +50,7 @@ def _find_new_parts(overlap: Overlap, *, progress: bool) -> list[SharedPart]:
     known_pairs = {(pair.first_id, pair.second_id) for pair in overlap.similar_pairs}
     new_parts = []
     for part in shared_parts.find_between(
-        stack_keypoints(first), stack_keypoints(second), progress=progress
+        _stack_keypoints(first), _stack_keypoints(second), progress=progress
     ):
         first_id, second_id = first_ids[part.first], second_ids[part.second]
         is_same_file = first.sha256_by_id[first_id] == second.sha256_by_id[second_id]
@@ -64,10 +64,10 @@ def _count_certain(parts: Sequence[SharedPart]) -> int:
     return sum(part.agreements >= shared_parts.MIN_AGREEMENTS for part in parts)
 
 
-def stack_keypoints(side: Side) -> np.ndarray:
-    """Returns the packed keypoints of a side's images, uint8 `[N, 24, 9]`."""
-    packed = np.array([*side.keypoints_by_id.values()], np.uint8)
-    return packed.reshape(-1, KEYPOINTS_PER_IMAGE, BYTES_PER_KEYPOINT)
+def _stack_keypoints(side: Side) -> np.ndarray:
+    """Returns the keypoints of a side's images, `KEYPOINT` `[N, 24]`."""
+    keypoints = np.array([*side.keypoints_by_id.values()], KEYPOINT)
+    return keypoints.reshape(-1, KEYPOINTS_PER_IMAGE)
 
 
 def _confirm(first: Side, second: Side, best_first: Sequence[SharedPart]) -> list[PartPair]:

@@ -77,8 +77,8 @@ class Side:
         name; empty for a list of the package.
       read_files: a function that yields given ids with their image files; None if there are no
         images.
-      keypoints_by_id: the packed keypoints of each image, uint8 `[24, 9]`; empty unless shared
-        parts are searched for.
+      keypoints_by_id: the keypoints of each image, `KEYPOINT` `[24]`; empty unless shared parts
+        are searched for.
       image_id_by_tile: the id of the image that each tile was cut from; empty unless the images
         are tiles.
     """
@@ -357,7 +357,7 @@ class _ReadImage:
       image_id: the same; of a tile, the id of the image that it was cut from.
       sha256: of the image file's bytes.
       signs: of the image, uint8 `[32]`; None if it is left out, as it is blank, smooth or damaged.
-      keypoints: of the image, uint8 `[24, 9]`; None if they are not sought, or it is not decoded.
+      keypoints: of the image, `KEYPOINT` `[24]`; None if they are not sought, or it is not decoded.
     """
 
     id: str

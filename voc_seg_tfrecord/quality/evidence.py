@@ -64,7 +64,7 @@ class Evidence:
         the first 200.
       fit: how well the mask fits the image; None if it was not measured or cannot be told.
       appearances: what the regions look like, for `mislabeled_regions`; empty if not measured.
-      keypoints: of the image, uint8 `[24, 9]`; None if they were not measured. See `keypoints`.
+      keypoints: of the image, `KEYPOINT` `[24]`; None if they were not measured. See `keypoints`.
     """
 
     id: str

@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord.core.ranges import concatenate_ranges
 from voc_seg_tfrecord.core.threads import ordered_map
-from voc_seg_tfrecord.quality.keypoints import MIRRORED_SIGNS, SIGN_BITS, Keypoints
+from voc_seg_tfrecord.quality.keypoints import MIRRORED_SIGNS, SIGN_BITS
 
 MAX_CANDIDATES_PER_IMAGE = 8
 """How many pairs with most votes are proposed for each image, beside those of the other images."""
@@ -63,15 +63,17 @@ class CandidatePairs:
         return CandidatePairs(self.first[index], self.second[index], self.votes[index])
 
 
-def propose_pairs(first: Keypoints, second: Keypoints, *, progress: bool = False) -> CandidatePairs:
+def propose_pairs(
+    first: np.ndarray, second: np.ndarray, *, progress: bool = False
+) -> CandidatePairs:
     """Returns the pairs of images that may share a part.
 
     Args:
-      first: the keypoints of N images.
-      second: the keypoints of M images.
+      first: the keypoints of N images, `KEYPOINT` `[N, 24]`.
+      second: the keypoints of M images, `KEYPOINT` `[M, 24]`.
       progress: whether to show a progress bar.
     """
-    max_pairs_in_memory = 4 * MAX_CANDIDATES_PER_IMAGE * (len(first.signs) + len(second.signs))
+    max_pairs_in_memory = 4 * MAX_CANDIDATES_PER_IMAGE * (len(first) + len(second))
     parts: list[CandidatePairs] = []
     for pairs in _compare_blocks(first, second, progress=progress):
         parts.append(pairs)
@@ -130,11 +132,11 @@ def _rank_within(images: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 def _compare_blocks(
-    first: Keypoints, second: Keypoints, *, progress: bool
+    first: np.ndarray, second: np.ndarray, *, progress: bool
 ) -> Iterator[CandidatePairs]:
     """Yields the candidates of each block of first images and each block of second images."""
-    first_starts = range(0, len(first.signs), _MAX_FIRST_IMAGES)
-    second_starts = range(0, len(second.signs), _MAX_SECOND_IMAGES)
+    first_starts = range(0, len(first), _MAX_FIRST_IMAGES)
+    second_starts = range(0, len(second), _MAX_SECOND_IMAGES)
     total = len(first_starts) * len(second_starts)
     with tqdm(
         total=total, desc="Comparing parts...", unit=" blocks", leave=False, disable=not progress
@@ -171,15 +173,15 @@ class _ListedKeypoints:
 
     def mirrored(self) -> "_ListedKeypoints":
         """Returns the keypoints of the mirrored images."""
-        inverted = _deal_into_groups(np.array([MIRRORED_SIGNS], np.uint64))
+        inverted = _deal_into_groups(np.array([MIRRORED_SIGNS]))
         return _ListedKeypoints(self.groups ^ inverted, self.images)
 
 
-def _list_keypoints(keypoints: Keypoints, start: int, count: int) -> _ListedKeypoints:
+def _list_keypoints(keypoints: np.ndarray, start: int, count: int) -> _ListedKeypoints:
     """Returns the keypoints of so many images, from this one on."""
-    block = slice(start, start + count)
-    images, _ = np.nonzero(keypoints.exists[block])
-    signs = keypoints.signs[block][keypoints.exists[block]]
+    block = keypoints[start : start + count]
+    images, _ = np.nonzero(block["exists"])
+    signs = block["signs"][block["exists"]]
     return _ListedKeypoints(_deal_into_groups(signs), images.astype(np.uint64))
 
 
@@ -207,7 +209,7 @@ def _sort_entries(keypoints: _ListedKeypoints, order: tuple[int, ...]) -> np.nda
 
 
 def _count_votes(
-    first: Keypoints,
+    first: np.ndarray,
     second_start: int,
     sorted_block: list[np.ndarray],
     first_start: int,

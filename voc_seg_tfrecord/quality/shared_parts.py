@@ -15,8 +15,7 @@ import dataclasses
 import numpy as np
 
 from voc_seg_tfrecord.quality import part_candidates
-from voc_seg_tfrecord.quality.keypoints import MIRRORED_SIGNS, SIGN_BITS, Keypoints, unpack
-from voc_seg_tfrecord.quality.part_candidates import CandidatePairs
+from voc_seg_tfrecord.quality.keypoints import MIRRORED_SIGNS, SIGN_BITS
 from voc_seg_tfrecord.quality.similarity import Similarity, fit_similarity
 
 MIN_AGREEMENTS = 4
@@ -98,17 +97,17 @@ def find_between(
     of them; see `part_candidates`.
 
     Args:
-      first: packed keypoints of N images, uint8 `[N, 24, 9]`; see `keypoints.describe`.
-      second: packed keypoints of M images, uint8 `[M, 24, 9]`.
+      first: the keypoints of N images, `KEYPOINT` `[N, 24]`; see `keypoints.describe`.
+      second: those of M images, `KEYPOINT` `[M, 24]`.
       progress: whether to show a progress bar.
 
     Yields:
       Pairs of at least `MIN_AGREEMENTS_TO_CONFIRM` agreements, in ascending order.
     """
-    first_keypoints = unpack(first)
-    second_keypoints = unpack(second)
-    candidates = part_candidates.propose_pairs(first_keypoints, second_keypoints, progress=progress)
-    yield from _examine_all(first_keypoints, second_keypoints, candidates)
+    candidates = part_candidates.propose_pairs(first, second, progress=progress)
+    pairs = np.stack([candidates.first, candidates.second], axis=1)
+    for start in range(0, len(pairs), _MAX_CANDIDATES_AT_ONCE):
+        yield from _examine(first, second, pairs[start : start + _MAX_CANDIDATES_AT_ONCE])
 
 
 def keep_best(parts: Sequence[SharedPart]) -> list[SharedPart]:
@@ -129,17 +128,8 @@ def keep_best(parts: Sequence[SharedPart]) -> list[SharedPart]:
     return [part for part, is_one_kept in zip(parts, is_kept.tolist(), strict=True) if is_one_kept]
 
 
-def _examine_all(
-    first: Keypoints, second: Keypoints, candidates: CandidatePairs
-) -> Iterator[SharedPart]:
-    """Yields those of the candidates that share a part."""
-    pairs = np.stack([candidates.first, candidates.second], axis=1)
-    for start in range(0, len(pairs), _MAX_CANDIDATES_AT_ONCE):
-        yield from _examine(first, second, pairs[start : start + _MAX_CANDIDATES_AT_ONCE])
-
-
-def _examine(first: Keypoints, second: Keypoints, pairs: np.ndarray) -> Iterator[SharedPart]:
-    """Yields those of some image pairs, int64 `[K, 2]`, that share a part."""
+def _examine(first: np.ndarray, second: np.ndarray, pairs: np.ndarray) -> Iterator[SharedPart]:
+    """Yields those of some image pairs, int64 `[K, 2]`, that share a part; see `find_between`."""
     differing = {
         is_mirrored: _count_differing_signs(first, second, pairs, is_mirrored=is_mirrored)
         for is_mirrored in (False, True)
@@ -150,8 +140,8 @@ def _examine(first: Keypoints, second: Keypoints, pairs: np.ndarray) -> Iterator
             of_first, of_second = _find_agreements(differing_signs[number])
             if len(of_first) >= MIN_AGREEMENTS_TO_CONFIRM:
                 agreements = _read_agreements(
-                    first.take(first_image, of_first),
-                    second.take(second_image, of_second),
+                    first[first_image][of_first],
+                    second[second_image][of_second],
                     is_mirrored=is_mirrored,
                 )
                 fits += _find_fits(agreements)
@@ -161,19 +151,21 @@ def _examine(first: Keypoints, second: Keypoints, pairs: np.ndarray) -> Iterator
 
 
 def _count_differing_signs(
-    first: Keypoints, second: Keypoints, pairs: np.ndarray, *, is_mirrored: bool
+    first: np.ndarray, second: np.ndarray, pairs: np.ndarray, *, is_mirrored: bool
 ) -> np.ndarray:
     """Returns how many signs of the keypoints of each image pair differ, uint8 `[K, 24, 24]`.
 
     Where an image has fewer keypoints, all signs differ.
     """
-    first_images, second_images = pairs[:, 0], pairs[:, 1]
-    inverted = np.uint64(MIRRORED_SIGNS if is_mirrored else 0)
-    first_signs = first.signs[first_images][:, :, np.newaxis]
-    second_signs = second.signs[second_images][:, np.newaxis, :] ^ inverted
-    differing = np.bitwise_count(first_signs ^ second_signs)
-    differing[~first.exists[first_images]] = SIGN_BITS
-    differing.swapaxes(1, 2)[~second.exists[second_images]] = SIGN_BITS
+    first_of_pairs = first[pairs[:, 0]]
+    second_of_pairs = second[pairs[:, 1]]
+    second_signs = second_of_pairs["signs"]
+    if is_mirrored:
+        second_signs = second_signs ^ MIRRORED_SIGNS
+    first_signs = first_of_pairs["signs"]
+    differing = np.bitwise_count(first_signs[:, :, np.newaxis] ^ second_signs[:, np.newaxis, :])
+    differing[~first_of_pairs["exists"]] = SIGN_BITS
+    differing.swapaxes(1, 2)[~second_of_pairs["exists"]] = SIGN_BITS
     return differing
 
 
@@ -194,18 +186,18 @@ def _find_agreements(differing_signs: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return of_first[nearest], of_second[nearest]
 
 
-def _read_agreements(first: Keypoints, second: Keypoints, *, is_mirrored: bool) -> _Agreements:
-    """Returns the agreements of the n-th keypoints of two images, `[M]` each."""
-    second_points = second.x + 1j * second.y
-    second_directions = second.direction
+def _read_agreements(first: np.ndarray, second: np.ndarray, *, is_mirrored: bool) -> _Agreements:
+    """Returns the agreements of the n-th keypoints of two images, `KEYPOINT` `[M]` each."""
+    second_points = second["x"] + 1j * second["y"]
+    second_directions = second["direction"]
     if is_mirrored:
         second_points = np.conj(second_points)
         second_directions = -second_directions
     return _Agreements(
-        first_points=first.x + 1j * first.y,
+        first_points=first["x"] + 1j * first["y"],
         second_points=second_points,
-        log_scales=first.log_size - second.log_size,
-        turns=first.direction - second_directions,
+        log_scales=first["log_size"] - second["log_size"],
+        turns=first["direction"] - second_directions,
         is_mirrored=is_mirrored,
     )
 
