@@ -19,7 +19,7 @@ LIKED = Rule("liked", not_liked)
 def test_the_candidate_that_no_rule_beats_is_taken_and_the_others_keep_their_reasons():
     decision = decide(["a", "bb", "cc"], [LENGTH, LIKED], {"cc"})
     assert decision.taken == "cc"
-    assert decision.alternatives == ()
+    assert decision.left == ["cc"]
     assert decision.lost == {
         "a": Reason("length", "bb", "is short"),
         "bb": Reason("liked", "cc"),
@@ -29,13 +29,13 @@ def test_the_candidate_that_no_rule_beats_is_taken_and_the_others_keep_their_rea
 def test_several_that_are_left_are_alternatives_in_their_order():
     decision = decide(["bb", "a", "cc"], [LENGTH, LIKED], set())
     assert decision.taken is None
-    assert decision.alternatives == ("bb", "cc")
+    assert decision.left == ["bb", "cc"]
 
 
 def test_nothing_is_taken_from_nothing():
     decision = decide([], [LENGTH], set())
     assert decision.taken is None
-    assert decision.alternatives == ()
+    assert decision.left == []
 
 
 def test_a_rule_by_which_all_candidates_would_lose_decides_nothing():
@@ -54,19 +54,19 @@ def test_the_candidate_that_is_left_is_asked_about_by_the_first_rule_that_doubts
     decision = decide(["a", "bb"], [HAS_A_DOUBT, LENGTH, HAS_A_NOTE], {"a": None, "bb": doubt})
     assert decision.taken == "bb"
     assert decision.question is doubt
-    assert decision.notes == ()
+    assert decision.notes == []
 
 
 def test_the_candidate_that_is_taken_has_the_notes_of_all_rules():
     decision = decide(["a", "bb"], [HAS_A_DOUBT, LENGTH, HAS_A_NOTE], {})
     assert decision.question is None
-    assert decision.notes == ("bb is taken",)
+    assert decision.notes == ["bb is taken"]
 
 
 def test_several_candidates_are_not_asked_about_one_by_one():
     decision = decide(["cc", "bb"], [HAS_A_DOUBT, LENGTH, HAS_A_NOTE], None)
     assert decision.question is None
-    assert decision.notes == ()
+    assert not decision.notes
 
 
 @pytest.mark.parametrize("verdicts", [{}, {"loses": shorter, "asks": lambda _taken, _: None}])

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError
 from voc_seg_tfrecord.core.names import VOC_CLASSES
 from voc_seg_tfrecord.folder.meaning.candidates import ClassNaming
-from voc_seg_tfrecord.folder.meaning.choose import choose_meaning, weigh_candidates
+from voc_seg_tfrecord.folder.meaning.choose import choose_meaning
 from voc_seg_tfrecord.folder.meaning.proposals import propose_meanings
 from voc_seg_tfrecord.folder.meaning.rules import RULES, UNDECIDED
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, survey
@@ -292,9 +292,7 @@ def test_both_orders_of_a_background_listed_later_are_proposed(tmp_path):
     file = late_background()
     naming = ClassNaming(ClassTable(tuple(file.class_names)), file)
     found = survey(write_masks(tmp_path, LATE), all_colors=naming.needs_colors())
-    assert [
-        proposal.options for proposal in propose_meanings(weigh_candidates(found, [naming]), naming)
-    ] == [
+    assert [proposal.options for proposal in propose_meanings(found, naming)] == [
         {"classes": {0: "road", 1: "car", 2: "background"}},
         {"classes": {0: "background", 1: "road", 2: "car"}},
     ]
@@ -312,10 +310,7 @@ def test_a_file_from_1_may_number_masks_from_0_that_lack_its_last_value(tmp_path
     file = ClassFile("classes.csv", tuple(entries))
     naming = ClassNaming(ClassTable(tuple(file.class_names)), file)
     found = survey(write_masks(tmp_path, [gray(*values)]), all_colors=naming.needs_colors())
-    rows = [
-        proposal.options["classes"]
-        for proposal in propose_meanings(weigh_candidates(found, [naming]), naming)
-    ]
+    rows = [proposal.options["classes"] for proposal in propose_meanings(found, naming)]
     assert rows == proposed
 
 

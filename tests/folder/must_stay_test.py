@@ -16,7 +16,7 @@ Each of these was switched off. A test fails then, here or in another file:
 | `check_parts_not_mixed`, `check_all_train` | names_of_splits_test |
 | `check_not_mixed` | here |
 | `check_groups`, groups by ids and by looks | by_ratio_test |
-| `check_no_second_masks` | second_masks_test |
+| `images_have_second_masks` | second_masks_test |
 | `list_numberings` | class_file_test |
 | `find_copies` | known_folders_test: copies of pairs count once |
 | `check_names_match` | here |
@@ -25,7 +25,7 @@ Each of these was switched off. A test fails then, here or in another file:
 | `_check_masks_of_classes` | class_masks_test |
 | rule "images among masks" | here |
 | rule "arrays" | choice_test: PNGs are preferred to arrays |
-| `check_no_shifted_numbers` | known_folders_test: numbered from 1 |
+| `masks_are_shifted` | known_folders_test: numbered from 1 |
 | `_min_pairs`, `_have_words_and_same_numbers` | here |
 | `_pair_first_channel` | producers_test: nnU-Net |
 | `_drop_splits_of_scores` | lists_test: a table of scores |

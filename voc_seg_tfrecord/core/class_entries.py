@@ -49,12 +49,11 @@ def is_void(entry: ClassEntry) -> bool:
     An entry that no pixel can have is void too: one of value -1, or one at place 255 of a file
     without values.
     """
-    if is_void_name(entry.name):
-        return True
-    has_no_pixels = entry.value < 0 or (entry.by_place and entry.value == VOID)
-    if has_no_pixels:
+    if entry.value < 0 or is_void_name(entry.name):
         return True
     has_void_value = entry.value == VOID
+    if has_void_value and entry.by_place:
+        return True
     has_void_color = entry.color == VOID_COLOR
     if entry.name.casefold() in _UNLABELED_NAMES:
         return has_void_value or has_void_color

@@ -132,10 +132,11 @@ def _cut_patterns(text: str) -> dict[str, str]:
     part of files' names: `mask={id}.png`.
     """
     pattern_by_class = _cut_items(text, "mask_name")
-    is_one_pattern = len(pattern_by_class) == 1 and ANY_TEXT not in text
-    has_patterns = all(ID in pattern for pattern in pattern_by_class.values())
-    if is_one_pattern or not has_patterns:
+    if len(pattern_by_class) == 1 and ANY_TEXT not in text:
         return {}
+    for pattern in pattern_by_class.values():
+        if ID not in pattern:
+            return {}
     return pattern_by_class
 
 

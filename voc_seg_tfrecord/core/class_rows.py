@@ -75,10 +75,10 @@ def read_rgb(parts: Collection[Any]) -> Color:
     Raises:
       ValueError: if these are not three whole numbers of 0 to 255.
     """
-    red, green, blue = (int(part) for part in parts)
-    if [red, green, blue] != [float(part) for part in parts]:
+    red, green, blue = map(int, parts)
+    if [red, green, blue] != [*map(float, parts)]:
         raise ValueError(f"color {', '.join(map(str, parts))} is not in whole numbers")
-    if not all(0 <= part <= 255 for part in (red, green, blue)):
+    if min(red, green, blue) < 0 or max(red, green, blue) > 255:
         raise ValueError(f"color {red}, {green}, {blue} is not 0 to 255")
     return red, green, blue
 
@@ -104,11 +104,13 @@ def add_found_rows(rows: Rows, found_rows: Rows) -> Rows:
     Beside `*`, only void rows of values and colors are added: `*` takes all other keys.
     """
     given_keys = {key for key, _ in rows}
+    star_takes_all = STAR in given_keys
     added = []
     for key, name in found_rows:
+        if key in given_keys:
+            continue
         is_void_pixel = name == VOID_CLASS and not is_name(key)
-        star_takes_key = STAR in given_keys and not is_void_pixel
-        if key not in given_keys and not star_takes_key:
+        if is_void_pixel or not star_takes_all:
             added.append((key, name))
     return (*rows, *added)
 

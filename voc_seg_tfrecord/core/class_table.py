@@ -87,9 +87,8 @@ class ClassTable:
         for alike in group_by_case(self.class_names):
             new_names = [name for name in alike if name not in self.names]
             if new_names:
-                new_name = new_names[0]
-                other = next(name for name in alike if name != new_name)
-                found = f"the classes {show_name(new_name)} and {show_name(other)}"
+                others = [name for name in alike if name != new_names[0]]
+                found = f"the classes {show_name(new_names[0])} and {show_name(others[0])}"
                 raise table_error(found, "one spelling of each")
 
     @functools.cached_property
@@ -195,12 +194,13 @@ class ClassTable:
 
         The user may give the name that background has in the masks, or in the dataset.
         """
-        if not self.background or self.background in class_names:
+        if self.background in class_names:
             return self.background
-        if self.background not in self.names:
-            return ""
-        new_name = self._new_name_of(self.background)
-        return new_name if new_name in class_names else ""
+        if self.background in self.names:
+            new_name = self._new_name_of(self.background)
+            if new_name in class_names:
+                return new_name
+        return ""
 
     @property
     def background_name(self) -> str:
@@ -270,9 +270,6 @@ class ClassTable:
 
     def _sources_of(self, name: str) -> list[str]:
         """Returns the classes of the masks, and then the keys of rows, that become a class."""
-        new_by_old = zip(self.names, self._new_names, strict=True)
-        sources = [old for old, new in new_by_old if new == name]
-        for key, new_name in self.rows:
-            if new_name == name and key not in self.class_by_name:
-                sources.append(str(key))
-        return sources
+        keys_of_pixels = [row for row in self.rows if row[0] not in self.class_by_name]
+        classes_by_source = [*zip(self.names, self._new_names, strict=True), *keys_of_pixels]
+        return [str(source) for source, new_name in classes_by_source if new_name == name]

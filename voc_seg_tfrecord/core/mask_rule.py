@@ -65,12 +65,12 @@ class MaskRule:
 
     def given_classes(self, value: int | None, color: Color | None) -> set[Class]:
         """Returns the classes that the user gave to a pixel; two if the rows contradict."""
-        classes = set()
-        if value is not None and value in self.given_values:
-            classes.add(self.given_values[value])
-        if color is not None and color in self.given_colors:
-            classes.add(self.given_colors[color])
-        return classes
+        classes: set[Class] = set()
+        if value is not None:
+            classes.add(self.given_values.get(value))
+        if color is not None:
+            classes.add(self.given_colors.get(color))
+        return classes - {None}
 
     def class_of(self, kind: str, value: int | None, color: Color | None) -> Class | None:
         """Returns the class of a pixel; None if the rule does not know it.
@@ -96,23 +96,14 @@ class MaskRule:
         self, kind: str, value: int | None, color: Color | None
     ) -> Class | None:
         """Returns the class of a pixel without the user's rows; None if it has none."""
-        if self.colors is None:
-            return self._class_of_value(value)
-        if kind != "gray":
+        if self.colors is not None and kind != "gray":
             return None if color is None else self.colors.get(color)
-        if not self.gray_is_color or value is None:
-            return self._class_of_value(value)
-        return self._class_of_gray_color(value, self.colors)
-
-    def _class_of_gray_color(self, value: int, colors: Mapping[Color, Class]) -> Class | None:
-        """Returns the class of the color that a gray value is; 255 is void if white has none."""
-        gray = (value, value, value)
-        if value == VOID and gray not in colors:
-            return VOID
-        return colors.get(gray)
-
-    def _class_of_value(self, value: int | None) -> Class | None:
-        return None if value is None else self.values.get(value)
+        if value is None:
+            return None
+        if self.colors is None or not self.gray_is_color:
+            return self.values.get(value)
+        white_is_void = value == VOID  # unless white has a class
+        return self.colors.get((value, value, value), VOID if white_is_void else None)
 
     def with_classes(self, new_class: Callable[[Class], Class | None]) -> "MaskRule":
         """Returns the rule with other classes for all values and colors.

@@ -3,7 +3,7 @@
 Enter at `plan.open_folder`, which takes these steps once. `files` lists the folder and finds images
 and labels, `splits` which image is in which split, `stated_pairs` the pairs that texts state,
 `classes` and `class_names` the class file and its names, and `meaning` what masks mean. `tree` has
-the files that were found, by id. `second_masks` refuses images with several masks.
+the files that were found, by id. `leftover_rules` asks about what is left out.
 Where a step cannot choose, `question` asks, and `alternatives` plans
 each answer first; `reader` keeps what was read for all these plans. `account` names what no step
 used, each file with the row of `companions` that explains it, `notes` what the user should know,

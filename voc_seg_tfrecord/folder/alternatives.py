@@ -7,7 +7,6 @@ that is pasted does not lead to the next question.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
-import enum
 from typing import Any
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, SplitError, VocSegError, counted
@@ -16,12 +15,11 @@ from voc_seg_tfrecord.folder.question import (
     MAX_ALTERNATIVES,
     MAX_TRIED_ALTERNATIVES,
     Alternative,
+    Answer,
+    ManualStep,
     QuestionError,
 )
 from voc_seg_tfrecord.folder.tree.names import Names
-
-MAX_JOINED_QUESTIONS = 4
-"""How many questions a line answers: files, splits, classes, and bands or sizes."""
 
 Planner = Callable[[Mapping[str, Any]], FolderPlan]
 """Plans a folder with these options in addition to those that the user gave.
@@ -29,14 +27,6 @@ Planner = Callable[[Mapping[str, Any]], FolderPlan]
 The options are those that `builder_from_tree` takes. It raises a VocSegError if a build with them
 would stop before it reads all images.
 """
-
-
-class _Unknown(enum.Enum):
-    """What is known of a line that neither builds nor is refused."""
-
-    UNTRIED = "its options were not planned, because many others were"
-    BY_HAND = "its last answer has no options, but advice on what to do by hand"
-    ASKS_AGAIN = "a build asks one question more than are joined"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,30 +52,32 @@ class _AnswerLine:
 
     Attributes:
       questions: the questions, in the order in which they are asked.
-      alternatives: the answer to each: one of its alternatives.
-      result: what comes of all answers. An error is what stops a build: a question, if no answer to
-        it works.
+      answers: the answer to each: one of its alternatives. The last one alone may be manual.
+      outcome: what comes of all answers: a build, the last answer if it is manual, or an error that
+        stops a build: a question, if no answer to it works. None if the options were not planned.
     """
 
     questions: tuple[QuestionError, ...] = ()
-    alternatives: tuple[Alternative, ...] = ()
-    result: _Build | VocSegError | _Unknown = _Unknown.UNTRIED
+    answers: tuple[Answer, ...] = ()
+    outcome: _Build | ManualStep | VocSegError | None = None
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of all alternatives. A later one may name a folder more exactly."""
+        """The options of all answers. A later one may name a folder more exactly."""
         options: dict[str, Any] = {}
-        for alternative in self.alternatives:
-            options |= alternative.options
+        for answer in self.answers:
+            if isinstance(answer, Alternative):
+                options |= answer.options
         return options
 
-    def with_answer(self, question: QuestionError, alternative: Alternative) -> "_AnswerLine":
+    def with_answer(self, question: QuestionError, answer: Answer) -> "_AnswerLine":
         """Returns these answers with that to one question more."""
-        return _AnswerLine((*self.questions, question), (*self.alternatives, alternative))
+        outcome = answer if isinstance(answer, ManualStep) else None
+        return _AnswerLine((*self.questions, question), (*self.answers, answer), outcome)
 
-    def with_result(self, result: _Build | VocSegError | _Unknown) -> "_AnswerLine":
+    def with_outcome(self, outcome: _Build | VocSegError) -> "_AnswerLine":
         """Returns these answers with what comes of them."""
-        return dataclasses.replace(self, result=result)
+        return dataclasses.replace(self, outcome=outcome)
 
 
 def check_alternatives(question: QuestionError, plan_with: Planner) -> VocSegError:
@@ -100,38 +92,31 @@ def check_alternatives(question: QuestionError, plan_with: Planner) -> VocSegErr
     | one | some untried | a question |
     | several | any | a question |
 
-    Lines that ask again are shown only if no other line works. Of lines that build the same, such
-    as `masks=SegmentationClass` and `mask_name={id}.png` of the same files, the first is shown.
+    Of lines that build the same, such as `masks=SegmentationClass` and `mask_name={id}.png` of the
+    same files, the first is shown.
 
     Args:
       question: the question, of which no alternative was tried.
       plan_with: plans the folder.
     """
     possible: list[_AnswerLine] = []
-    asking: list[_AnswerLine] = []
     refused: list[_AnswerLine] = []
-    tried: list[Alternative] = []
+    tried: list[Answer] = []
     for line in _AnswerSearch(plan_with).follow(question, _AnswerLine()):
-        if line.result is _Unknown.ASKS_AGAIN:
-            asking.append(line)
-        elif line.result is not _Unknown.UNTRIED:
-            tried.append(line.alternatives[0])
-            if isinstance(line.result, VocSegError):
-                refused.append(line)
-            elif not _builds_same_as_any(line, possible):
-                possible.append(line)
+        if line.outcome is None:
+            continue
+        tried.append(line.answers[0])
+        if isinstance(line.outcome, VocSegError):
+            refused.append(line)
+        elif not _builds_same_as_any(line, possible):
+            possible.append(line)
         if len(possible) == MAX_ALTERNATIVES:
             break
-    if not possible:
-        possible = asking[:MAX_ALTERNATIVES]
-        tried += [line.alternatives[0] for line in possible]
     untried_count = len([one for one in question.alternatives if one not in tried])
-    common_error = _find_common_error(refused)
-    if common_error is not None and not possible and not untried_count:
-        return common_error
-    if not possible or (len(possible) == 1 and not untried_count):
+    is_choice = len(possible) > 1 or (len(possible) == 1 and untried_count > 0)
+    if not is_choice:
         return _error_without_choice(question, possible, refused, untried_count)
-    possible.sort(key=lambda line: line.result is _Unknown.BY_HAND)
+    possible.sort(key=lambda line: isinstance(line.outcome, ManualStep))
     facts, task = _join_questions(question, possible)
     return QuestionError(
         question.where,
@@ -157,7 +142,7 @@ class _AnswerSearch:
         self._plan_with = plan_with
         self._plan_count = 0
 
-    def follow(self, question: QuestionError, answers: _AnswerLine) -> Iterator[_AnswerLine]:
+    def follow(self, question: QuestionError, answered: _AnswerLine) -> Iterator[_AnswerLine]:
         """Yields the lines of a question: the first of each alternative, then the second, etc.
 
         An alternative has several lines if it leads to another question. Lines are planned when
@@ -165,26 +150,25 @@ class _AnswerSearch:
 
         Args:
           question: the question.
-          answers: those that led to it. An alternative that they have already changes nothing.
+          answered: the answers that led to it. An alternative that they have changes nothing.
         """
         unfinished: list[Iterator[_AnswerLine]] = []
         for alternative in question.alternatives:
-            is_new = {**answers.options, **alternative.options} != answers.options
-            if is_new or not alternative.options:
-                unfinished.append(self._try(answers.with_answer(question, alternative)))
+            line = answered.with_answer(question, alternative)
+            if isinstance(alternative, ManualStep):
+                unfinished.append(iter([line]))
+            elif line.options != answered.options:
+                unfinished.append(self._try(line))
         while unfinished:
             for lines in tuple(unfinished):
-                line = next(lines, None)
-                if line is None:
+                next_line = next(lines, None)
+                if next_line is None:
                     unfinished.remove(lines)
                 else:
-                    yield line
+                    yield next_line
 
     def _try(self, line: _AnswerLine) -> Iterator[_AnswerLine]:
         """Yields what comes of answers: several lines if they lead to another question."""
-        if not line.alternatives[-1].options:
-            yield line.with_result(_Unknown.BY_HAND)
-            return
         if self._plan_count == MAX_TRIED_ALTERNATIVES:
             yield line
             return
@@ -194,35 +178,29 @@ class _AnswerSearch:
         except QuestionError as question:
             yield from self._follow_further(question, line)
         except VocSegError as error:
-            yield line.with_result(error)
+            yield line.with_outcome(error)
         else:
-            yield line.with_result(_describe_build(plan, line.options))
+            yield line.with_outcome(_describe_build(plan, line.options))
 
     def _follow_further(
-        self, question: QuestionError, answers: _AnswerLine
+        self, question: QuestionError, answered: _AnswerLine
     ) -> Iterator[_AnswerLine]:
         """Yields the lines of answers that lead to another question.
 
         If no answer to it works, the only line is what the user can do by hand, or else a refusal.
         """
-        if len(answers.questions) == MAX_JOINED_QUESTIONS:
-            yield answers.with_result(_Unknown.ASKS_AGAIN)
-            return
-        last_resort = answers.with_result(question)
+        manual_lines: list[_AnswerLine] = []
         if question.by_hand:
-            alternative = Alternative("", {}, advice=question.by_hand)
-            last_resort = answers.with_answer(question, alternative)
-            last_resort = last_resort.with_result(_Unknown.BY_HAND)
+            manual_lines.append(answered.with_answer(question, ManualStep("", question.by_hand)))
         has_possible_answer = False
-        for line in self.follow(question, answers):
-            if line.result is _Unknown.BY_HAND:
-                if last_resort.result is question:
-                    last_resort = line
-            elif not isinstance(line.result, VocSegError):  # one not tried may work, too
+        for line in self.follow(question, answered):
+            if isinstance(line.outcome, ManualStep):
+                manual_lines.append(line)
+            elif not isinstance(line.outcome, VocSegError):  # one not tried may work, too
                 has_possible_answer = True
                 yield line
         if not has_possible_answer:
-            yield last_resort
+            yield manual_lines[0] if manual_lines else answered.with_outcome(question)
 
 
 def _describe_build(plan: FolderPlan, options: Mapping[str, Any]) -> _Build:
@@ -250,20 +228,25 @@ def _count_in_words(plan: FolderPlan, options: Mapping[str, Any]) -> str:
     by_split = ", ".join(f"{split} {len(ids):,}" for split, ids in plan.splits.items())
     if "splits" in options:
         return by_split
-    total = sum(len(ids) for ids in plan.splits.values())
+    total = sum(map(len, plan.splits.values()))
     all_images = f"{counted(total, 'image')} with masks"
-    return all_images if [*plan.splits] == ["train"] else f"{all_images} ({by_split})"
+    if [*plan.splits] == ["train"]:
+        return all_images
+    return f"{all_images} ({by_split})"
 
 
 def _builds_same_as_any(line: _AnswerLine, others: Sequence[_AnswerLine]) -> bool:
     """Says whether a line builds the same as another one; False if it builds nothing."""
-    if not isinstance(line.result, _Build):
+    if not isinstance(line.outcome, _Build):
         return False
-    contents = [other.result.content for other in others if isinstance(other.result, _Build)]
-    return line.result.content in contents
+    return line.outcome.content in [build.content for build in _list_builds(others)]
 
 
-def _with_words(line: _AnswerLine, possible: Sequence[_AnswerLine]) -> Alternative:
+def _list_builds(lines: Sequence[_AnswerLine]) -> list[_Build]:
+    return [line.outcome for line in lines if isinstance(line.outcome, _Build)]
+
+
+def _with_words(line: _AnswerLine, possible: Sequence[_AnswerLine]) -> Answer:
     """Returns the alternative of a line, with what its options give.
 
     | words of its own | builds | all other lines build as many | the line says |
@@ -275,21 +258,20 @@ def _with_words(line: _AnswerLine, possible: Sequence[_AnswerLine]) -> Alternati
 
     If the plan or another line has images that this line does not use, it says how many.
     """
-    words = [alternative.words for alternative in line.alternatives if alternative.words]
-    if isinstance(line.result, _Build):
-        builds = [other.result for other in possible if isinstance(other.result, _Build)]
-        counts = {build.count for build in builds}
-        if not words or len(counts) > 1 or len(builds) < len(possible):
-            words.append(line.result.count)
-        images = line.result.images.union(*(build.used_images for build in builds))
-        left_out_count = len(images - line.result.used_images)
-        if left_out_count:
-            words.append(f"{counted(left_out_count, 'image')} left out")
-    if line.result is _Unknown.ASKS_AGAIN:
-        words.append("asks again")
-    # A line with options shows no advice, so one about work by hand has none of earlier answers.
-    options = {} if line.result is _Unknown.BY_HAND else line.options
-    return Alternative("; ".join(words), options, line.alternatives[-1].advice)
+    words = [answer.words for answer in line.answers if answer.words]
+    if isinstance(line.outcome, ManualStep):
+        # It shows none of the options of earlier answers.
+        return ManualStep("; ".join(words), line.outcome.advice)
+    assert isinstance(line.outcome, _Build)
+    builds = _list_builds(possible)
+    are_of_one_count = len({build.count for build in builds}) == 1
+    if not words or not are_of_one_count or len(builds) < len(possible):
+        words.append(line.outcome.count)
+    images = line.outcome.images.union(*(build.used_images for build in builds))
+    left_out = images - line.outcome.used_images
+    if left_out:
+        words.append(f"{counted(len(left_out), 'image')} left out")
+    return Alternative("; ".join(words), line.options)
 
 
 def _join_questions(
@@ -316,21 +298,21 @@ def _reasons_to_show(refused: Sequence[_AnswerLine]) -> list[str]:
     """
     line_by_reason: dict[str, str] = {}
     for line in refused:
-        if not isinstance(line.result, QuestionError | ConfigError):
+        if not isinstance(line.outcome, QuestionError | ConfigError):
             line_by_reason.setdefault(_reason_of(line), _explain_refusal(line))
     return list(line_by_reason.values())
 
 
 def _explain_refusal(line: _AnswerLine) -> str:
     """Returns why an alternative cannot be taken: `not possible: masks a: a/1.png: no image`."""
-    texts = line.alternatives[0].option_texts
+    texts = Alternative("", line.options).option_texts
     options = ", ".join(f"{name} {text}" for name, text in texts.items())
     return f"not possible: {options}: {_reason_of(line)}"
 
 
 def _reason_of(line: _AnswerLine) -> str:
     """Returns the first line of what stops a build."""
-    error = line.result
+    error = line.outcome
     if isinstance(error, SplitError):
         error = error.problems[0]
     if isinstance(error, QuestionError) or not isinstance(error, VocSegError):
@@ -343,7 +325,7 @@ def _find_common_error(refused: Sequence[_AnswerLine]) -> VocSegError | None:
 
     It stops a build whichever line is chosen.
     """
-    errors = {str(line.result): line.result for line in refused}
+    errors = {str(line.outcome): line.outcome for line in refused}
     error = errors.popitem()[1] if len(errors) == 1 else None
     if isinstance(error, QuestionError) or not isinstance(error, VocSegError):
         return None
@@ -357,13 +339,16 @@ def _error_without_choice(
     untried_count: int,
 ) -> VocSegError:
     """Returns the error about a question of which no line works, or one; see the table above."""
+    common_error = _find_common_error(refused)
+    if common_error is not None and not possible and not untried_count:
+        return common_error
     facts, task = _join_questions(question, possible)
     lines = [*map(_explain_refusal, refused)]
     if possible:
-        lines = [_with_words(possible[0], possible).line, *lines]
-        lines.insert(0, f"one way to {task}, which you have to confirm:")
+        line = _with_words(possible[0], possible)
+        lines = [f"one way to {task}, which you have to confirm:", line.line, *lines]
         remedy = "if it is right, add the options of the line to your command"
-        if possible[0].result is _Unknown.BY_HAND:
+        if isinstance(line, ManualStep):
             remedy = "if it is right, follow the line"
         if question.by_hand:
             remedy += f"; or {question.by_hand}"

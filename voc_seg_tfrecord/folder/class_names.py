@@ -6,7 +6,6 @@ else than classes.
 """
 
 from collections.abc import Mapping, Sequence
-import copy
 import dataclasses
 import posixpath
 import re
@@ -18,14 +17,14 @@ from voc_seg_tfrecord.core.class_rows import STAR, VOID_CLASS, Rows, are_whole, 
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.default_names import BINARY_NAMES, name_values, note_default_names
-from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.errors import VocSegError, join_names
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, background_index
 from voc_seg_tfrecord.core.role_words import WORDS_FOR_NO_LABELS
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.spelling import group_by_case
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.classes.by_content import SingleFile, list_single_files
-from voc_seg_tfrecord.folder.classes.candidates import FolderTable, has_class_file
+from voc_seg_tfrecord.folder.classes.candidates import FolderTable, GivenClasses, has_class_file
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
 from voc_seg_tfrecord.folder.classes.names import table_of_file
 from voc_seg_tfrecord.folder.files.pairings import few
@@ -122,10 +121,7 @@ def find_classes(
         two differ.
     """
     tree = evidence.tree
-    config_with_rows = copy.copy(config)  # whose names are checked when the class file is known
-    config_with_rows.classes = rows
-    config_with_rows.background = background
-    choice = choose_class_file(tree, config_with_rows, table, named=False)
+    choice = choose_class_file(tree, GivenClasses((), rows, background), table)
     fields: dict[str, Any] = {"class_names": (), "classes": rows, "background": background}
     choice_of_rows = ClassFileChoice(notes=choice.notes)
     if not choice.numberings and are_whole(rows):
@@ -244,16 +240,14 @@ def _keep_rows(alternatives: Sequence[Alternative], rows: Rows) -> list[Alternat
 
 def _describe_use(survey: Survey) -> str:
     """Returns what the masks use, in a few words: `the masks use 0 and 255, without names`."""
-    keys = [str(value) for value in survey.values]
-    if not keys:
-        keys = [color_key(color) for color in survey.colors]
+    keys = [*map(str, survey.values)] or [*map(color_key, survey.colors)]
     if not keys:
         return "no class names, and no mask that can be read"
     if len(keys) == 1:
         return f"the masks use {keys[0]} alone, without a name"
     if len(keys) > MAX_LISTED_KEYS:
         return f"the masks use {len(keys)} values or colors, without names"
-    return f"the masks use {', '.join(keys[:-1])} and {keys[-1]}, without names"
+    return f"the masks use {join_names(keys, 'and')}, without names"
 
 
 def _list_alternatives(
@@ -284,15 +278,18 @@ def _list_default_names(labels: Labels, rows: Rows, known_names: Sequence[str]) 
       rows: the user's rows. Those of names or colors leave no default names.
       known_names: default names of an earlier build, whose values count as used.
     """
+    if labels.origin:
+        return ()
+    for key, name in rows:
+        makes_value_void = isinstance(key, int) and name == VOID_CLASS
+        if not makes_value_void:
+            return ()
     survey = labels.survey(labels.names, all_colors=True)
-    has_other_rows = any(name != VOID_CLASS or isinstance(key, str) for key, name in rows)
-    has_colors_alone = any(pixel.value is None for pixel in survey.pixels)
-    if labels.origin or has_other_rows or has_colors_alone:
+    if any(pixel.value is None for pixel in survey.pixels):
         return ()
     values = set(survey.values)
-    is_255_second_class = values == {0, VOID}
     # The values of an earlier build do not count here: one value in use numbers nothing.
-    if len(values - {VOID}) < 2 and not is_255_second_class:
+    if values != {0, VOID} and len(values - {VOID}) < 2:
         return ()
     return name_values(values | set(range(len(known_names))))
 
@@ -343,9 +340,13 @@ def _may_be_class_file(file: SingleFile, class_count: int) -> bool:
         return file.is_called_class_file and cannot_be_read
     if file.is_called_class_file or _KEY_OF_CLASSES.search(file.text):
         return True
-    word_counts = [len(re.findall(r"[^\W\d]+", line)) for line in file.lines]
-    are_names = min(word_counts) > 0 and max(word_counts) <= _MAX_NAME_WORDS
-    return are_names and abs(len(file.lines) - class_count) <= 1
+    if len(file.lines) not in (class_count - 1, class_count, class_count + 1):
+        return False
+    for line in file.lines:
+        words_of_line = re.findall(r"[^\W\d]+", line)
+        if not 1 <= len(words_of_line) <= _MAX_NAME_WORDS:
+            return False
+    return True
 
 
 def _doubt_meaning(labels: Labels, table: ClassTable) -> DoubtedNames | None:

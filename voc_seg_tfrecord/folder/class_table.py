@@ -9,11 +9,16 @@ from typing import Any, cast
 from voc_seg_tfrecord.core.class_rows import UNKNOWN, Key, Rows, color_key
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.folder.classes.candidates import GivenClasses
 from voc_seg_tfrecord.folder.classes.choose import choose_class_file
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.looks import Looks
 from voc_seg_tfrecord.folder.meaning.candidates import ClassNaming, MeaningCandidate
-from voc_seg_tfrecord.folder.meaning.choose import check_number_of_keys, weigh_candidates
+from voc_seg_tfrecord.folder.meaning.choose import (
+    MaskMeaning,
+    check_number_of_keys,
+    weigh_candidates,
+)
 from voc_seg_tfrecord.folder.meaning.label_meaning import list_namings
 from voc_seg_tfrecord.folder.plan import OpenFolder
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -58,10 +63,10 @@ def write_table(opened: OpenFolder) -> WrittenTable:
     namings = _list_namings(opened)
     if not namings:
         return _fill_table(survey, [], is_decided=False)
-    choice = weigh_candidates(survey, namings)
-    if choice.meaning is not None:
-        return _fill_table(survey, [choice.meaning.candidate], is_decided=True)
-    return _fill_table(survey, choice.left, is_decided=False)
+    meaning = weigh_candidates(survey, namings)
+    if isinstance(meaning, MaskMeaning):
+        return _fill_table(survey, [meaning.candidate], is_decided=True)
+    return _fill_table(survey, meaning.left, is_decided=False)
 
 
 def _ids_that_count(opened: OpenFolder) -> list[str]:
@@ -69,10 +74,10 @@ def _ids_that_count(opened: OpenFolder) -> list[str]:
     tree = opened.tree
     ids = [*(tree.labeled_ids or tree.masks)]
     are_splits_decided = not opened.problems.found
-    if not are_splits_decided:
-        return ids
-    used_ids = opened.chosen_splits.used
-    return [image_id for image_id in ids if image_id in used_ids] or ids
+    if are_splits_decided:
+        ids_in_use = [image_id for image_id in ids if image_id in opened.chosen_splits.used]
+        return ids_in_use or ids
+    return ids
 
 
 def _check_sizes(tree: VocTree, ids: Sequence[str]) -> None:
@@ -82,7 +87,8 @@ def _check_sizes(tree: VocTree, ids: Sequence[str]) -> None:
       LayoutError: about the first mask of another size.
     """
     looks = Looks(tree.given)
-    for image_id in few([one for one in ids if one in tree.images and one in tree.masks]):
+    ids_of_pairs = [one for one in ids if one in tree.images and one in tree.masks]
+    for image_id in few(ids_of_pairs):
         mask = tree.masks[image_id]
         if not looks.sizes_agree(tree.images[image_id], mask):
             raise LayoutError(
@@ -107,11 +113,13 @@ def _list_namings(opened: OpenFolder) -> list[ClassNaming]:
     config = opened.config
     if not config.class_names:
         return [ClassNaming(config.table)]
-    named = not opened.has_names_of_values
-    choice = choose_class_file(opened.tree, config, opened.read_table(), named=named)
+    names = () if opened.has_names_of_values else config.class_names
+    rows = cast(Rows, config.classes)
+    given = GivenClasses(names, rows, config.background)
+    choice = choose_class_file(opened.tree, given, opened.read_table())
     files = choice.numberings
     if len(files) > 1:
-        return list_namings(files, cast(Rows, config.classes), config.background)
+        return list_namings(files, rows, config.background)
     if not files and (opened.has_names_of_values or config.default_names):
         return []
     return [ClassNaming(config.table, choice.file)]
@@ -146,14 +154,11 @@ def _fill_table(
     for pixel, occurrence in survey.pixels.items():
         key = pixel.key(by_color=by_color)
         names = [candidate.class_of(pixel) or UNKNOWN for candidate in candidates]
-        classes = (
-            [("class", names[0])]
-            if is_decided
-            else [
-                ("class", _find_agreed_name(survey, pixel, names)),
-                *((c.words, name) for c, name in zip(candidates, names, strict=True)),
-            ]
-        )
+        if is_decided:
+            classes = [("class", names[0])]
+        else:
+            classes = [("class", _find_agreed_name(survey, pixel, names))]
+            classes += zip([candidate.words for candidate in candidates], names, strict=True)
         row = rows.setdefault(key, {"pixels": 0, "masks": 0})
         row["value" if isinstance(key, int) else "color"] = key
         for column, name in classes:

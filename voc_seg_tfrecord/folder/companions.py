@@ -50,7 +50,6 @@ STEMS_OF_DOCUMENTS = re.compile(
 )
 """Names, in small letters and without ending, of what people put beside any data."""
 
-_SIDECAR_ENDINGS = frozenset({".tfw", ".jgw", ".pgw", ".xmp", ".ovr", ".prj", ".thm"})
 _MAX_COMPARED_FILES = 200
 """Files in use, at most, of which copies with other names are looked for."""
 
@@ -148,16 +147,13 @@ class DataInUse:
         if tree.channels > 1:
             for path in [*self.paths]:
                 self.paths.update(map(str, channel_paths(path, tree.channels)))
-        self._add_files(
-            tree.labels.list_files(),
-            used_ids=tree.masks.find_ids(used_ids),
-            partners=tree.images,
-            reason_if_alone=MASK_WITHOUT_IMAGE,
-        )
+        masks = [(tree.labels.list_files(), tree.masks)]
         if instances:
+            masks.append((tree.instances.items(), tree.instances))
+        for files, names in masks:
             self._add_files(
-                tree.instances.items(),
-                used_ids=tree.instances.find_ids(used_ids),
+                files,
+                used_ids=names.find_ids(used_ids),
                 partners=tree.images,
                 reason_if_alone=MASK_WITHOUT_IMAGE,
             )
@@ -190,9 +186,8 @@ class DataInUse:
     @functools.cached_property
     def stems(self) -> set[str]:
         """The names of all images and masks, in use or not, without endings; and their ids."""
-        names = {posixpath.basename(path) for path in (*self.paths, *self.reason_by_path)}
-        ids = {posixpath.basename(image_id) for image_id in self._tree.images}
-        return {stem_of(name) for name in names} | ids
+        names = map(posixpath.basename, itertools.chain(self.paths, self.reason_by_path))
+        return {*map(stem_of, names), *map(posixpath.basename, self._tree.images)}
 
     @functools.cached_property
     def lengths_of_stems(self) -> list[int]:
@@ -205,9 +200,8 @@ class DataInUse:
         assert self._tree.listing
         stems: set[str] = set()
         for names in self._tree.listing.files_by_folder.values():
-            stems.update(
-                stem_of(name) for name in names if ending_of(name) in IMAGE_OR_MASK_ENDINGS
-            )
+            pictures = [name for name in names if ending_of(name) in IMAGE_OR_MASK_ENDINGS]
+            stems.update(map(stem_of, pictures))
         return stems
 
     @functools.cached_property
@@ -246,11 +240,13 @@ class DataInUse:
         """Says whether a few pictures of a folder have the same bytes as files in use."""
         if folder not in self._are_copies_by_folder:
             assert self._tree.listing
-            files = [
-                UnusedFile(folder, n, self) for n in self._tree.listing.files_by_folder[folder]
-            ]
-            paths = [file.path for file in files if file.is_picture and file.path not in self.paths]
-            self._are_copies_by_folder[folder] = all(map(self._has_copy, few(paths)))
+            unused_pictures: list[str] = []
+            for name in self._tree.listing.files_by_folder[folder]:
+                file = UnusedFile(folder, name, self)
+                if file.is_picture and file.path not in self.paths:
+                    unused_pictures.append(file.path)
+            have_copies = all(map(self._has_copy, few(unused_pictures)))
+            self._are_copies_by_folder[folder] = have_copies
         return self._are_copies_by_folder[folder]
 
     def _has_copy(self, path: str) -> bool:
@@ -269,12 +265,24 @@ class Companion:
       sentence: what the files are, and the option that takes them, if there is one.
       example: the path of such a file beside `images/1.jpg` with `masks/1.png`.
       holds: says whether a file is of this kind.
+      endings: the endings by which alone it holds, in small letters. Whatever such a file is
+        called, it says neither splits nor classes: `train.tfw`.
     """
 
     name: str
     sentence: str
     example: str = ""
     holds: Callable[[UnusedFile], bool] = lambda _: True
+    endings: tuple[str, ...] = ()
+
+
+def _by_ending(name: str, sentence: str, example: str, *endings: str) -> Companion:
+    """Returns the row of files that have one of some endings."""
+
+    def holds(file: UnusedFile) -> bool:
+        return file.name.lower().endswith(endings)
+
+    return Companion(name, sentence, example, holds, endings)
 
 
 def _has_reason(reason: str) -> Callable[[UnusedFile], bool]:
@@ -292,11 +300,14 @@ def _is_called(kind_words: Collection[str]) -> Callable[[UnusedFile], bool]:
     return holds
 
 
+_HELD_OUT_WORDS = WORDS_FOR_UNLABELED.union(
+    word for word, split in SPLIT_BY_WORD.items() if split in ("validation", "test")
+)
+
+
 def _is_of_held_out_split(file: UnusedFile) -> bool:
-    for word in _words_of(file.folder) - file.data.words_of_folders:
-        if SPLIT_BY_WORD.get(word) in ("validation", "test") or word in WORDS_FOR_UNLABELED:
-            return file.is_picture
-    return False
+    words_of_unused_alone = _words_of(file.folder) - file.data.words_of_folders
+    return file.is_picture and not words_of_unused_alone.isdisjoint(_HELD_OUT_WORDS)
 
 
 def _is_beside_set(file: UnusedFile) -> bool:
@@ -321,10 +332,6 @@ def _is_illustration(file: UnusedFile) -> bool:
     words_of_path = _words_of(file.folder).union(words(file.name))
     words_of_unused_alone = words_of_path - file.data.words_of_paths
     return file.is_picture and not words_of_unused_alone.isdisjoint(role_words.ILLUSTRATION_WORDS)
-
-
-def _is_sidecar(file: UnusedFile) -> bool:
-    return file.ending in _SIDECAR_ENDINGS or file.name.lower().endswith(".aux.xml")
 
 
 def _is_document(file: UnusedFile) -> bool:
@@ -407,7 +414,12 @@ COMPANIONS: Sequence[Companion] = (
         "infrared/1.jpg",
         _has_name_of_image,
     ),
-    Companion("sidecars", "files that belong to one picture", "orthophoto.tfw", _is_sidecar),
+    _by_ending(
+        "sidecars",
+        "files that belong to one picture",
+        "orthophoto.tfw",
+        *(".tfw", ".jgw", ".pgw", ".xmp", ".ovr", ".prj", ".thm", ".aux.xml"),
+    ),
     Companion(
         "boxes",
         "files of one image each, such as boxes",
@@ -430,9 +442,16 @@ COMPANIONS: Sequence[Companion] = (
 )
 """The rows, in the order in which they are asked."""
 
-LEFTOVERS: Sequence[Companion] = (
+ENDINGS_OF_COMPANIONS = tuple(ending for row in COMPANIONS for ending in row.endings)
+"""Endings of files that say neither splits nor classes."""
+
+UNEXPLAINED_PICTURES: Sequence[Companion] = (
     MASKS_WITHOUT_IMAGES,
     Companion("pictures", "pictures", holds=lambda file: file.is_picture),
-    Companion("other files", "no pictures, lists, tables or class files"),
 )
+"""Pictures that no row of `COMPANIONS` explains. The build asks about them."""
+
+OTHER_FILES = Companion("other files", "no pictures, lists, tables or class files")
+
+LEFTOVERS: Sequence[Companion] = (*UNEXPLAINED_PICTURES, OTHER_FILES)
 """What a file is that no row of `COMPANIONS` explains. The last one holds for all files."""

@@ -5,7 +5,7 @@ of folders that may be images and masks. One table of rules says which candidate
 other one, when the user is asked about the one that is left, and what the notes say of it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
 from typing import Generic, TypeVar
 
@@ -62,25 +62,23 @@ class Decision(Generic[Candidate]):
     """The outcome of one step.
 
     Attributes:
-      taken: the one candidate that is left; None if none or several are left.
-      alternatives: the candidates between which the user has to choose, in the order in which they
-        were listed; empty if one is taken.
+      left: the candidates that no rule beats, in the order in which they were listed. If these are
+        several, the user has to choose.
       lost: why each other candidate lost.
       question: the error that asks the user about the one candidate that is left; None if no rule
         asks about it. The step raises it.
       notes: what the user should know of the candidate that is taken.
     """
 
-    taken: Candidate | None
-    alternatives: Sequence[Candidate]
+    left: Sequence[Candidate]
     lost: Mapping[Candidate, Reason[Candidate]]
     question: VocSegError | None = None
     notes: Sequence[str] = ()
 
     @property
-    def left(self) -> Sequence[Candidate]:
-        """The candidates that no rule beats."""
-        return self.alternatives if self.taken is None else (self.taken,)
+    def taken(self) -> Candidate | None:
+        """The one candidate that is left; None if none or several are left."""
+        return self.left[0] if len(self.left) == 1 else None
 
 
 def decide(
@@ -111,16 +109,24 @@ def decide(
         lost |= losing
         remaining = [candidate for candidate in remaining if candidate not in losing]
     if len(remaining) != 1:
-        return Decision(None, tuple(remaining), lost)
+        return Decision(remaining, lost)
     taken = remaining[0]
+    question = next(list_questions(taken, rules, evidence), None)
     notes: list[str] = []
+    for rule in rules:
+        if rule.notes is not None and question is None:
+            notes += rule.notes(taken, evidence)
+    return Decision(remaining, lost, question, notes)
+
+
+def list_questions(
+    taken: Candidate, rules: Sequence[Rule[Candidate, Evidence]], evidence: Evidence
+) -> Iterator[VocSegError]:
+    """Yields what the rules ask about a candidate, in their order."""
     for rule in rules:
         question = rule.asks(taken, evidence) if rule.asks is not None else None
         if question is not None:
-            return Decision(taken, (), lost, question)
-    for rule in rules:
-        notes += rule.notes(taken, evidence) if rule.notes is not None else ()
-    return Decision(taken, (), lost, notes=tuple(notes))
+            yield question
 
 
 def _losers(

@@ -107,8 +107,7 @@ def _numbering_note(choice: ClassFileChoice, meaning: MaskMeaning | None) -> str
     """
     if choice.file is None:
         return ""
-    are_masks_read_by_color = meaning is not None and meaning.by == "color"
-    if are_masks_read_by_color and choice.file.has_colors:
+    if choice.file.has_colors and meaning is not None and meaning.by == "color":
         return ""
     return choice.file.numbering_note
 
@@ -125,9 +124,9 @@ def _link_notes(tree: VocTree) -> list[str]:
 
 def _system_folders_note(tree: VocTree) -> str:
     """Says which folders of the system are left out; empty if there are none."""
-    if tree.listing is None or not tree.listing.system_folders:
+    folders = tree.listing.system_folders if tree.listing is not None else ()
+    if not folders:
         return ""
-    folders = tree.listing.system_folders
     if len(folders) == 1:
         return f"The folder {folders[0]} belongs to the system, so it is left out."
     return f"{len(folders)} folders belong to the system, such as {folders[0]}: they are left out."

@@ -17,30 +17,25 @@ from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.folder.account import (
-    Account,
-    check_all_explained,
-    list_first_notes,
-    list_unused_files,
-)
+from voc_seg_tfrecord.folder.account import Account, list_first_notes, list_unused_files
 from voc_seg_tfrecord.folder.class_names import FoundClasses, find_classes
 from voc_seg_tfrecord.folder.classes.candidates import (
     FolderTable,
+    GivenClasses,
     list_folders_of_class_files,
     read_folder_table,
 )
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
 from voc_seg_tfrecord.folder.classes.names import note_spelling, note_void
 from voc_seg_tfrecord.folder.companions import DataInUse
-from voc_seg_tfrecord.folder.left_out_splits import check_no_split_left_out
+from voc_seg_tfrecord.folder.decide import list_questions
+from voc_seg_tfrecord.folder.leftover_rules import LEFTOVER_RULES, Leftovers
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_meaning_of_labels
 from voc_seg_tfrecord.folder.meaning.proposals import advise_more_names, advise_table
 from voc_seg_tfrecord.folder.notes import list_notes
 from voc_seg_tfrecord.folder.question import Problems, QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
-from voc_seg_tfrecord.folder.second_masks import check_no_second_masks
-from voc_seg_tfrecord.folder.shifted_numbers import check_no_shifted_numbers
 from voc_seg_tfrecord.folder.splits.candidates import all_in_train
 from voc_seg_tfrecord.folder.splits.divide import Splits, divide_pool, split_ids
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
@@ -369,7 +364,9 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
     texts = _list_read_texts(class_file, chosen_splits, opened.stated)
     unused = list_unused_files(opened.tree, data, texts)
     notes = (*list_first_notes(opened.tree, unused), *notes)
-    _check_unused_files(opened, chosen_splits, unused)
+    leftovers = Leftovers(unused, opened.stated, config.layout or {})
+    for question in list_questions(chosen_splits, LEFTOVER_RULES, leftovers):
+        problems.add(question)
     return FolderPlan(
         config=config,
         tree=opened.tree,
@@ -409,37 +406,14 @@ def _choose_meaning(opened: OpenFolder, class_file: ClassFileChoice | None) -> M
         return None
 
 
-def _check_unused_files(opened: OpenFolder, chosen_splits: Splits, unused: Account) -> None:
-    """Checks that nothing is left out that belongs to the images, unless the user said so."""
-    problems = opened.problems
-    options_of_layout = opened.config.layout or {}
-    if "masks" not in options_of_layout:
-        problems.try_step(check_no_shifted_numbers, opened.tree)
-        if "images" not in options_of_layout:
-            problems.try_step(check_no_split_left_out, opened.tree, chosen_splits.used, unused)
-    names_classes = bool(opened.tree.layout.options_of_classes)
-    if "mask_name" not in options_of_layout or names_classes:
-        paths = []
-        for group, names in unused.items():
-            paths += [posixpath.join(group.folder, name) for name in names]
-        paired_by_name = chosen_splits.used - opened.stated.image_ids
-        problems.try_step(check_no_second_masks, opened.tree, paired_by_name, paths)
-    # The last check, because the errors of the others are more specific. It is skipped if texts
-    # state pairs, which the options in its error would replace, and if listed images lack their
-    # masks, which are reported elsewhere.
-    options_of_files = {"images", "masks", "image_name", "mask_name"}
-    are_files_named = not options_of_files.isdisjoint(options_of_layout)
-    if not are_files_named and not opened.stated.texts and not chosen_splits.left_out:
-        problems.try_step(check_all_explained, opened.tree, chosen_splits.ids, unused)
-
-
 def _choose_class_file(opened: OpenFolder) -> ClassFileChoice:
     """Returns the class file, which is looked for unless its names were just taken from it."""
     config = opened.config
     if opened.class_file is not None:
         choice = opened.class_file
     elif config.class_names:
-        choice = choose_class_file(opened.tree, config, opened.read_table(), named=True)
+        given = GivenClasses(config.class_names, config.table.rows, config.background)
+        choice = choose_class_file(opened.tree, given, opened.read_table())
     else:
         choice = ClassFileChoice()
     notes = (*choice.notes, *note_void(choice.file, config), *note_spelling(config))

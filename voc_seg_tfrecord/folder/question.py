@@ -23,21 +23,16 @@ _StepResult = TypeVar("_StepResult")
 
 @dataclasses.dataclass(frozen=True)
 class Alternative:
-    """One of several readings between which the user has to choose: a line of a question.
-
-    Either options choose it, or the user has to do something by hand.
+    """One of several readings between which the user chooses by options: a line of a question.
 
     Attributes:
       words: how it differs from the others; empty if its options show that. Before a user reads
         them, the module `alternatives` appends how many images a build would have.
-      options: the options that choose it, by name, as `builder_from_tree` takes them; empty if no
-        options do.
-      advice: what to do by hand; empty if there are options.
+      options: the options that choose it, by name, as `builder_from_tree` takes them.
     """
 
     words: str
     options: Mapping[str, Any]
-    advice: str = ""
 
     @property
     def command(self) -> str:
@@ -57,9 +52,30 @@ class Alternative:
 
     @property
     def line(self) -> str:
-        """The line as a question shows it: the words, if any, and the command or the advice."""
-        what_to_do = self.command if self.options else self.advice
-        return f"{self.words}: {what_to_do}" if self.words else what_to_do
+        """The line as a question shows it: the words, if any, and the command."""
+        return f"{self.words}: {self.command}" if self.words else self.command
+
+
+@dataclasses.dataclass(frozen=True)
+class ManualStep:
+    """One of several readings that no options choose: the user has to do something by hand.
+
+    Attributes:
+      words: how it differs from the others; empty if the advice shows that.
+      advice: what to do.
+    """
+
+    words: str
+    advice: str
+
+    @property
+    def line(self) -> str:
+        """The line as a question shows it: the words, if any, and the advice."""
+        return f"{self.words}: {self.advice}" if self.words else self.advice
+
+
+Answer = Alternative | ManualStep
+"""What a user may answer to a question."""
 
 
 def _as_text(value: Any) -> str:
@@ -104,7 +120,7 @@ class QuestionError(LayoutError):
     def __init__(
         self,
         where: epath.PathLike,
-        alternatives: Sequence[Alternative],
+        alternatives: Sequence[Answer],
         *,
         task: str,
         expected: str,
@@ -124,7 +140,7 @@ class QuestionError(LayoutError):
         if total > len(shown):
             lines.append(f"and {total - len(shown)} more")
         lines += refused
-        if any(alternative.options for alternative in self.alternatives):
+        if any(isinstance(alternative, Alternative) for alternative in self.alternatives):
             remedy = "add the options of one line to your command"
         else:
             remedy = "follow one of the lines"
@@ -172,11 +188,15 @@ class Problems:
         try:
             return step(*args)
         except VocSegError as error:
-            # The user can correct a wrong option at once. But if another step failed before, its
-            # error may be the cause of this one.
-            is_first_about_config = isinstance(error, ConfigError) and not self.found
-            if not self.reads_on or is_first_about_config:
-                raise
-            if str(error) not in [str(problem) for problem in self.found]:
-                self.found.append(error)
+            self.add(error)
             return None
+
+    def add(self, error: VocSegError) -> None:
+        """Collects an error, or raises it; see `try_step`."""
+        # The user can correct a wrong option at once. But if another step failed before, its
+        # error may be the cause of this one.
+        is_first_about_config = isinstance(error, ConfigError) and not self.found
+        if not self.reads_on or is_first_about_config:
+            raise error
+        if str(error) not in [str(problem) for problem in self.found]:
+            self.found.append(error)

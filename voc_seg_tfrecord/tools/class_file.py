@@ -203,10 +203,12 @@ def _describe_images(text: str, image_ids: Container[str]) -> str:
     for number, word in enumerate(first_words, start=1):
         if word.lower().endswith(IMAGE_ENDINGS):
             return f"the image {word[:80]!r} in line {number}"
+    if not lines:
+        return ""
     for line, word in zip(lines, first_words, strict=True):
         if line not in image_ids and word not in image_ids:
             return ""
-    return f"ids of images, such as {first_words[0][:80]!r}" if lines else ""
+    return f"ids of images, such as {first_words[0][:80]!r}"
 
 
 def _check_no_class_beyond_void(path: epath.Path, entries: Sequence[ClassEntry]) -> None:

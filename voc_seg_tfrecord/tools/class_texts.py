@@ -185,14 +185,17 @@ def _read_cells(columns: Sequence[str], row: Sequence[Any]) -> ClassEntry:
         other = cells.setdefault(column, cell)
         if column in _COLUMNS_THAT_COUNT and not _are_same(column, other, cell):
             raise ValueError(f"{column} is {other!r:.80} and {cell!r:.80} for one class")
-    plain_names = [cells[c] for c in _PLAIN_NAME_COLUMNS if cells.get(c) is not None]
-    parts = [cells[c] for c in _NAME_OR_NUMBER_COLUMNS if c in cells]
-    words = [part for part in parts if not _is_whole_number(part)]
-    numbers = [part for part in parts if _is_whole_number(part)]
-    if not plain_names and not words and len({*map(str, numbers)}) > 1:
+    names = [cell for cell in _list_cells(cells, _PLAIN_NAME_COLUMNS) if cell is not None]
+    numbers: list[Any] = []
+    for cell in _list_cells(cells, _NAME_OR_NUMBER_COLUMNS):
+        if _is_whole_number(cell):
+            numbers.append(cell)
+        else:
+            names.append(cell)
+    if not names and len({*map(str, numbers)}) > 1:
         raise ValueError(f"the line {shown!r} has several numbers, and no name")
-    name, *_ = [*plain_names, *words, *numbers, None]
-    values = {read_value(cells[c]) for c in _VALUE_COLUMNS if c in cells}
+    name, *_ = [*names, *numbers, None]
+    values = {*map(read_value, _list_cells(cells, _VALUE_COLUMNS))}
     if len(values) > 1:
         raise ValueError(f"the line {shown!r} has several values")
     other_numbers = [number for number in numbers if number != name]
@@ -211,16 +214,19 @@ def _are_same(column: str, one: Any, other: Any) -> bool:
     return column in _COLOR_COLUMNS and read_color(one) == read_color(other)
 
 
-def _first_cell(cells: Mapping[str, Any], columns: Collection[str]) -> Any:
-    """Returns the cell of the first column that is there; None if none of them is."""
-    return next((cells[column] for column in columns if column in cells), None)
+def _list_cells(cells: Mapping[str, Any], columns: Collection[str]) -> list[Any]:
+    """Returns the cells of the columns that are there, in the order of the columns."""
+    return [cells[column] for column in columns if column in cells]
 
 
 def _find_color(cells: Mapping[str, Any]) -> Color | None:
-    color = _first_cell(cells, _COLOR_COLUMNS)
+    color, *_ = [*_list_cells(cells, _COLOR_COLUMNS), None]
     if color is not None:
         return read_color(color)
-    channels = [_first_cell(cells, columns) for columns in _CHANNEL_COLUMNS]
+    channels: list[Any] = []
+    for columns in _CHANNEL_COLUMNS:
+        channel, *_ = [*_list_cells(cells, columns), None]
+        channels.append(channel)
     return None if channels[0] is None else read_rgb(channels)
 
 
@@ -316,23 +322,22 @@ def _read_below_column_line(lines: Sequence[str]) -> list[ClassEntry] | None:
         the end of a line: `1,"crack` takes the line below it as a part of the name.
     """
     for delimiter in _DELIMITERS:
-        rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
-        columns = [_column_name(cell) for cell in _without_empty_end(rows[0], 0)]
+        head, *rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+        columns = [*map(_column_name, _without_empty_end(head, 0))]
         if len(columns) < 2 or {*columns}.isdisjoint(_NAME_COLUMNS):
             continue
         if columns[0] == "" and len(columns) == 2:  # pandas gives its numbers of rows no title
             columns[0] = "id"
-        if len(rows) != len(lines):
-            line = next((line for line in lines if line.count('"') % 2 == 1), lines[-1])
+        if len([head, *rows]) != len(lines):
+            odd_lines = [line for line in lines if line.count('"') % 2 == 1]
+            line, *_ = [*odd_lines, lines[-1]]
             raise ValueError(f"a quote that is open at the end of {line[:80]!r}")
-        rows = [_without_empty_end(row, len(columns)) for row in rows[1:]]
-        has_names_alone = {*columns}.isdisjoint(
-            (*_VALUE_COLUMNS, *_COLOR_COLUMNS, *_CHANNEL_COLUMNS[0])
-        )
+        rows = [_without_empty_end(row, len(columns)) for row in rows]
+        has_values_or_colors = not {*columns}.isdisjoint(_COLUMNS_OF_VALUES_AND_COLORS)
         # Of two columns of names, such as `class` and `name`, one may hold values.
-        if not has_names_alone or {*columns} <= {*_NAME_COLUMNS}:
+        if has_values_or_colors or {*columns} <= {*_NAME_COLUMNS}:
             return [_read_cells(columns, row) for row in rows]
-        if rows and all(len(row) == len(columns) for row in rows):
+        if {len(row) for row in rows} == {len(columns)}:
             raise ValueError(f"the head line {lines[0][:80]!r} names no value and no color")
     return None
 
@@ -358,20 +363,23 @@ def _read_without_columns(lines: list[str], all_lines: Sequence[str]) -> list[Cl
     """
     if len(lines) > 1 and lines[0].rstrip(_MARKS).casefold() in _TITLES:
         lines = lines[1:]
+    first = lines[0]
     bare_lines = [line.rstrip(_MARKS) for line in lines]
-    if lines[0].startswith(("[", "{", "(")) and bare_lines[-1].endswith(("]", "}", ")")):
-        raise ValueError(f"brackets around the names, from {lines[0][:80]!r} on")
+    if first.startswith(("[", "{", "(")) and bare_lines[-1].endswith(("]", "}", ")")):
+        raise ValueError(f"brackets around the names, from {first[:80]!r} on")
     if len(lines) == 1:
         return _read_lines_of_one_form(_split_one_line(bare_lines[0]))
     entries = _read_lines_of_one_form(bare_lines)
     # Marks between all lines are separators: `crack,` / `hole`. In `crack` / `hole,` / `lane` the
     # mark may belong to `hole`.
     are_separators = all(line.endswith(tuple(_MARKS)) for line in lines[:-1])
-    for line, bare_line, entry in zip(lines, bare_lines, entries, strict=True):
-        if not are_separators and bare_line != line and bare_line.endswith(entry.name):
-            raise ValueError(f"a mark at the end of {line[:80]!r}, and none at that of others")
+    if not are_separators:
+        for line, bare_line, entry in zip(lines, bare_lines, entries, strict=True):
+            if line != bare_line and bare_line.endswith(entry.name):
+                raise ValueError(f"a mark at the end of {line[:80]!r}, and none at that of others")
     if all(entry.by_place and entry.color is None for entry in entries):
-        _check_no_gap(all_lines[all_lines.index(lines[0]) :])
+        line_number = all_lines.index(first)
+        _check_no_gap(all_lines[line_number:])
     return entries
 
 
@@ -415,9 +423,9 @@ def _read_lines_of_one_form(lines: Sequence[str]) -> list[ClassEntry]:
     matches = names_first or colors_first
     if not matches:
         for pattern in (_NAME_AND_COLOR, _COLOR_AND_NAME):
-            forms = [pattern.fullmatch(line) for line in lines]
-            if len(forms) - forms.count(None) > 1:
-                line = lines[forms.index(None)]
+            lines_without_color = [line for line in lines if not pattern.fullmatch(line)]
+            if len(lines) - len(lines_without_color) > 1:
+                line = lines_without_color[0]
                 raise ValueError(f"no color in {line[:80]!r}, as in other lines")
         return _read_values_and_names(lines) or _entries_of_names(lines)
     names = [match["name"].strip(" \t,;:\"'") for match in matches]
@@ -425,7 +433,8 @@ def _read_lines_of_one_form(lines: Sequence[str]) -> list[ClassEntry]:
     if not entries:
         # The numbers of names such as `lane 1` and `lane 2`, alike but for these, do not count.
         words = [re.sub(r"[\d\s]", "", name) for name in names]
-        if all(_NUMBER_AT_AN_END.search(name) for name in names) and _are_distinct(words):
+        have_numbers = all(_NUMBER_AT_AN_END.search(name) for name in names)
+        if have_numbers and _are_distinct(words):
             raise ValueError(
                 f"four numbers in {lines[0][:80]!r}; it is not clear which are the color"
             )
@@ -464,14 +473,16 @@ def _read_values_and_names(lines: Sequence[str]) -> list[ClassEntry]:
 
 def _check_no_line_lost_its_number(lines: Sequence[str]) -> None:
     """Raises a ValueError if several lines begin with the number of their place, and others not."""
-    matches = [_VALUE_AND_NAME.fullmatch(line) for line in lines]
-    numbered_lines = 0
-    for place, match in enumerate(matches):
-        if match and float(match["value"]) in (place, place + 1):
-            numbered_lines += 1
-    if numbered_lines > 1:
-        line = lines[matches.index(None)]
-        raise ValueError(f"no value in {line[:80]!r}, as in other lines")
+    numbered_lines: list[str] = []
+    other_lines: list[str] = []
+    for place, line in enumerate(lines):
+        match = _VALUE_AND_NAME.fullmatch(line)
+        if match is None:
+            other_lines.append(line)
+        elif float(match["value"]) in (place, place + 1):
+            numbered_lines.append(line)
+    if len(numbered_lines) > 1:
+        raise ValueError(f"no value in {other_lines[0][:80]!r}, as in other lines")
 
 
 def _are_distinct(words: Sequence[str]) -> bool:
@@ -599,9 +610,10 @@ def is_table(text: str) -> bool:
     key_columns = {*columns}.intersection(_KEY_COLUMNS)
     if "class" not in columns or not key_columns:
         return False
-    if key_columns != {"name"} or not rows:
+    if key_columns != {"name"}:
         return True
-    return not all(row["class"].isdecimal() for row in rows.values())
+    are_values = [row["class"].isdecimal() for row in rows.values()]
+    return not are_values or not all(are_values)
 
 
 def has_unknown_class(text: str) -> bool:

@@ -4,7 +4,7 @@ They are read only if no file of a known name, such as `labelmap.txt`, names the
 that fits the masks less surely is not read, and `folder.class_names` then asks for names.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Set
 import dataclasses
 import functools
 import posixpath
@@ -14,9 +14,14 @@ from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
-from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.core.names import VOID, Color
 from voc_seg_tfrecord.core.split_names import only_split_in
-from voc_seg_tfrecord.folder.companions import CODE_ENDINGS, CONTENT_ENDINGS, STEMS_OF_DOCUMENTS
+from voc_seg_tfrecord.folder.companions import (
+    CODE_ENDINGS,
+    CONTENT_ENDINGS,
+    ENDINGS_OF_COMPANIONS,
+    STEMS_OF_DOCUMENTS,
+)
 from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.mask_survey import Survey
@@ -117,17 +122,24 @@ def _fits_masks(file: SingleFile, class_file: ClassFile, survey: Survey) -> bool
     At least half of its colors or values must be in use, so that a file of other data with more
     classes does not fit.
     """
-    colors = {entry.color for entry in class_file.entries}
-    void_kind = ("palette", VOID)
-    used_colors = {pixel.color for pixel in survey.pixels if pixel[:2] != void_kind}
-    are_half_used = 2 * len(used_colors) >= len(colors)
-    if class_file.has_colors and used_colors <= colors and are_half_used:
-        return True
+    if class_file.has_colors:
+        used_colors: set[Color | None] = set()
+        for pixel in survey.pixels:
+            is_palette_void = pixel.kind == "palette" and pixel.value == VOID
+            if not is_palette_void:
+                used_colors.add(pixel.color)
+        if _are_most_of(used_colors, {entry.color for entry in class_file.entries}):
+            return True
     if not file.is_called_class_file or _SECOND_NUMBERS.search(file.text):
         return False
-    values = {entry.value for entry in class_file.entries}
     used_values = {pixel.value for pixel in survey.pixels} - {VOID}
-    return used_values <= values and 2 * len(used_values) >= len(values)
+    return _are_most_of(used_values, {entry.value for entry in class_file.entries})
+
+
+def _are_most_of(used: Set[object], listed: Set[object]) -> bool:
+    """Says whether all values or colors in use are listed, and at least half of the list is."""
+    half = len(listed) / 2
+    return used <= listed and len(used) >= half
 
 
 def list_single_files(tree: VocTree) -> list[SingleFile]:
@@ -147,7 +159,8 @@ def list_single_files(tree: VocTree) -> list[SingleFile]:
                 continue
             elif len(names_of_ending) <= MAX_TEXTS_OF_AN_ENDING:
                 for name in names_of_ending:
-                    if not STEMS_OF_DOCUMENTS.fullmatch(stem_of(name).lower()):
+                    is_companion = name.lower().endswith(ENDINGS_OF_COMPANIONS)
+                    if not is_companion and not STEMS_OF_DOCUMENTS.fullmatch(stem_of(name).lower()):
                         paths.append(posixpath.join(folder, name))
     paths.sort(key=lambda path: path.count("/"))
     files = [_read_single_file(tree, path) for path in paths[:MAX_TEXTS]]
@@ -193,13 +206,15 @@ def _is_about_images(file: SingleFile, stems: Container[str]) -> bool:
         strings = re.findall(r'"((?:[^"\\]|\\.)*)"', file.text)
         images = [string for string in strings if string.lower().endswith(IMAGE_ENDINGS)]
         return any(_stem_of_path(image) in stems for image in images)
-    lines_with_images = 0
+    lines_with_images: list[str] = []
     for line in file.lines:
-        words = [word for word in re.split(r"[\s,;\"']+", line) if word]
-        if file.is_called_class_file:
-            words = [word for word in words if not word.isdigit()]
-        lines_with_images += any(_stem_of_path(word) in stems for word in words)
-    return bool(file.lines) and 2 * lines_with_images >= len(file.lines)
+        for word in re.split(r"[\s,;\"']+", line):
+            may_be_value = file.is_called_class_file and word.isdigit()
+            if word and not may_be_value and _stem_of_path(word) in stems:
+                lines_with_images.append(line)
+                break
+    half = len(file.lines) / 2
+    return bool(file.lines) and len(lines_with_images) >= half
 
 
 def _stem_of_path(path: str) -> str:

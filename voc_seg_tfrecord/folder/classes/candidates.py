@@ -7,19 +7,17 @@ the folder of the masks count, and else those above the set.
 from collections.abc import Container, Mapping, Sequence
 import dataclasses
 import posixpath
-from typing import cast
 
 from etils import epath
 
 from voc_seg_tfrecord.core.class_entries import IGNORED, ClassEntry, is_void_name
 from voc_seg_tfrecord.core.class_rows import Rows
-from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.names import BLACK, VOID, background_index, describe_color, plain
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.classes.by_content import find_by_content
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders, first_folder
-from voc_seg_tfrecord.folder.tree.listing import Listing, subfolders
+from voc_seg_tfrecord.folder.tree.listing import subfolders
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.class_file import (
     ClassFile,
@@ -42,6 +40,26 @@ NAMES_OF_VALUE_0 = ("unlabeled", "unlabelled", "other", "none", "void", "ignore"
 
 _VALUES_OF_SEVERAL_CLASSES = (-1, VOID)
 """Values that a class file may give to several classes: no value, and void."""
+
+
+@dataclasses.dataclass(frozen=True)
+class GivenClasses:
+    """What the user said of classes, before it is known whether a class file has them.
+
+    Attributes:
+      names: the class names, void among them; none if those of a class file are looked for.
+      rows: the rows of the table of classes.
+      background: the name of the class that is background; empty if the user did not say it.
+    """
+
+    names: Sequence[str]
+    rows: Rows
+    background: str
+
+    @property
+    def names_without_void(self) -> tuple[str, ...]:
+        """The class names without those that mean void."""
+        return tuple(name for name in self.names if not is_void_name(name))
 
 
 def find_class_files(tree: VocTree) -> ClassFilesOfFolder:
@@ -79,21 +97,19 @@ def list_folders_of_class_files(tree: VocTree) -> Sequence[str]:
     if folders or tree.listing is None or tree.layout.images != ".":
         return folders
     folders_of_images = {posixpath.dirname(tree.filename_of(one)) for one in tree.images}
-    if len({first_folder(folder) for folder in folders_of_images}) < 2:
+    if len({*map(first_folder, folders_of_images)}) < 2:
         return ()
     above_images: set[str] = set()
     for folder in folders_of_images:
         while folder and folder not in above_images:
             above_images.add(folder)
             folder = posixpath.dirname(folder)
-    return sorted(folder for folder in above_images if _lists_class_file(tree, folder))
-
-
-def _lists_class_file(tree: VocTree, folder: str) -> bool:
-    """Says whether a folder lists a file called as a class file; of many folders, few do."""
-    path = tree.path_below_given(folder)
-    names = cast(Listing, tree.listing).files_by_folder.get(path, ())
-    return any(name.lower() in _LOWER_CASE_NAMES for name in names)
+    with_class_file: list[str] = []
+    for folder in sorted(above_images):  # of many folders, few have one
+        names = tree.listing.files_by_folder.get(tree.path_below_given(folder), ())
+        if not _LOWER_CASE_NAMES.isdisjoint(map(str.lower, names)):
+            with_class_file.append(folder)
+    return with_class_file
 
 
 def _find_in_splits(tree: VocTree, names_in_root: Container[str]) -> ClassFilesOfFolder:
@@ -274,12 +290,11 @@ class FolderTable:
     rows: Rows = ()
     is_complete: bool = True
 
-    def notes(self, config: VocSegConfig) -> list[str]:
-        """Says that the table is not used: a row has no class, or the config lacks keys of it."""
+    def notes(self, given: GivenClasses) -> list[str]:
+        """Says that the table is not used: a row has no class, or keys of it are not given."""
         if not self.is_complete:
             return [f"{TABLE} has rows without a class, so it is not used."]
-        keys_of_config = {key for key, _ in config.classes}
-        if dict(self.rows).keys() <= keys_of_config:
+        if dict(self.rows).keys() <= dict(given.rows).keys():
             return []
         return [f"{TABLE} is not used: --classes {TABLE} reads it."]
 
@@ -328,7 +343,8 @@ def list_numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
       file: the class file, numbered by its lines where it has no values.
       background: the name of the class that is background, if the user gave it.
     """
-    if not all(entry.by_place for entry in file.entries):
+    has_values = not all(entry.by_place for entry in file.entries)
+    if has_values:
         return [file]
     file_format = class_file_named(posixpath.basename(file.source))
     numbering = NumberingOfNames.UNKNOWN if file_format is None else file_format.numbering
@@ -395,20 +411,20 @@ def _list_numberings_of_ignored(file: ClassFile, numbering: NumberingOfNames) ->
 
 
 def numbering_of_given_names(
-    numberings: Sequence[ClassFile], config: VocSegConfig
+    numberings: Sequence[ClassFile], given: GivenClasses
 ) -> ClassFile | None:
     """Returns which numbering has the class names that the user gave; None if none has.
 
     If two have them, `__ignore__` takes value 0 in one alone. This one is meant if the user's first
     name is `__ignore__`.
     """
-    given_names = set(config.named_classes)
-    fitting = [file for file in numberings if set(file.class_names) == given_names]
+    fitting = [file for file in numberings if {*file.class_names} == {*given.names_without_void}]
     if len(fitting) < 2:
         return fitting[0] if fitting else None
-    value_of_first = 0 if config.class_names[0] == IGNORED else VOID
+    value_of_ignored = 0 if given.names[0] == IGNORED else VOID
     for file in fitting:
-        if file.entries[0].name == IGNORED and file.entries[0].value == value_of_first:
+        first = file.entries[0]
+        if first.name == IGNORED and first.value == value_of_ignored:
             return file
     return fitting[0]
 
@@ -416,9 +432,8 @@ def numbering_of_given_names(
 def _has_background(file: ClassFile, background: str) -> bool:
     """Says whether a list names the class of value 0, or of black."""
     names = [entry.name for entry in file.entries]
-    if file.has_names_alone and plain(names[0]) in NAMES_OF_VALUE_0:
-        return True
     if background_index(names, background) is not None:
         return True
-    colors = [entry.color for entry in file.entries]
-    return BLACK in colors
+    if file.has_names_alone:
+        return plain(names[0]) in NAMES_OF_VALUE_0
+    return any(entry.color == BLACK for entry in file.entries)

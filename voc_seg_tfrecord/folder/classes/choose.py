@@ -6,21 +6,22 @@ The class files of a folder, each in the ways in which it may be numbered, are t
 
 from collections.abc import Sequence
 import dataclasses
+import posixpath
 
 from etils import epath
 
 from voc_seg_tfrecord.core.class_entries import is_void
-from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, several
 from voc_seg_tfrecord.core.names import background_index, describe_color
 from voc_seg_tfrecord.folder.classes.candidates import (
     FolderTable,
+    GivenClasses,
     find_class_files,
     list_numberings,
     numbering_of_given_names,
 )
 from voc_seg_tfrecord.folder.decide import Rule, decide
-from voc_seg_tfrecord.folder.question import Alternative, QuestionError
+from voc_seg_tfrecord.folder.question import Alternative, Answer, ManualStep, QuestionError
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.class_file import ClassFile, ClassFilesOfFolder
 from voc_seg_tfrecord.tools.registry import CLASS_FILES
@@ -59,50 +60,47 @@ class ClassFileChoice:
         return self.file.source if self.file else self.file_of_rows
 
 
-def choose_class_file(
-    tree: VocTree, config: VocSegConfig, table: FolderTable, *, named: bool
-) -> ClassFileChoice:
+def choose_class_file(tree: VocTree, given: GivenClasses, table: FolderTable) -> ClassFileChoice:
     """Chooses the class file of a folder.
 
     One file may be left in several numberings, between which the masks decide later.
 
     Args:
       tree: the folder.
-      config: the user's options.
+      given: what the user said of classes. A file needs to have the names, if there are any.
       table: the folder's table of classes.
-      named: whether the class names of the config count, so that a file needs to have them.
 
     Raises:
       ConfigError: if the names are not those of a file that gives values or colors.
       LayoutError: if a file cannot be read, or two contradict each other.
     """
     if tree.labels.class_file:
-        if named:
-            _check_names_of_labels(tree.labels.class_file, config)
+        if given.names:
+            _check_names_of_labels(tree.labels.class_file, given)
         return ClassFileChoice((tree.labels.class_file,))
     found = find_class_files(tree)
-    notes = [*found.notes, *_note_misnamed(found.misnamed), *table.notes(config)]
-    if named:
-        candidates = _list_files_with_names(found.files, config)
+    notes = [*found.notes, *_note_misnamed(found.misnamed), *table.notes(given)]
+    if given.names:
+        candidates = _list_files_with_names(found.files, given)
         notes += _note_other_names(found.files, candidates)
     else:
-        candidates = _list_all_candidates(found, config)
+        candidates = _list_all_candidates(found, given.background)
     if not candidates:
         return ClassFileChoice(notes=tuple(notes))
-    evidence = ClassFileEvidence(config.named_classes if named else (), candidates)
+    evidence = ClassFileEvidence(given.names_without_void, candidates)
     decision = decide(candidates, RULES, evidence)
-    left = decision.alternatives if decision.taken is None else [decision.taken]
+    left = decision.left
     if len({file.source for file in left}) > 1:
-        raise _ask_which_file(tree.given, left, config)
+        raise _ask_which_file(tree.given, left, given)
     winners = [one.winner for one in decision.lost.values() if one.rule == NAMES_IN_ORDER]
     for winner in winners[:1]:
         notes.append(f"{winner.source} is the class file with the names you gave.")
-    if named:
-        notes += _note_order(left[0], config)
+    if given.names:
+        notes += _note_order(left[0], given)
     return ClassFileChoice(tuple(left), tuple(notes))
 
 
-def _list_all_candidates(found: ClassFilesOfFolder, config: VocSegConfig) -> list[ClassFile]:
+def _list_all_candidates(found: ClassFilesOfFolder, background: str) -> list[ClassFile]:
     """Returns the class files of a folder in each way in which they may be numbered.
 
     Raises:
@@ -115,45 +113,46 @@ def _list_all_candidates(found: ClassFilesOfFolder, config: VocSegConfig) -> lis
             raise error
     candidates: list[ClassFile] = []
     for file in found.files:
-        candidates += list_numberings(file, config.background)
+        candidates += list_numberings(file, background)
     return candidates
 
 
 def _note_other_names(files: Sequence[ClassFile], candidates: Sequence[ClassFile]) -> list[str]:
     """Names the class files of the set that are no candidates."""
-    sources = [file.source for file in files if not _is_above(file)]
     used_sources = {file.source for file in candidates}
-    return [
-        f"{source} has other class names than you gave; it is not used."
-        for source in sources
-        if source not in used_sources
-    ]
+    notes: list[str] = []
+    for file in files:
+        if not _is_above(file) and file.source not in used_sources:
+            notes.append(f"{file.source} has other class names than you gave; it is not used.")
+    return notes
 
 
 def _note_misnamed(errors: Sequence[LayoutError]) -> list[str]:
-    names = [epath.Path(error.where).name for error in errors]
-    pairs = zip(names, errors, strict=True)
-    return [f"{name} is not used as a class file: {error.found}." for name, error in pairs]
+    notes: list[str] = []
+    for error in errors:
+        name = posixpath.basename(error.where)
+        notes.append(f"{name} is not used as a class file: {error.found}.")
+    return notes
 
 
-def _list_files_with_names(files: Sequence[ClassFile], config: VocSegConfig) -> list[ClassFile]:
+def _list_files_with_names(files: Sequence[ClassFile], given: GivenClasses) -> list[ClassFile]:
     """Returns the class files that have the user's class names, each in the numbering with these.
 
     Raises:
       ConfigError: if a file of the set with values or colors has only some of the names, at other
         values.
     """
-    value_by_name = {name: value for value, name in enumerate(config.class_names)}
+    value_by_name = {name: value for value, name in enumerate(given.names)}
     files_with_names = []
     for file in files:
-        numbering = numbering_of_given_names(list_numberings(file, config.background), config)
+        numbering = numbering_of_given_names(list_numberings(file, given.background), given)
         if numbering is not None:
             files_with_names.append(numbering)
             continue
         if _is_above(file) or file.has_names_alone:
             continue
         if any(value_by_name.get(entry.name, entry.value) != entry.value for entry in file.entries):
-            raise _other_names_error(file, config)
+            raise _other_names_error(file, given)
     return files_with_names
 
 
@@ -162,14 +161,14 @@ def _is_above(file: ClassFile) -> bool:
     return file.source.startswith("../")
 
 
-def _note_order(file: ClassFile, config: VocSegConfig) -> list[str]:
+def _note_order(file: ClassFile, given: GivenClasses) -> list[str]:
     """Says what the order of the user's names means, if it is not that of the file."""
     names = list(file.class_names)
-    given = list(config.named_classes)
-    if background_index(given, config.background) == 0:  # background in front is expected
-        names = [name for name in names if name != given[0]]
-        names.insert(0, given[0])
-    if names == given or set(names) != set(given):
+    given_names = list(given.names_without_void)
+    if background_index(given_names, given.background) == 0:  # background in front is expected
+        names = [name for name in names if name != given_names[0]]
+        names.insert(0, given_names[0])
+    if names == given_names or {*names} != {*given_names}:
         return []
     return [
         f"{file.source} says which value or color each name has. The order of your class names is "
@@ -177,27 +176,28 @@ def _note_order(file: ClassFile, config: VocSegConfig) -> list[str]:
     ]
 
 
-def _check_names_of_labels(file: ClassFile, config: VocSegConfig) -> None:
+def _check_names_of_labels(file: ClassFile, given: GivenClasses) -> None:
     """Checks that the user's names are those that the labels themselves have.
 
     A version keeps the numbers of classes that no shape has any more, if their names number the
     classes. A second background is refused, because what has no shape is the first one.
     """
     names = set(file.class_names)
-    given = set(config.named_classes)
-    if names == given:
+    given_names = set(given.names_without_void)
+    if names == given_names:
         return
-    has_second_background = background_index([*(given - names)]) is not None
-    if file.is_sorted and names <= given and not has_second_background:
-        return
-    raise _other_names_error(file, config)
+    if file.is_sorted and names <= given_names:
+        further_names = [*(given_names - names)]
+        if background_index(further_names) is None:
+            return
+    raise _other_names_error(file, given)
 
 
-def _other_names_error(file: ClassFile, config: VocSegConfig) -> ConfigError:
-    given = config.named_classes
+def _other_names_error(file: ClassFile, given: GivenClasses) -> ConfigError:
+    names = given.names_without_void
     return ConfigError(
         "option class_names",
-        found=f"{len(given)} names: {several(given, MAX_LISTED_NAMES)}",
+        found=f"{len(names)} names: {several(names, MAX_LISTED_NAMES)}",
         expected=f"the {len(file.class_names)} names in {file.source}: "
         f"{several(file.class_names, MAX_LISTED_NAMES)}",
         remedy="give these names, in the order that you want, and say what they become with "
@@ -206,7 +206,7 @@ def _other_names_error(file: ClassFile, config: VocSegConfig) -> ConfigError:
 
 
 def _ask_which_file(
-    where: epath.Path, candidates: Sequence[ClassFile], config: VocSegConfig
+    where: epath.Path, candidates: Sequence[ClassFile], given: GivenClasses
 ) -> LayoutError:
     """Returns the question which of several class files is right, with a line for each file."""
     files_by_source: dict[str, ClassFile] = {}
@@ -217,27 +217,26 @@ def _ask_which_file(
     first_difference = next(difference for difference in differences if difference)
     return QuestionError(
         where,
-        [_make_alternative(file, files, config) for file in files],
+        [_make_alternative(file, files, given) for file in files],
         task=f"name the classes by class files, because {first_difference}",
         expected="one class file, or files that agree",
         kind=CONTRADICT,
     )
 
 
-def _make_alternative(
-    file: ClassFile, files: Sequence[ClassFile], config: VocSegConfig
-) -> Alternative:
+def _make_alternative(file: ClassFile, files: Sequence[ClassFile], given: GivenClasses) -> Answer:
     """Returns the alternative that one of several class files is, by an option or by hand."""
     words = f"{file.source}: {', '.join(file.class_names[:MAX_LISTED_NAMES])}"
-    by_hand = Alternative(words, {}, "rename or delete the other files")
+    by_hand = ManualStep(words, "rename or delete the other files")
     if any("," in name for name in file.class_names):  # the option's separator
         return by_hand
-    named = dataclasses.replace(config, class_names=file.class_names)
+    with_names = dataclasses.replace(given, names=file.class_names)
     try:
-        candidates = _list_files_with_names(files, named)
+        candidates = _list_files_with_names(files, with_names)
     except ConfigError:
         return by_hand
-    taken = decide(candidates, RULES, ClassFileEvidence(named.named_classes, candidates)).taken
+    evidence = ClassFileEvidence(with_names.names_without_void, candidates)
+    taken = decide(candidates, RULES, evidence).taken
     if taken is None or find_difference(taken, file):
         return by_hand
     return Alternative(words, {"class_names": list(file.class_names)})
@@ -306,7 +305,7 @@ def says_less(candidate: ClassFile, other: ClassFile, evidence: ClassFileEvidenc
         return False
     if other.has_colors != candidate.has_colors:
         return other.has_colors
-    return other.background != "" and not candidate.background
+    return bool(other.background) and not candidate.background
 
 
 def says_the_same(candidate: ClassFile, other: ClassFile, evidence: ClassFileEvidence) -> bool:
@@ -344,14 +343,16 @@ def find_difference(file: ClassFile, other: ClassFile) -> str:
         if name not in entries:
             return f"{name!r} is in {other.source} and not in {file.source}"
     for name, entry in entries.items():
-        other_entry = other_entries[name]
-        meanings = (f"the value {entry.value}", f"{other_entry.value}")
-        are_equal = entry.value == other_entry.value
-        if are_equal and entry.color and other_entry.color:
-            are_equal = entry.color == other_entry.color
-            color = describe_color(entry.color)
-            meanings = (f"the color {color}", describe_color(other_entry.color))
-        if not are_equal:
-            meaning, other_meaning = meanings
-            return f"{name!r} has {meaning} in {file.source} and {other_meaning} in {other.source}"
+        value, other_value = entry.value, other_entries[name].value
+        if value != other_value:
+            return (
+                f"{name!r} has the value {value} in {file.source} and {other_value} in "
+                f"{other.source}"
+            )
+        color, other_color = entry.color, other_entries[name].color
+        if color and other_color and color != other_color:
+            return (
+                f"{name!r} has the color {describe_color(color)} in {file.source} and "
+                f"{describe_color(other_color)} in {other.source}"
+            )
     return ""

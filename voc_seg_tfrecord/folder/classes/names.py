@@ -32,13 +32,10 @@ def names_from_file(file: ClassFile, rows: Rows = ()) -> tuple[str, ...]:
     names_with_row = {key for key, _ in rows}
     names = []
     for entry in file.entries:
-        is_void_name_with_row = is_void_name(entry.name) and entry.name in names_with_row
-        if is_void_name_with_row or not is_void(entry):
+        has_row = is_void_name(entry.name) and entry.name in names_with_row
+        is_value_0 = entry.name == IGNORED and entry.by_place and entry.value == 0
+        if has_row or is_value_0 or not is_void(entry):
             names.append(entry.name)
-    first = file.entries[0]
-    ignored_is_value_0 = first.name == IGNORED and first.by_place and first.value == 0
-    if ignored_is_value_0 and IGNORED not in names:
-        names.insert(0, IGNORED)
     return tuple(names)
 
 
@@ -55,18 +52,19 @@ def names_in_order_of_values(file: ClassFile) -> tuple[str, ...]:
     """
     entries = [entry for entry in file.entries if 0 <= entry.value < VOID]
     entries.sort(key=lambda entry: entry.value)
-    if [entry.value for entry in entries] != list(range(len(entries))):
+    values = [entry.value for entry in entries]
+    if values != [*range(len(values))]:
         return ()
     names_of_file = {entry.name.casefold() for entry in file.entries}
     spare_void_names = [name for name in VOID_NAMES if name not in names_of_file]
     names = []
     for entry in entries:
-        if is_void(entry) and not is_void_name(entry.name):
+        name = entry.name
+        if is_void(entry) and not is_void_name(name):
             if not spare_void_names:
                 return ()
-            names.append(spare_void_names.pop(0))
-        else:
-            names.append(entry.name)
+            name = spare_void_names.pop(0)
+        names.append(name)
     return tuple(names)
 
 
@@ -82,10 +80,12 @@ def table_of_file(file: ClassFile, rows: Rows, background: str) -> ClassTable:
     Raises:
       ConfigError: if the user's rows do not fit the file.
     """
-    values_of_classes = {entry.value for entry in file.entries} - {VOID}
-    positions = range(len({entry.value for entry in file.entries}))
-    renames_entry = any(key in values_of_classes or key in positions for key, _ in rows)
-    names = names_in_order_of_values(file) if renames_entry else names_from_file(file, rows)
+    values = {entry.value for entry in file.entries}
+    keys_that_rename = {*(values - {VOID}), *range(len(values))}
+    if keys_that_rename.isdisjoint(key for key, _ in rows):
+        names = names_from_file(file, rows)
+    else:
+        names = names_in_order_of_values(file)
     if names:
         return ClassTable(names, rows, background)
     return ClassTable((), _rows_of_file(file, rows, background), background)

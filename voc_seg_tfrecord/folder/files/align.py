@@ -168,9 +168,12 @@ def common_affix(stems: Sequence[str], share: float = 1) -> Affix:
     every_nth = max(1, len(stems) // MIN_SAMPLED_NAMES)
     tokens_of_stems = [_TOKEN.findall(stem) for stem in stems[::every_nth]]
     before = _common_beginning(tokens_of_stems, share)
-    length = len(before)
-    rests = [tokens[length:][::-1] for tokens in tokens_of_stems if tokens[:length] == before]
-    after = _common_beginning(rests, share)
+    reversed_rests: list[Sequence[str]] = []
+    for tokens in tokens_of_stems:
+        rest = tokens[len(before) :]
+        if [*before, *rest] == tokens:
+            reversed_rests.append(rest[::-1])
+    after = _common_beginning(reversed_rests, share)
     return Affix("".join(before), "".join(reversed(after)))
 
 
@@ -184,13 +187,15 @@ def _common_beginning(token_lists: Sequence[Sequence[str]], share: float) -> lis
     longer_lists = [tokens for tokens in token_lists if len(tokens) > 1]
     while longer_lists:
         position = len(beginning)
-        counts = collections.Counter(tokens[position] for tokens in longer_lists)
-        ((token, count),) = counts.most_common(1)
-        if count < min_count:
+        lists_by_token: dict[str, list[Sequence[str]]] = collections.defaultdict(list)
+        for tokens in longer_lists:
+            lists_by_token[tokens[position]].append(tokens)
+        alike_lists = max(lists_by_token.values(), key=len)
+        if len(alike_lists) < min_count:
             break
-        beginning.append(token)
-        alike_lists = [tokens for tokens in longer_lists if tokens[position] == token]
-        longer_lists = [tokens for tokens in alike_lists if len(tokens) > position + 2]
+        beginning.append(alike_lists[0][position])
+        min_length = len(beginning) + 2
+        longer_lists = [tokens for tokens in alike_lists if len(tokens) >= min_length]
     return beginning
 
 
@@ -211,10 +216,12 @@ def guess_affixes(stems: Sequence[str], affix_of_kind: Affix) -> list[Affix]:
     afters = ["", of_most.after, of_all.after, affix_of_kind.after]
     befores += _OUTERMOST_BEFORE.findall(of_most.before)[:1]
     afters += _OUTERMOST_AFTER.findall(of_most.after)
-    if len(stems) > 1 and not of_most.before and not of_all.before:
-        befores += _ROLE_AT_BEGIN.findall(posixpath.commonprefix(stems))
-    if len(stems) > 1 and not of_most.after and not of_all.after:
-        afters += _ROLE_AT_END.findall(posixpath.commonprefix([stem[::-1] for stem in stems])[::-1])
+    if len(stems) > 1:
+        if not (of_most.before or of_all.before):
+            befores += _ROLE_AT_BEGIN.findall(posixpath.commonprefix(stems))
+        if not (of_most.after or of_all.after):
+            reversed_end = posixpath.commonprefix([stem[::-1] for stem in stems])
+            afters += _ROLE_AT_END.findall(reversed_end[::-1])
     return [*dict.fromkeys(itertools.starmap(Affix, itertools.product(befores, afters)))]
 
 
@@ -230,12 +237,14 @@ def find_affixes(images: StemsByGuess, masks: StemsByGuess, min_count: int) -> A
     best_count = min_count - 1
     counts_of_files = sorted([len(images[NO_AFFIX]), len(masks[NO_AFFIX])])
     for image_affix, mask_affix in itertools.product(images, masks):
+        if image_affix == mask_affix == NO_AFFIX:
+            continue
         count = len(images[image_affix].keys() & masks[mask_affix].keys())
-        has_affix = image_affix != NO_AFFIX or mask_affix != NO_AFFIX
-        if not has_affix or count <= best_count:
+        if count <= best_count:
             continue
         affixes = _drop_common_parts(image_affix, mask_affix)
-        if _have_words_and_same_numbers(affixes) and count >= _min_pairs(affixes, *counts_of_files):
+        min_pairs = _min_pairs(affixes, *counts_of_files)
+        if count >= min_pairs and _have_words_and_same_numbers(affixes):
             best = affixes
             best_count = count
     return best
@@ -246,14 +255,17 @@ def _drop_common_parts(affix: Affix, other: Affix) -> AffixPair:
 
     That is a part of the id: `a_x_` and `b_x_` become `a_` and `b_`.
     """
-    before = _TOKEN.findall(affix.before)[::-1]
-    length_before = _common_length(before, _TOKEN.findall(other.before)[::-1])
+    tokens_before, other_tokens_before = (_TOKEN.findall(a.before) for a in (affix, other))
+    tokens_before.reverse()
+    other_tokens_before.reverse()
+    length_before = _common_length(tokens_before, other_tokens_before)
     length_after = _common_length(_TOKEN.findall(affix.after), _TOKEN.findall(other.after))
-    first, second = (
-        Affix(each.before[: len(each.before) - length_before], each.after[length_after:])
-        for each in (affix, other)
-    )
-    return first, second
+
+    def without_common_parts(affix: Affix) -> Affix:
+        end_of_before = len(affix.before) - length_before
+        return Affix(affix.before[:end_of_before], affix.after[length_after:])
+
+    return without_common_parts(affix), without_common_parts(other)
 
 
 def _common_length(tokens: list[str], other_tokens: list[str]) -> int:
@@ -262,9 +274,9 @@ def _common_length(tokens: list[str], other_tokens: list[str]) -> int:
     If all of one list is alike, the signs at its end count too.
     """
     common = [*posixpath.commonprefix([tokens, other_tokens])]
-    is_one_whole = len(common) in (len(tokens), len(other_tokens))
-    while common and not is_one_whole and not common[-1].isalnum():
-        common.pop()
+    if common not in (tokens, other_tokens):
+        while common and not common[-1].isalnum():
+            common.pop()
     return len("".join(common))
 
 
@@ -274,12 +286,17 @@ def _have_words_and_same_numbers(affixes: AffixPair) -> bool:
     Examples: `im_` and `gt_` may, `t1_` and `gt_` too. `0_` and `gt_` may not, as 0 is no word, and
     `t1_` and `t2_` may not. A digit within a word is none, as in `leftImg8bit`.
     """
-    texts = [text for affix in affixes for text in affix if text]
-    numbers, other_numbers = (
-        re.findall(r"\d+", _DIGIT_IN_WORD.sub("", "".join(affix))) for affix in affixes
-    )
-    have_words = all(_LETTER.search(text) for text in texts)
-    return have_words and (numbers == other_numbers or not numbers or not other_numbers)
+    for text in itertools.chain.from_iterable(affixes):
+        if text and not _LETTER.search(text):
+            return False
+    numbers, other_numbers = map(_list_numbers, affixes)
+    if not numbers or not other_numbers:
+        return True
+    return numbers == other_numbers
+
+
+def _list_numbers(affix: Affix) -> list[str]:
+    return re.findall(r"\d+", _DIGIT_IN_WORD.sub("", "".join(affix)))
 
 
 def _min_pairs(affixes: AffixPair, count_of_fewer: int, count_of_more: int) -> int:
@@ -294,8 +311,10 @@ def _min_pairs(affixes: AffixPair, count_of_fewer: int, count_of_more: int) -> i
     numbers, other_numbers = map(_NUMBER_ALONE.findall, texts)
     if numbers != other_numbers:
         return count_of_more  # where some names are `{id}_0`, the id may be `1_0`
-    if not all(before[-1:].isalpha() or after[:1].isalpha() for before, after in affixes):
-        return 0  # `im_1` and `gt_1`: a word behind a sign is no part of an id
+    for before, after in affixes:
+        has_letter_beside_id = before[-1:].isalpha() or after[:1].isalpha()
+        if not has_letter_beside_id:
+            return 0  # `im_1` and `gt_1`: a word behind a sign is no part of an id
     if ROLE_WORDS.issuperset(words(" ".join(texts))):
         return count_of_fewer  # `img1` and `lb1`
     return count_of_more  # `u1` and `v1`: many files have a letter and a number

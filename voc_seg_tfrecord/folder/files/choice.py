@@ -6,8 +6,10 @@ chosen.
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 import dataclasses
+import itertools
 import posixpath
 
+from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.role_words import MODEL_NAMES, MODEL_WORDS
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.decide import Reason, decide
@@ -34,7 +36,7 @@ from voc_seg_tfrecord.folder.files.rules import (
     masks_look_like_masks,
     may_be_masks_alone,
 )
-from voc_seg_tfrecord.folder.question import QuestionError
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 
 
 def choose_files(given: GivenLayout, pairings: Sequence[Pairing]) -> FileChoice:
@@ -49,13 +51,24 @@ def choose_files(given: GivenLayout, pairings: Sequence[Pairing]) -> FileChoice:
     question = decide([choice], CHOICE_RULES, evidence).question
     if question is None:
         return choice
-    # The same options choose each reading if images are there twice, with different masks, or in
-    # two files of one name. Then asking again would not help.
-    alternatives = question.alternatives if isinstance(question, QuestionError) else ()
-    if len(alternatives) != 1 or not alternatives[0].options.items() <= given.options.items():
+    if not _is_answered(question, given):
         raise question
-    all_left = (*choice.chosen, *(pairing for group in choice.rivals for pairing in group))
-    return dataclasses.replace(choice, chosen=all_left, rivals=(), copied_folders=())
+    rivals = itertools.chain.from_iterable(choice.rivals)
+    return dataclasses.replace(
+        choice, chosen=(*choice.chosen, *rivals), rivals=(), copied_folders=()
+    )
+
+
+def _is_answered(question: VocSegError, given: GivenLayout) -> bool:
+    """Says whether the only alternative of a question has options that the user gave.
+
+    The same options choose each reading if images are there twice, with different masks, or in two
+    files of one name. Then asking again would not help.
+    """
+    if not isinstance(question, QuestionError) or len(question.alternatives) > 1:
+        return False
+    answer = question.alternatives[0]
+    return isinstance(answer, Alternative) and answer.options.items() <= given.options.items()
 
 
 def _choose_by_rules(pairings: Sequence[Pairing], evidence: FileEvidence) -> FileChoice:
@@ -64,7 +77,6 @@ def _choose_by_rules(pairings: Sequence[Pairing], evidence: FileEvidence) -> Fil
     possible = [candidate for candidate in candidates if _may_be_set(candidate, evidence)]
     decision = decide(possible, FILE_RULES, evidence)
     copies = find_copies(list_pairings(decision.left), evidence.looks)
-
     best = _without_copied_masks(decision.left, copies)
     originals = {*copies.originals}
     chosen = [pairing for pairing in list_pairings(best) if pairing in originals]
@@ -80,13 +92,15 @@ def _choose_by_rules(pairings: Sequence[Pairing], evidence: FileEvidence) -> Fil
 
 def _may_be_set(candidate: PairingCandidate, evidence: FileEvidence) -> bool:
     """Says whether a few files look like images and their masks, where names do not tell it."""
-    if candidate.mask_role != "masks" and not masks_look_like_masks(candidate, evidence):
-        return False
-    if candidate.mask_role == "masks" and candidate.image_role == "images":
+    if candidate.mask_role != "masks":
+        if not masks_look_like_masks(candidate, evidence):
+            return False
+    elif candidate.image_role == "images":
         return True
     sample = candidate.sample()
     agreeing = [pair for pair in sample if evidence.looks.sizes_agree(*pair)]
-    return 2 * len(agreeing) >= len(sample)
+    half = len(sample) / 2
+    return len(agreeing) >= half
 
 
 def _without_copied_masks(
@@ -126,10 +140,11 @@ def _note_unused_masks(
     used_masks = {pairing.masks for pairing in chosen}
     notes: list[str] = []
     for candidate, reason in lost.items():
-        is_used = candidate.mask_sets <= used_masks
-        if reason.note and not is_used and reason.winner.mask_sets <= used_masks:
-            winner, loser = reason.winner.describe_masks(), candidate.describe_masks()
-            notes.append(f"Used {winner}; {loser} {reason.note}.")
+        if not reason.note or candidate.mask_sets <= used_masks:
+            continue
+        if reason.winner.mask_sets <= used_masks:
+            winner = reason.winner.describe_masks()
+            notes.append(f"Used {winner}; {candidate.describe_masks()} {reason.note}.")
     return tuple(dict.fromkeys(notes))
 
 
@@ -150,17 +165,28 @@ def _group_rivals(
       copies: what is a copy of what.
       evidence: what names and pixels tell.
     """
-    asked = [c for c in candidates if _has_rival(c, candidates) or _is_doubtful(c, evidence)]
-    asked.sort(key=lambda c: (-c.pair_count, *(len(f) for f in reversed(c.pairings[0].folders))))
+    asked: list[PairingCandidate] = []
+    for candidate in candidates:
+        if _has_rival(candidate, candidates) or _is_doubtful(candidate, evidence):
+            asked.append(candidate)
+    asked.sort(key=_rank_of_rival)
     relabeled = copies.originals_of_relabeled
-    groups = [[p for p in candidate.pairings if p not in relabeled] for candidate in asked]
-    listed = {pairing for group in groups for pairing in group}
+    groups: list[Sequence[Pairing]] = []
+    for candidate in asked:
+        groups.append([pairing for pairing in candidate.pairings if pairing not in relabeled])
+    listed = {*itertools.chain.from_iterable(groups)}
     for copy, originals in relabeled.items():
         for pairing in (*originals, copy):
             if pairing not in listed and pairing.masks not in copies.copied_masks:
                 groups.append([pairing])
                 listed.add(pairing)
-    return _join_splits([group for group in groups if group])
+    return _join_splits(filter(None, groups))
+
+
+def _rank_of_rival(candidate: PairingCandidate) -> tuple[int, int, int]:
+    """Returns the rank of a candidate in a question: most pairs first, then the shortest names."""
+    image_folder, mask_folder = candidate.pairings[0].folders
+    return -candidate.pair_count, len(mask_folder), len(image_folder)
 
 
 def _join_splits(groups: Iterable[Sequence[Pairing]]) -> tuple[tuple[Pairing, ...], ...]:
@@ -197,16 +223,22 @@ def _is_doubtful(candidate: PairingCandidate, evidence: FileEvidence) -> bool:
     only numbers pair them and most masks have no image.
     """
     given = evidence.given.options.keys()
-    if "mask_name" not in given and any(p.pairs_few_masks_by_number for p in candidate.pairings):
+    if "mask_name" not in given:
+        if any(pairing.pairs_few_masks_by_number for pairing in candidate.pairings):
+            return True
+        if "masks" not in given and _are_called_no_labels(candidate):
+            return True
+    if given.isdisjoint(["images", "image_name"]):
+        return may_be_masks_alone(candidate, evidence)
+    return False
+
+
+def _are_called_no_labels(candidate: PairingCandidate) -> bool:
+    """Says whether masks are called predictions or the like and not masks too, or after a model."""
+    pairing = candidate.pairings[0]
+    if candidate.mask_role == "drawn" and not _are_called_masks_too(pairing.masks):
         return True
-    if given.isdisjoint({"masks", "mask_name"}):
-        pairing = candidate.pairings[0]
-        if candidate.mask_role == "drawn" and not _are_called_masks_too(pairing.masks):
-            return True
-        if _are_called_after_a_model(pairing):
-            return True
-    images_are_given = not given.isdisjoint({"images", "image_name"})
-    return not images_are_given and may_be_masks_alone(candidate, evidence)
+    return _are_called_after_a_model(pairing)
 
 
 def _are_called_after_a_model(pairing: Pairing) -> bool:

@@ -25,7 +25,7 @@ from voc_seg_tfrecord.folder.files.annotation_files import notes_on
 from voc_seg_tfrecord.folder.files.candidates import FileEvidence, are_parts_of_one_set
 from voc_seg_tfrecord.folder.files.choice import choose_files
 from voc_seg_tfrecord.folder.files.class_masks import find_merged_tree
-from voc_seg_tfrecord.folder.files.file_questions import ask_which_sets
+from voc_seg_tfrecord.folder.files.file_questions import ask_which_sets, options_of
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedPath
@@ -222,12 +222,11 @@ def _find_mask_tree(given: GivenLayout) -> VocTree | LayoutError:
                 left_out.add(posixpath.join(folder, name))
         kinds = _list_other_kinds(pairings, choice.chosen)
         return _make_tree(given, arranged, notes=choice.notes, left_out=left_out, other_kinds=kinds)
-    question = ask_which_sets(given, [[pairing] for pairing in choice.chosen])
     if not _are_parts_of_one_set(given, choice.chosen):
-        raise question
+        raise ask_which_sets(given, [[pairing] for pairing in choice.chosen])
     folders = [pairing.images.folder or "." for pairing in choice.chosen]
     note = f"{join_names(folders, 'and')} with their masks are read as one set."
-    return _find_other_tree(given, question.alternatives[-1].options, note)
+    return _find_other_tree(given, options_of(given, choice.chosen), note)
 
 
 def _find_other_tree(

@@ -48,16 +48,16 @@ def find_split_word(path: str) -> SplitWord:
         if word:
             start = folder.rindex(word)
             splits = {nnunet.SPLIT_BY_WORD[word.lower()]}
-        elif len(splits) == 1:
-            start = _start_of_word(folder, words_for_splits[-1])
-            word = folder[start : start + len(words_for_splits[-1])]
-        elif splits:
+        elif len(splits) > 1:
             break
+        elif splits:
+            start = _start_of_word(folder, words_for_splits[-1])
+            word = folder[start:][: len(words_for_splits[-1])]
         else:
             continue
-        rest = folder[:start] + folder[start + len(word) :]
-        parts = [*folders[:depth], rest.strip(" _.-"), *folders[depth + 1 :]]
-        return SplitWord(word, splits.pop(), "/".join(filter(None, parts)))
+        end = start + len(word)
+        folders[depth] = (folder[:start] + folder[end:]).strip(" _.-")
+        return SplitWord(word, splits.pop(), "/".join(filter(None, folders)))
     return SplitWord("", "", path)
 
 
@@ -70,8 +70,9 @@ def _start_of_word(folder: str, word: str) -> int:
     matches = re.finditer(re.escape(word), folder, re.IGNORECASE)
     starts = [match.start() for match in matches]
     for start in reversed(starts):
-        words_around = [*words(folder[:start]), word, *words(folder[start + len(word) :])]
-        if words_around == words(folder):
+        end = start + len(word)
+        cut_words = [*words(folder[:start]), word, *words(folder[end:])]
+        if cut_words == words(folder):
             return start
     return starts[-1]
 
@@ -103,11 +104,10 @@ def replace_name(path: str, name: str, text: str) -> str:
 
 def _replace_in_folder(folder: str, name: str, text: str) -> str:
     pattern = f"{_not_within('<!', name[0])}{re.escape(name)}{_not_within('!', name[-1])}"
-    replaced = re.sub(pattern, lambda _: text, folder)
-    if replaced != folder or name not in folder:
-        return replaced
-    before, _, after = folder.rpartition(name)
-    return f"{before}{text}{after}"
+    parts = re.split(pattern, folder)
+    if len(parts) == 1:
+        parts = folder.rsplit(name, maxsplit=1)
+    return text.join(parts)
 
 
 def _not_within(look: str, edge: str) -> str:
@@ -142,16 +142,15 @@ def role_of_name(name: str, *, is_folder: bool = False) -> str:
       is_folder: whether it is that of a folder; `labeled` alone then tells nothing.
     """
     name = _WITH_ANNOTATIONS.sub("", name)
-    # In `a_png` the word is no more than an ending; a folder `png` has images.
-    name_words = {word for word in words(name) if word not in _ENDINGS or word == name.lower()}
-    are_masks = not MASK_WORDS.isdisjoint(name_words)
-    are_images = not IMAGE_WORDS.isdisjoint(name_words)
-    are_colored_masks = are_masks and "rgb" in name_words
-    if are_colored_masks or not BYPRODUCT_WORDS.isdisjoint(name_words):
+    name_words = {*words(name)}
+    if name.lower() not in _ENDINGS:  # a folder `png` has images, but `a_png` ends so
+        name_words -= _ENDINGS
+    if BYPRODUCT_WORDS.intersection(name_words):
         return "drawn"
-    if are_masks:
-        return "masks"
-    if not LABELED_WORDS.isdisjoint(name_words):
+    if MASK_WORDS.intersection(name_words):
+        return "drawn" if "rgb" in name_words else "masks"
+    are_images = bool(IMAGE_WORDS.intersection(name_words))
+    if LABELED_WORDS.intersection(name_words):
         return "" if are_images or is_folder else "masks"
     if are_images and EXTRA_WORDS.isdisjoint(name_words):
         return "images"

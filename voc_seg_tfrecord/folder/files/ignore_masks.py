@@ -182,14 +182,21 @@ def add_ignore_masks(question: QuestionError, given: GivenLayout) -> QuestionErr
     masks: list[Alternative] = []
     fields_of_view: list[Alternative] = []
     for other in question.alternatives:
-        if "masks" in other.options and not find_class_masks(other.options):
-            are_fields = _are_fields_of_view(other.options, given)
-            (fields_of_view if are_fields else masks).append(other)
+        if not isinstance(other, Alternative) or "masks" not in other.options:
+            continue
+        if find_class_masks(other.options):
+            continue
+        if _are_fields_of_view(other.options, given):
+            fields_of_view.append(other)
+        else:
+            masks.append(other)
     added: list[Alternative] = []
     for alternative, field_of_view in itertools.product(masks, fields_of_view):
         folders = field_of_view.options["masks"]
-        has_same_images = alternative.options.get("images") == field_of_view.options.get("images")
-        if has_same_images and alternative.options["masks"] != folders:
+        images = alternative.options.get("images")
+        if images != field_of_view.options.get("images"):
+            continue
+        if alternative.options["masks"] != folders:
             options = {**alternative.options, "ignore_masks": folders}
             added.append(Alternative(f"void where the masks in {folders} are 0", options))
     if not added:

@@ -103,15 +103,17 @@ def _without_parts_of_ids(rests_by_word: Mapping[str, set[str]]) -> dict[str, se
     """
     counts = collections.Counter(word.rstrip(_DIGITS) for word in rests_by_word)
     remaining: dict[str, set[str]] = {}
+    letters: set[str] = set()
     for word, rests in rests_by_word.items():
         plain_word = word.rstrip(_DIGITS)
-        if counts[plain_word] == 1 or (word == plain_word and says_role(word)):
+        is_role_without_number = word == plain_word and says_role(word)
+        if is_role_without_number or counts[plain_word] == 1:
             remaining[word] = rests
-    sides = [word for word in remaining if words(word) in (["l"], ["r"])]
-    letters = {letter for word in remaining for letter in words(word)}
+            letters.update(words(word))
     if letters.issuperset("lr"):
-        for word in sides:
-            del remaining[word]
+        for word in [*remaining]:
+            if words(word) in (["l"], ["r"]):
+                del remaining[word]
     return remaining
 
 
@@ -136,16 +138,19 @@ def _find_kind_words_at_one_end(rests_by_word: Mapping[str, set[str]], stems: Se
         empty text, the stems that have no word.
       stems: all stems.
     """
-    found = {word: rests for word, rests in rests_by_word.items() if word}
-    if len(found) == 1 and [len(rests) for rests in found.values()] == [len(stems)]:
-        return set()
-    kind_words = {word for word in found if says_role(word)}
-    word_counts = collections.Counter(rest for rests in found.values() for rest in rests)
-    if len(found) > len(word_counts):
+    rests_by_found_word = {word: rests for word, rests in rests_by_word.items() if word}
+    kind_words = {word for word in rests_by_found_word if says_role(word)}
+    word_counts: collections.Counter[str] = collections.Counter()
+    for rests in rests_by_found_word.values():
+        if len(rests) == len(stems):
+            return set()
+        word_counts.update(rests)
+    ids_with_other_names = {rest for rest, count in word_counts.items() if count > 1} | stems
+    if len(rests_by_found_word) > len(word_counts):
         return kind_words
-    for word, rests in found.items():
-        with_other_names = [rest for rest in rests if word_counts[rest] > 1 or rest in stems]
-        if len(rests) > 1 and 2 * len(with_other_names) >= len(rests):
+    for word, rests in rests_by_found_word.items():
+        half = len(rests) / 2
+        if len(rests) > 1 and len(rests & ids_with_other_names) >= half:
             kind_words.add(word)
     return kind_words
 
@@ -270,9 +275,7 @@ def _list_elsewhere(folder: str, pictures: Collection[_Picture]) -> list[_Pictur
 
     Drawings, predictions and backups repeat the names of images, but are neither images nor masks.
     """
-    return [
-        picture
-        for picture in pictures
-        if picture.folder != folder
-        and "drawn" not in (role_of_path(folder), role_of_path(picture.folder))
-    ]
+    if role_of_path(folder) == "drawn":
+        return []
+    elsewhere = [picture for picture in pictures if picture.folder != folder]
+    return [picture for picture in elsewhere if role_of_path(picture.folder) != "drawn"]

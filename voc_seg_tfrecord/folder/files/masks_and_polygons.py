@@ -48,10 +48,11 @@ def _are_of_copies_of_voc_images(masks: VocTree, polygons: VocTree) -> bool:
     """Says whether polygons are of other files of the images whose masks lie in VOC's folders."""
     if masks.layout.images != IMAGES or masks.layout.masks not in MASK_FOLDERS:
         return False
-    polygon_paths = {polygons.images[image_id] for image_id in polygons.masks}
-    labeled_stems = {stem(masks.images[image_id]) for image_id in masks.labeled_ids}
-    have_masks = labeled_stems.issuperset(map(stem, polygon_paths))
-    return have_masks and polygon_paths.isdisjoint(masks.images.values())
+    paths_with_polygons = {polygons.images[image_id] for image_id in polygons.masks}
+    if not paths_with_polygons.isdisjoint(masks.images.values()):
+        return False
+    paths_with_masks = [masks.images[image_id] for image_id in masks.labeled_ids]
+    return {*map(stem, paths_with_masks)}.issuperset(map(stem, paths_with_polygons))
 
 
 def _masks_alternative(masks: VocTree, polygon_files: Sequence[str]) -> Alternative:

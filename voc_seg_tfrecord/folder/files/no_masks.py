@@ -3,7 +3,7 @@
 What tools write in place of masks is explained in their modules; see `Tool.explain_no_masks`.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 import dataclasses
 import posixpath
 
@@ -225,7 +225,10 @@ def _advise_on_masks(content: FolderContent) -> str:
     photos count there.
     """
     pictures = sorted({*content.names} - {*content.masks})
-    images = [name for name in pictures if role_of_path(posixpath.dirname(name)) in ("images", "")]
+    images: list[str] = []
+    for name in pictures:
+        if role_of_path(posixpath.dirname(name)) in ("images", ""):
+            images.append(name)
     arrays = [name for name in images if name.lower().endswith(".npy")]
     photos = [name for name in pictures if name.lower().endswith(PHOTO_ENDINGS)]
     if arrays:
@@ -266,12 +269,17 @@ def _advise_without_masks(content: FolderContent) -> str:
     )
 
 
+def _hold_boxes(content: FolderContent, texts: Sequence[str]) -> bool:
+    """Says whether one of the first texts has a box as Pascal VOC writes it."""
+    read_texts = (content.read(name).data for name in texts[:_MAX_READ_FILES])
+    return any(b"<bndbox>" in text for text in read_texts)
+
+
 def _explain_boxes_of_voc(content: FolderContent) -> Explanation | None:
     """Explains a folder of Pascal VOC's XML files, which have boxes alone."""
     texts = [name for name in content.names if name.lower().endswith(".xml")]
-    in_folder_of_voc = any("Annotations" in name.split("/")[:-1] for name in content.names)
-    have_boxes = any(b"<bndbox>" in content.read(name).data for name in texts[:_MAX_READ_FILES])
-    if not in_folder_of_voc and not have_boxes:
+    is_in_voc_folder = any("/Annotations/" in f"/{name}" for name in content.names)
+    if not is_in_voc_folder and not _hold_boxes(content, texts):
         return None
     return Explanation(
         found=f"{BOXES_ALONE}: {counted(len(texts), 'text')} of Pascal VOC, and no masks",

@@ -2,7 +2,7 @@
 
 Each of them shows one object, or is one person's work.
 
-`folder.second_masks` finds several masks of an image by the names of files.
+`folder.leftover_rules` finds several masks of an image by the names of files.
 """
 
 import collections

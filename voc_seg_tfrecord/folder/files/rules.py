@@ -6,10 +6,12 @@ left. What an earlier rule beats makes no other candidate lose by a later one. `
 when the user is asked about what is left.
 """
 
+import collections
 from collections.abc import Sequence
+import itertools
 import posixpath
 
-from voc_seg_tfrecord.core.errors import join_names
+from voc_seg_tfrecord.core.errors import LayoutError, join_names
 from voc_seg_tfrecord.core.layout import IMAGES, MASK_FOLDERS
 from voc_seg_tfrecord.core.role_words import BYPRODUCT_WORDS, IMAGE_WORDS, MASK_WORDS
 from voc_seg_tfrecord.core.split_names import words
@@ -286,7 +288,7 @@ FILE_RULES: Sequence[Rule[PairingCandidate, FileEvidence]] = (
 # The rules that ask about what is chosen.
 
 
-def have_masks_of_objects(choice: FileChoice, evidence: FileEvidence) -> None:
+def have_masks_of_objects(choice: FileChoice, evidence: FileEvidence) -> LayoutError | None:
     """Several files may each show one object of an image.
 
     Example: `masks/cat1/a.png` and `masks/cat1/b.png` beside `images/cat1.jpg`.
@@ -295,14 +297,13 @@ def have_masks_of_objects(choice: FileChoice, evidence: FileEvidence) -> None:
       LayoutError: if several masks belong to one image.
     """
     given = evidence.given
-    rivals = [pairing for group in choice.rivals for pairing in group]
-    for pairing in (*choice.chosen, *rivals):
+    pairings = [*choice.chosen, *itertools.chain.from_iterable(choice.rivals)]
+    for pairing in pairings:
         check_masks_of_many_images(given.listing, *pairing.folders, pairing.images.names)
-    are_several = len(choice.chosen) > 1 or bool(rivals)
-    if are_several and not given.image_folders and not given.mask_folders:
-        error = find_several_masks(given.listing.root, given.listing.below())
-        if error is not None:
-            raise error
+    is_one_pairing = len(choice.chosen) < 2 and not choice.rivals
+    if is_one_pairing or given.image_folders or given.mask_folders:
+        return None
+    return find_several_masks(given.listing.root, given.listing.below())
 
 
 def have_other_words_than_train(choice: FileChoice, evidence: FileEvidence) -> QuestionError | None:
@@ -324,8 +325,9 @@ def have_other_words_than_train(choice: FileChoice, evidence: FileEvidence) -> Q
             held_out.append(pairing)
     odd = [pairing for pairing in held_out if _words_of_masks_alone(pairing) - usual_words]
     others = [pairing for pairing in choice.chosen if pairing not in odd]
-    are_rivals_odd = all(pairing in odd for group in choice.rivals for pairing in group)
-    if not odd or len(held_out) == len(choice.chosen) or not are_rivals_odd:
+    rivals = itertools.chain.from_iterable(choice.rivals)
+    are_rivals_odd = all(pairing in odd for pairing in rivals)
+    if not odd or not are_rivals_odd or len(held_out) == len(choice.chosen):
         return None
     if not are_apart(choice.chosen):
         return None
@@ -394,10 +396,12 @@ def leave_photos(choice: FileChoice, evidence: FileEvidence) -> QuestionError | 
             continue
         role = evidence.role(files, files.affix_of_most_names)
         if are_among_masks:
-            may_be_photos = role == "images" or (role == "" and len(files.names) >= pair_count)
+            are_as_many = len(files.names) >= pair_count
+            may_be_photos = role == "images" or (role == "" and are_as_many)
+        elif role != "images" or split_of(files.folder):  # unlabeled images of a test split
+            may_be_photos = False
         else:
-            is_called_images = role == "images" and not split_of(files.folder)  # unlabeled test
-            may_be_photos = is_called_images and (lie_in_masks or _have_ids_of(files, choice))
+            may_be_photos = lie_in_masks or _have_ids_of(files, choice)
         if may_be_photos:
             options = options_of(given, choice.chosen)
             photos = {"images": files.folder or ".", "masks": options.get("masks", ".")}
@@ -439,14 +443,13 @@ def have_other_photos(choice: FileChoice, evidence: FileEvidence) -> QuestionErr
         chosen = chosen_by_masks.get(pairing.masks)
         if chosen is None or pairing.is_flat or len(pairing.pairs) < len(chosen.pairs):
             continue
+        if pairing.image_affix != chosen.image_affix:
+            continue
+        are_called_images = evidence.image_role(chosen) == "images"
         path = posixpath.relpath(pairing.images.folder or ".", evidence.common or ".")
-        words_of_images = {*words(path)}
-        other_words = (BYPRODUCT_WORDS | MASK_WORDS) - _COLORS
-        if words_of_images.isdisjoint(_COLORS) or words_of_images & other_words:
+        if not _is_called_visible_light(path, beside_images=are_called_images):
             continue
-        if evidence.image_role(chosen) == "images" and not words_of_images & IMAGE_WORDS:
-            continue
-        if pairing.image_affix == chosen.image_affix and _are_other_photos(pairing, evidence):
+        if _are_other_photos(pairing, evidence):
             others.append(pairing)
     if not others:
         return None
@@ -456,6 +459,22 @@ def have_other_photos(choice: FileChoice, evidence: FileEvidence) -> QuestionErr
 
 _COLORS = frozenset({"vis", "color", "colors", "colour", "colours"})
 """Words for drawings that may mean photos in visible light, too."""
+
+
+def _is_called_visible_light(path: str, *, beside_images: bool) -> bool:
+    """Says whether the path of a folder may mean photos in visible light.
+
+    Args:
+      path: the path.
+      beside_images: whether a folder beside it is called as images', so that this one has to be
+        called so too.
+    """
+    words_of_path = {*words(path)}
+    if words_of_path.isdisjoint(_COLORS):
+        return False
+    if not words_of_path.isdisjoint((BYPRODUCT_WORDS | MASK_WORDS) - _COLORS):
+        return False
+    return not beside_images or not words_of_path.isdisjoint(IMAGE_WORDS)
 
 
 def _are_other_photos(pairing: Pairing, evidence: FileEvidence) -> bool:
@@ -475,18 +494,20 @@ def repeat_ids(choice: FileChoice, evidence: FileEvidence) -> QuestionError | No
 
     Example: `small` with 1 to 4 beside scenes with 1 and 2, and with 3 and 4.
     """
-    if len(choice.chosen) < 3 or (evidence.given.image_folders and evidence.given.mask_folders):
+    are_folders_given = evidence.given.image_folders and evidence.given.mask_folders
+    if len(choice.chosen) < 3 or are_folders_given:
         return None
     pairings_by_id: dict[str, list[Pairing]] = {}
     for pairing in choice.chosen:
         for stem in pairing.pairs:
             pairings_by_id.setdefault(stem, []).append(pairing)
     for pairing in choice.chosen:
-        if any(len(pairings_by_id[stem]) != 2 for stem in pairing.pairs):
+        with_its_ids = [pairings_by_id[stem] for stem in pairing.pairs]
+        if {len(pairings) for pairings in with_its_ids} != {2}:
             continue
-        with_its_ids = {other for stem in pairing.pairs for other in pairings_by_id[stem]}
-        ids_of_others = [stem for p in with_its_ids - {pairing} for stem in p.pairs]
-        if len(with_its_ids) > 2 and len({*ids_of_others}) == len(ids_of_others):
+        repeated = {*itertools.chain.from_iterable(with_its_ids)} - {pairing}
+        counts = collections.Counter(itertools.chain.from_iterable(p.pairs for p in repeated))
+        if len(repeated) > 1 and max(counts.values()) == 1:
             others = [other for other in choice.chosen if other != pairing]
             return ask_which_sets(evidence.given, [others, [pairing]])
     return None

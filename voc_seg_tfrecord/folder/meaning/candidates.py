@@ -208,7 +208,9 @@ class MeaningCandidate:
     @functools.cached_property
     def index_by_value(self) -> dict[int, int]:
         """The class index of each value, also where colors give the classes."""
-        index_by_value: dict[int, int] = {} if self.rule.all_colors else dict(self.rule.all_values)
+        index_by_value: dict[int, int] = {}
+        if not self.rule.all_colors:
+            index_by_value.update(self.rule.all_values)
         for pixel in self.survey.pixels:
             index = self.rule.class_of(*pixel)
             if index is not None and pixel.value is not None:
@@ -269,18 +271,22 @@ def make_rows_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate
 
     It is by color if the user gave rows of colors, and none of values.
     """
-    has_rgb_masks = any(pixel.kind == "rgb" for pixel in survey.pixels)
-    by_color = has_rgb_masks or bool(naming.table.class_by_color)
-    is_by_color_alone = by_color and not naming.table.class_by_value
-    return MeaningCandidate(
-        by="color" if is_by_color_alone else "value",
+    by_value = MeaningCandidate(
+        by="value",
         kind="rows",
         naming=naming,
         source="as you said",
-        words="by the colors that you gave" if is_by_color_alone else "by value",
+        words="by value",
         survey=survey,
-        name_rule=MaskRule(VOID_VALUES, {VOID_COLOR: VOID} if by_color else None),
+        name_rule=MaskRule(VOID_VALUES),
     )
+    has_rgb_masks = any(pixel.kind == "rgb" for pixel in survey.pixels)
+    if not has_rgb_masks and not naming.table.class_by_color:
+        return by_value
+    by_both = dataclasses.replace(by_value, name_rule=MaskRule(VOID_VALUES, {VOID_COLOR: VOID}))
+    if naming.table.class_by_value:
+        return by_both
+    return dataclasses.replace(by_both, by="color", words="by the colors that you gave")
 
 
 def _list_value_candidates(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
@@ -357,12 +363,13 @@ def _grays_in_use_are_colors(
     Example: masks of 0 and 128, and a class file with 0,0,0 and 128,128,128. If all are 0, they
     show nothing. If white is void, 255 does not count.
     """
-    grays = {pixel.value for pixel in survey.pixels if pixel.kind == "gray"}
+    values = {pixel.value for pixel in survey.pixels if pixel.kind == "gray"}
     if white_is_void:
-        grays.discard(VOID)
-    if grays <= {0}:
+        values.discard(VOID)
+    if values <= {0}:
         return False
-    return all((gray, gray, gray) in colors for gray in grays)
+    gray_values = {color[0] for color in colors if len({*color}) == 1}
+    return values <= gray_values
 
 
 def _list_file_gray_candidates(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
@@ -458,16 +465,19 @@ def compare_candidates(survey: Survey, candidates: Sequence[MeaningCandidate]) -
 
     For example `value 1 is cat by value and dog by the colors of VOC's palette.`
     """
-    lines: list[tuple[bool, str]] = []
-    for pixel, _ in sorted(survey.pixels.items(), key=lambda item: -item[1].pixels):
+    lines_of_agreed: list[str] = []
+    lines_of_others: list[str] = []
+    for pixel in sorted(survey.pixels, key=lambda pixel: -survey.pixels[pixel].pixels):
         words_by_name: dict[str | None, str] = {}
         for candidate in candidates:
             words_by_name.setdefault(candidate.class_of(pixel), candidate.words)
         meanings = [f"{name or 'no class'} {words}" for name, words in words_by_name.items()]
-        is_agreed = len(words_by_name) == 1 and None not in words_by_name
-        lines.append((is_agreed, f"{describe_pixel(pixel)} is {' and '.join(meanings)}"))
-    lines.sort(key=lambda line: line[0])
-    return list_first([line for _, line in lines]) + "."
+        line = f"{describe_pixel(pixel)} is {' and '.join(meanings)}"
+        if len(words_by_name) > 1 or None in words_by_name:
+            lines_of_others.append(line)
+        else:
+            lines_of_agreed.append(line)
+    return list_first([*lines_of_others, *lines_of_agreed]) + "."
 
 
 def list_first(texts: Sequence[str]) -> str:

@@ -65,25 +65,16 @@ class MaskMeaning:
 
 
 @dataclasses.dataclass(frozen=True)
-class MeaningChoice:
-    """What masks mean, or why the user is asked. It is one of two cases.
+class UndecidedMeaning:
+    """Why it is not known what masks mean.
 
     Attributes:
-      survey: what the masks use.
-      left: the one candidate that no rule beats, or all of them.
-      meaning: what the masks mean; None if the user is asked.
-      question: what asks the user; None if `meaning` is known.
+      left: the candidates that no rule beats.
+      question: what asks the user.
     """
 
-    survey: Survey
     left: Sequence[MeaningCandidate]
-    meaning: MaskMeaning | None = None
-    question: MaskError | None = None
-
-    @property
-    def reads_all_masks(self) -> bool:
-        """Whether it is known what each value and color of the masks means."""
-        return self.meaning is not None and not self.meaning.candidate.pixels_without_class
+    question: MaskError
 
 
 def choose_meaning(survey: Survey, namings: Sequence[ClassNaming], remedy: str) -> MaskMeaning:
@@ -93,16 +84,15 @@ def choose_meaning(survey: Survey, namings: Sequence[ClassNaming], remedy: str) 
       MaskError: if it is not known what the masks mean.
       ConfigError: if a row of the user has no effect.
     """
-    choice = weigh_candidates(survey, namings, remedy)
-    if choice.meaning is None:
-        assert choice.question is not None
-        raise choice.question
-    return choice.meaning
+    meaning = weigh_candidates(survey, namings, remedy)
+    if isinstance(meaning, UndecidedMeaning):
+        raise meaning.question
+    return meaning
 
 
 def weigh_candidates(
     survey: Survey, namings: Sequence[ClassNaming], remedy: str = ""
-) -> MeaningChoice:
+) -> MaskMeaning | UndecidedMeaning:
     """Returns what the masks of a set mean, or why the user is asked.
 
     Args:
@@ -119,12 +109,12 @@ def weigh_candidates(
         candidates = candidates[:1]
     evidence = MeaningEvidence(candidates, survey, remedy)
     decision = decide(candidates, RULES, evidence)
-    left = decision.alternatives if decision.taken is None else [decision.taken]
+    left = decision.left
     try:
         _check_rows_fit(survey, namings[0].table)
-        if decision.taken is None or not _may_be_taken(decision.taken, survey):
-            raise ask_what_pixels_mean(evidence, left)
         taken = decision.taken
+        if taken is None or not _may_be_taken(taken, survey):
+            raise ask_what_pixels_mean(evidence, left)
         notes: list[str] = []
         if taken.naming.table.star_takes_pixels:
             check_number_of_keys(survey)
@@ -133,10 +123,9 @@ def weigh_candidates(
         if decision.question is not None:
             raise decision.question
     except MaskError as question:
-        return MeaningChoice(survey, left, question=question)
+        return UndecidedMeaning(left, question)
     rule = dataclasses.replace(taken.rule, remedy=remedy)
-    meaning = MaskMeaning(taken, rule, (*notes, *decision.notes))
-    return MeaningChoice(survey, left, meaning)
+    return MaskMeaning(taken, rule, (*notes, *decision.notes))
 
 
 def _may_be_taken(candidate: MeaningCandidate, survey: Survey) -> bool:
@@ -147,8 +136,8 @@ def _may_be_taken(candidate: MeaningCandidate, survey: Survey) -> bool:
     `labelmap.txt`, `*` takes the other colors of palette masks. The colors of VOC's palette may be
     in use by chance, so it is not clear that they give the classes.
     """
-    readable = survey.examined - survey.damaged
-    if not candidate.pixels_without_class or 2 * candidate.masks_read >= readable:
+    half_of_masks = (survey.examined - survey.damaged) / 2
+    if not candidate.pixels_without_class or candidate.masks_read >= half_of_masks:
         return True
     if not candidate.naming.table.star_takes_pixels:
         return False
@@ -185,20 +174,17 @@ def _check_rows_fit(survey: Survey, table: ClassTable) -> None:
       ConfigError: if rows have values alone and the masks colors alone, or the other way round.
       MaskError: if a palette entry has one class by its value, and another one by its color.
     """
-    if not survey.pixels and not survey.voc.masks:
-        return
-    has_values = bool(survey.values or survey.voc.masks)
-    has_colors = bool(survey.colors or survey.voc.masks)
-    if table.class_by_value and not table.class_by_color and not has_values:
-        raise table_error("values, but the masks hold only colors", "rows with colors or names")
-    if table.class_by_color and not table.class_by_value and not has_colors:
-        raise table_error("colors, but the masks hold only values", "rows with values or names")
+    if survey.pixels and not survey.voc.masks:
+        kinds_of_rows = [bool(table.class_by_value), bool(table.class_by_color)]
+        if kinds_of_rows == [True, False] and not survey.values:
+            raise table_error("values, but the masks hold only colors", "rows with colors or names")
+        if kinds_of_rows == [False, True] and not survey.colors:
+            raise table_error("colors, but the masks hold only values", "rows with values or names")
     for pixel, occurrence in survey.pixels.items():
         if pixel.kind == "gray" or pixel.value is None or pixel.color is None:
             continue
-        by_value = table.class_by_value.get(pixel.value)
-        by_color = table.class_by_color.get(pixel.color)
-        if by_value and by_color and by_value != by_color:
+        classes = {table.class_by_value.get(pixel.value), table.class_by_color.get(pixel.color)}
+        if len(classes - {None}) > 1:
             raise two_classes_error(pixel.value, pixel.color, occurrence.pixels, occurrence.first)
 
 

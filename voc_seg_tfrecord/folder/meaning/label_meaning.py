@@ -17,7 +17,7 @@ from voc_seg_tfrecord.folder.meaning.proposals import (
     propose_threshold,
 )
 from voc_seg_tfrecord.folder.meaning.rules import UNDECIDED, note_possible_background
-from voc_seg_tfrecord.folder.question import Alternative, QuestionError
+from voc_seg_tfrecord.folder.question import Answer, QuestionError
 from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels
 from voc_seg_tfrecord.tools.class_file import ClassFile
@@ -73,22 +73,21 @@ def _choose_or_propose(
     is all that is proposed.
     """
     survey = labels.survey(ids, all_colors=naming.needs_colors())
-    choice = weigh_candidates(survey, [naming], remedy)
-    if choice.meaning is not None:
-        return choice.meaning
-    assert choice.question is not None
-    if choice.question.kind != UNDECIDED:
-        raise choice.question
+    meaning = weigh_candidates(survey, [naming], remedy)
+    if isinstance(meaning, MaskMeaning):
+        return meaning
+    if meaning.question.kind != UNDECIDED:
+        raise meaning.question
     survey = labels.survey(ids, all_colors=True)
-    proposals: list[Alternative] = []
+    proposals: list[Answer] = []
     if len(naming.table.class_names) <= len(BINARY_NAMES):
         proposals += propose_threshold(labels, survey)
     if not naming.table.rows:
-        proposals += propose_meanings(weigh_candidates(survey, [naming]), naming)
-    raise _as_question(choice.question, proposals)
+        proposals += propose_meanings(survey, naming)
+    raise _as_question(meaning.question, proposals)
 
 
-def _as_question(error: MaskError, proposals: Sequence[Alternative]) -> VocSegError:
+def _as_question(error: MaskError, proposals: Sequence[Answer]) -> VocSegError:
     """Returns the question between proposals and what can be done by hand; none if there are none.
 
     Args:
@@ -128,13 +127,14 @@ def choose_numbering(
         if not make_rows_candidate(naming_by_rows, survey).pixels_without_class:
             return None
     namings = list_namings(numberings, rows, background)
-    choice = weigh_candidates(survey, namings, remedy)
-    if len(choice.left) == 1:
-        return choice.left[0].naming.file
-    if any(candidate.pixels_without_class for candidate in choice.left):
+    meaning = weigh_candidates(survey, namings, remedy)
+    if isinstance(meaning, MaskMeaning):
+        return meaning.candidate.naming.file
+    if len(meaning.left) == 1:
+        return meaning.left[0].naming.file
+    if any(candidate.pixels_without_class for candidate in meaning.left):
         return namings[0].file
-    assert choice.question is not None  # several candidates are left
-    raise _as_question(choice.question, [] if rows else propose_numberings(survey, namings))
+    raise _as_question(meaning.question, [] if rows else propose_numberings(survey, namings))
 
 
 def list_namings(numberings: Sequence[ClassFile], rows: Rows, background: str) -> list[ClassNaming]:

@@ -16,9 +16,9 @@ def entries_out_of_place(survey: Survey) -> list[StoredPixel]:
     """
     entries = []
     for pixel in survey.palette_entries:
-        has_voc_color = pixel.color is not None and VOC_NUMBERS.get(pixel.color) == pixel.value
-        is_gray_of_value = pixel.color == (pixel.value,) * 3
-        if not has_voc_color and not is_gray_of_value:
+        assert pixel.color  # as all of these have
+        gray_of_value = (pixel.value, pixel.value, pixel.value)
+        if pixel.color != gray_of_value and VOC_NUMBERS.get(pixel.color) != pixel.value:
             entries.append(pixel)
     return entries
 
@@ -26,9 +26,13 @@ def entries_out_of_place(survey: Survey) -> list[StoredPixel]:
 def has_values_of_one_color(survey: Survey) -> bool:
     """Says whether a palette mask uses two values that have the same color."""
     for pixels in survey.masks_by_pixels:
-        colors = [pixel.color for pixel in pixels if pixel.kind == "palette" and pixel.color]
-        if len(set(colors)) < len(colors):
-            return True
+        colors: set[Color] = set()
+        for pixel in pixels:
+            if pixel.kind != "palette" or pixel.color is None:
+                continue
+            if pixel.color in colors:
+                return True
+            colors.add(pixel.color)
     return False
 
 
@@ -67,10 +71,9 @@ def were_packed(survey: Survey, *, names_are_voc: bool) -> bool:
         return False
     if values_with_several_colors(survey):
         return True
-    void_moved = any(
-        pixel.color == VOID_COLOR and pixel.value != VOID for pixel in survey.palette_entries
-    )
-    return names_are_voc and void_moved
+    entries_of_void = [pixel for pixel in survey.palette_entries if pixel.color == VOID_COLOR]
+    has_moved_void = any(pixel.value != VOID for pixel in entries_of_void)
+    return names_are_voc and has_moved_void
 
 
 def are_random(survey: Survey) -> bool:
@@ -82,5 +85,6 @@ def are_random(survey: Survey) -> bool:
     for pixel in survey.palette_entries:
         if pixel.value in several:
             masks_by_color[pixel.color] += survey.pixels[pixel].masks
-    repeated = sum(masks > 1 for masks in masks_by_color.values())
-    return repeated < MAX_REPEATED_COLORS_SHARE * len(masks_by_color)
+    repeated_colors = [color for color, masks in masks_by_color.items() if masks > 1]
+    most_repeated = MAX_REPEATED_COLORS_SHARE * len(masks_by_color)
+    return len(repeated_colors) < most_repeated

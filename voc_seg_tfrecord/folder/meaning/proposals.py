@@ -3,8 +3,9 @@
 Each option was tried before it is proposed: with it, all masks of the set are read.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import dataclasses
+import functools
 import os
 
 from etils import epath
@@ -28,10 +29,18 @@ from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.classes.names import table_of_file
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.meaning import palettes
-from voc_seg_tfrecord.folder.meaning.candidates import ClassNaming, describe_pixel
-from voc_seg_tfrecord.folder.meaning.choose import MeaningChoice, weigh_candidates
+from voc_seg_tfrecord.folder.meaning.candidates import (
+    ClassNaming,
+    MeaningCandidate,
+    describe_pixel,
+)
+from voc_seg_tfrecord.folder.meaning.choose import (
+    MaskMeaning,
+    UndecidedMeaning,
+    weigh_candidates,
+)
 from voc_seg_tfrecord.folder.meaning.rules import background_listed_later
-from voc_seg_tfrecord.folder.question import Alternative
+from voc_seg_tfrecord.folder.question import Alternative, Answer, ManualStep
 from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels
 from voc_seg_tfrecord.folder.tree.soft_labels import SoftLabels
@@ -67,6 +76,22 @@ _BACKGROUND = "background"
 _NO_NAMES = ClassNaming(ClassTable(()))
 
 
+@dataclasses.dataclass(frozen=True)
+class _PlannedRows:
+    """Rows that may be proposed.
+
+    Attributes:
+      words: what they say.
+      rows: the rows; none if there is nothing to propose.
+    """
+
+    words: str
+    rows: Rows
+
+
+_NO_ROWS = _PlannedRows("", ())
+
+
 # Masks whose classes nothing names.
 
 
@@ -81,9 +106,9 @@ def propose_classes(survey: Survey) -> list[Alternative]:
         words = "name the values 0, 1 and so on"
         proposals.append(Alternative(words, {"class_names": names}))
     else:
-        proposals += _propose_white(survey) or propose_rows(survey)
+        proposals += _propose_white(survey) or _propose_rows(survey)
     proposals += propose_other_background(survey)
-    proposals += _propose_class_in_place_of_void(survey)
+    proposals += _propose_by_key(survey, _plan_class_in_place_of_void)
     if _would_read_all_masks(survey, ClassNaming(ClassTable(VOC_CLASSES))):
         proposals.append(Alternative("take VOC's 21 classes", {"class_names": ["voc"]}))
     return proposals
@@ -99,9 +124,10 @@ def _plan_placeholder_names(survey: Survey) -> list[str]:
         values = [0, 1]
     if values != list(range(len(values))) or not 2 <= len(values) <= MAX_PROPOSED_CLASSES:
         return []
-    names = _placeholders(values, _usual_backgrounds(survey))
-    is_read = _would_read_all_masks(survey, ClassNaming(ClassTable(tuple(names))))
-    return names if is_read else []
+    rows = _name_keys(values, _usual_backgrounds(survey))
+    names = tuple(name for _, name in rows)
+    is_read = _would_read_all_masks(survey, ClassNaming(ClassTable(names)))
+    return list(names) if is_read else []
 
 
 def _propose_white(survey: Survey) -> list[Alternative]:
@@ -113,98 +139,41 @@ def _propose_white(survey: Survey) -> list[Alternative]:
     return _propose_if_read("take all that is nearly white for one class", survey, rows)
 
 
-def propose_rows(survey: Survey, names: Sequence[str] = ()) -> list[Alternative]:
-    """Returns how to name the class of each value, or else of each color, with the option.
+def propose_other_background(survey: Survey) -> list[Alternative]:
+    """Returns how to say that the value or color of most pixels, not 0 or black, is background."""
+    return _propose_by_key(survey, _plan_other_background)
 
-    Whether masks show that 255 is void, and whether it has a row then:
 
-        shown   else                                          row of 255
-        no                                                    yes
-        yes     the user gave a name for each value with it   yes, "if 255 is a class"
-        yes     more masks have 255 beside 0 alone            yes, "if 255 is a class"
-        yes                                                   no
+def _propose_rows(survey: Survey, names: Sequence[str] = ()) -> list[Alternative]:
+    """Returns how to name the class of each value, or else of each color, by rows.
 
     Args:
       survey: what the masks use.
       names: the class names that the user gave.
+    """
+    return _propose_by_key(survey, functools.partial(_plan_rows_of_all, names=names))
+
+
+def _propose_by_key(
+    survey: Survey, plan_rows: Callable[[Survey, Mapping[Key, int]], _PlannedRows]
+) -> list[Alternative]:
+    """Returns the proposal of rows for the values of masks, or else for their colors.
+
+    Args:
+      survey: what the masks use.
+      plan_rows: returns the rows for the pixels of each value or of each color; empty if there are
+        none to propose.
 
     Returns:
       The proposal; none if the masks are not read so, or use too much.
     """
     for pixels_by_key in _list_pixels_by_key(survey):
-        keys = [key for key in pixels_by_key if key != _VOID_KEY]
-        keys.sort(key=lambda key: (isinstance(key, int) and key < 0, key))
-        condition = ""
-        is_void_shown = survey.void.masks and not are_spaced_grays(survey.values)
-        if VOID in keys and is_void_shown:
-            if len(keys) == len(names) or survey.is_255_doubtful:
-                condition = "if 255 is a class, "
-            else:
-                keys.remove(VOID)
-        if not 1 <= len(keys) <= MAX_PROPOSED_CLASSES:
-            continue
-        kind = "value" if isinstance(keys[0], int) else "color"
-        classes = (
-            names if len(names) == len(keys) else _placeholders(keys, _usual_backgrounds(survey))
-        )
-        rows = tuple(zip(keys, classes, strict=True))
-        words = f"{condition}name the class of each {kind}"
-        proposals = _propose_if_read(words, survey, rows)
-        if proposals:
-            return proposals
+        planned = plan_rows(survey, pixels_by_key)
+        if 1 <= len(planned.rows) <= MAX_PROPOSED_CLASSES:
+            proposals = _propose_if_read(planned.words, survey, planned.rows)
+            if proposals:
+                return proposals
     return []
-
-
-def propose_other_background(survey: Survey) -> list[Alternative]:
-    """Returns how to say that the value or color of most pixels, not 0 or black, is background."""
-    for pixels_by_key in _list_pixels_by_key(survey):
-        if not 2 <= len(pixels_by_key) <= MAX_PROPOSED_CLASSES:
-            continue
-        top = max(pixels_by_key, key=lambda key: pixels_by_key[key])
-        share = pixels_by_key[top] / sum(pixels_by_key.values())
-        if top in _usual_backgrounds(survey) or share <= 0.5:
-            continue
-        keys = [top, *(key for key in pixels_by_key if key != top)]
-        rows = tuple(zip(keys, _placeholders(keys, {top}), strict=True))
-        words = f"if {top}, on {share:.0%} of the pixels, is the background"
-        proposals = _propose_if_read(words, survey, rows)
-        if proposals:
-            return proposals
-    return []
-
-
-def _propose_class_in_place_of_void(survey: Survey) -> list[Alternative]:
-    """Returns how to name the class of 255, or of VOC's color of void, which is void otherwise.
-
-    Where a class for 255 is the likelier reading, it returns how to say that 255 is void.
-    """
-    for pixels_by_key in _list_pixels_by_key(survey):
-        keys = list(pixels_by_key)
-        void_keys = [key for key in keys if key in (VOID, _VOID_KEY)]
-        if len(void_keys) != 1 or not 3 <= len(keys) <= MAX_PROPOSED_CLASSES:
-            continue
-        words = f"if {void_keys[0]} is a class, which is void otherwise"
-        void: Sequence[Key] = ()
-        if survey.is_255_doubtful or are_spaced_grays(survey.values):
-            words = f"if {void_keys[0]} is void"
-            void = (void_keys[0],)
-        classes = _placeholders(keys, _usual_backgrounds(survey), void)
-        rows = tuple(zip(keys, classes, strict=True))
-        proposals = _propose_if_read(words, survey, rows)
-        if proposals:
-            return proposals
-    return []
-
-
-def are_spaced_grays(values: Collection[int]) -> bool:
-    """Says whether values are grays from 0 to 255 at even distances, such as 0, 128 and 255."""
-    steps = len(values) - 1
-    if steps < 2:
-        return False
-    for number, value in enumerate(sorted(values)):
-        if abs(value - number * VOID / steps) > 1:
-            return False
-    return True
 
 
 def _list_pixels_by_key(survey: Survey) -> list[dict[Key, int]]:
@@ -217,6 +186,75 @@ def _list_pixels_by_key(survey: Survey) -> list[dict[Key, int]]:
     return counts
 
 
+def _plan_rows_of_all(
+    survey: Survey, pixels_by_key: Mapping[Key, int], names: Sequence[str]
+) -> _PlannedRows:
+    """Plans a row for each key; VOC's color of void needs none.
+
+    Whether masks show that 255 is void, and whether it has a row then:
+
+        shown   else                                          row of 255
+        no                                                    yes
+        yes     the user gave a name for each value with it   yes, "if 255 is a class"
+        yes     more masks have 255 beside 0 alone            yes, "if 255 is a class"
+        yes                                                   no
+    """
+    keys = [key for key in pixels_by_key if key != _VOID_KEY]
+    keys.sort(key=lambda key: (_is_negative(key), key))
+    has_all_names = len(names) == len(keys)
+    condition = ""
+    is_void_shown = bool(survey.void.masks) and not are_spaced_grays(survey.values)
+    if VOID in keys and is_void_shown:
+        if has_all_names or survey.is_255_doubtful:
+            condition = "if 255 is a class, "
+        else:
+            keys.remove(VOID)
+            has_all_names = len(names) == len(keys)
+    rows = _name_keys(keys, _usual_backgrounds(survey))
+    if has_all_names:
+        rows = tuple(zip(keys, names, strict=True))
+    kind = "value" if pixels_by_key == survey.values else "color"
+    return _PlannedRows(f"{condition}name the class of each {kind}", rows)
+
+
+def _plan_other_background(survey: Survey, pixels_by_key: Mapping[Key, int]) -> _PlannedRows:
+    """Plans rows that make background of the key of most pixels, if it is not the usual one."""
+    if len(pixels_by_key) < 2:
+        return _NO_ROWS
+    top = max(pixels_by_key, key=lambda key: pixels_by_key[key])
+    share = pixels_by_key[top] / sum(pixels_by_key.values())
+    if top in _usual_backgrounds(survey) or share <= 0.5:
+        return _NO_ROWS
+    keys = dict.fromkeys([top, *pixels_by_key])  # in place of an ordered set
+    words = f"if {top}, on {share:.0%} of the pixels, is the background"
+    return _PlannedRows(words, _name_keys(keys, {top}))
+
+
+def _plan_class_in_place_of_void(survey: Survey, pixels_by_key: Mapping[Key, int]) -> _PlannedRows:
+    """Plans a class for 255, or for VOC's color of void, which is void otherwise.
+
+    Where a class for 255 is the likelier reading, the rows say that 255 is void.
+    """
+    void_keys = [key for key in pixels_by_key if key in (VOID, _VOID_KEY)]
+    if len(void_keys) != 1 or len(pixels_by_key) < 3:
+        return _NO_ROWS
+    backgrounds = _usual_backgrounds(survey)
+    if survey.is_255_doubtful or are_spaced_grays(survey.values):
+        rows = _name_keys(pixels_by_key, backgrounds, void_keys)
+        return _PlannedRows(f"if {void_keys[0]} is void", rows)
+    words = f"if {void_keys[0]} is a class, which is void otherwise"
+    return _PlannedRows(words, _name_keys(pixels_by_key, backgrounds))
+
+
+def are_spaced_grays(values: Collection[int]) -> bool:
+    """Says whether values are grays from 0 to 255 at even distances, such as 0, 128 and 255."""
+    if len(values) < 3:
+        return False
+    step = VOID / (len(values) - 1)
+    distances = [abs(value - number * step) for number, value in enumerate(sorted(values))]
+    return max(distances) <= 1
+
+
 def _usual_backgrounds(survey: Survey) -> set[Key]:
     """Returns the keys of what is usually background: black, in palettes by value, or else 0."""
     black_pixels = [pixel for pixel in survey.palette_entries if pixel.color == BLACK]
@@ -225,85 +263,89 @@ def _usual_backgrounds(survey: Survey) -> set[Key]:
     return {_BLACK_KEY, *(pixel.key(by_color=False) for pixel in black_pixels)}
 
 
-def _placeholders(
-    keys: Sequence[Key], backgrounds: Collection[Key], void: Collection[Key] = ()
-) -> list[str]:
-    """Returns `background`, void for negative values and those named, and NAME, or NAME1, NAME2."""
-    rest = [key for key in keys if key not in void and key not in backgrounds]
-    others = [key for key in rest if isinstance(key, str) or key >= 0]
-    names = []
+def _is_negative(key: Key) -> bool:
+    return isinstance(key, int) and key < 0
+
+
+def _name_keys(
+    keys: Iterable[Key], backgrounds: Collection[Key], void: Collection[Key] = ()
+) -> Rows:
+    """Returns a row for each key: `background`, `void`, and NAME, or NAME1, NAME2 for the others.
+
+    Negative values are void, unless they are background.
+    """
+    class_by_key: dict[Key, str] = {}
+    unnamed: list[Key] = []
     for key in keys:
-        if key in others and len(others) == 1:
-            names.append("NAME")
-        elif key in others:
-            names.append(f"NAME{others.index(key) + 1}")
-        elif key in void or key in rest:
-            names.append(VOID_CLASS)
-        else:
-            names.append(_BACKGROUND)
-    return names
+        class_by_key[key] = VOID_CLASS
+        if key in void:
+            continue
+        if key in backgrounds:
+            class_by_key[key] = _BACKGROUND
+        elif not _is_negative(key):
+            unnamed.append(key)
+    for number, key in enumerate(unnamed, start=1):
+        class_by_key[key] = f"NAME{number}" if len(unnamed) > 1 else "NAME"
+    return tuple(class_by_key.items())
 
 
 # Masks whose class names are known.
 
 
-def propose_meanings(choice: MeaningChoice, naming: ClassNaming) -> list[Alternative]:
+def propose_meanings(survey: Survey, naming: ClassNaming) -> list[Answer]:
     """Returns proposals for masks whose class names are known: how to say what they mean.
 
     Args:
-      choice: what is known of the masks' meaning.
+      survey: what the masks use.
       naming: the names, without rows of the user.
     """
-    proposals: list[Alternative] = []
-    if VOID in choice.survey.values and choice.survey.is_255_doubtful:
+    proposals: list[Answer] = []
+    if VOID in survey.values and survey.is_255_doubtful:
         for words, name in (("is void", VOID_CLASS), ("is a class", "NAME")):
             rows: Rows = ((VOID, name),)
-            proposals += _propose_if_read(f"if 255 {words}", choice.survey, rows, naming)
-    for propose in (
-        _propose_candidates,
-        _propose_places_of_background,
-        _propose_other_rows,
-        _propose_missing_classes,
-    ):
-        further = propose(choice, naming)
-        if further:
-            return [*proposals, *further]
-    return proposals
+            proposals += _propose_if_read(f"if 255 {words}", survey, rows, naming)
+    meaning = weigh_candidates(survey, [naming])
+    left = meaning.left if isinstance(meaning, UndecidedMeaning) else ()
+    further = _propose_candidates(survey, left)
+    if not further and naming.file is None:
+        return [*proposals, *_propose_other_names(survey, naming.table.names)]
+    if not further and len(left) == 1:
+        further = _propose_places_of_background(survey, left[0])
+    if not further and left:
+        further = _propose_missing_classes(survey, left[0])
+    return [*proposals, *further]
 
 
-def _propose_candidates(choice: MeaningChoice, naming: ClassNaming) -> list[Alternative]:
+def _propose_candidates(
+    survey: Survey, candidates: Sequence[MeaningCandidate]
+) -> list[Alternative]:
     """Returns how to choose one of several meanings; none if an option does not, or is long."""
-    del naming
-    if choice.meaning is not None or len(choice.left) < 2:
+    if len(candidates) < 2:
         return []
     proposals: list[Alternative] = []
-    for candidate in choice.left:
-        keys = {pixel.key(by_color=candidate.by == "color") for pixel in choice.survey.pixels}
+    for candidate in candidates:
+        keys = {pixel.key(by_color=candidate.by == "color") for pixel in survey.pixels}
         rows = tuple(row for row in candidate.rows if row[0] in keys)
         words = f"read the masks {candidate.words}"
-        proposal = _propose_if_read(words, choice.survey, rows, candidate.naming)
+        proposal = _propose_if_read(words, survey, rows, candidate.naming)
         if not proposal or len(rows) > MAX_PROPOSED_CLASSES:
             return []
         proposals += proposal
     return proposals
 
 
-def _propose_places_of_background(choice: MeaningChoice, naming: ClassNaming) -> list[Alternative]:
+def _propose_places_of_background(survey: Survey, candidate: MeaningCandidate) -> list[Alternative]:
     """Returns the order of a class file, and that with background first, if it lists it later."""
-    if choice.meaning is not None or len(choice.left) != 1 or naming.file is None:
-        return []
-    background = background_listed_later(choice.left[0], choice.survey)
-    if background is None or len(naming.entries) > MAX_PROPOSED_CLASSES:
+    naming = candidate.naming
+    background = background_listed_later(candidate, survey)
+    if background is None or naming.file is None or len(naming.entries) > MAX_PROPOSED_CLASSES:
         return []
     classes = _list_classes(naming)
     others = [name for name in classes if name != background.name]
-    proposals: list[Alternative] = []
-    for words, ordered in (
-        (f"take the order of {naming.file.source}", classes),
-        (f"if value 0 is {background.name}", [background.name, *others]),
-    ):
-        proposals += _propose_if_read(words, choice.survey, tuple(enumerate(ordered)), naming)
-    return proposals
+    words = f"take the order of {naming.file.source}"
+    proposals = _propose_if_read(words, survey, tuple(enumerate(classes)), naming)
+    rows = tuple(enumerate([background.name, *others]))
+    return [*proposals, *_propose_if_read(f"if value 0 is {background.name}", survey, rows, naming)]
 
 
 def _list_classes(naming: ClassNaming) -> list[str]:
@@ -312,64 +354,64 @@ def _list_classes(naming: ClassNaming) -> list[str]:
     return [VOID_CLASS if isinstance(name, int) else name for name in classes]
 
 
-def _propose_other_rows(choice: MeaningChoice, naming: ClassNaming) -> list[Alternative]:
-    """Returns how to name each value or color in place of the user's names; none beside a file.
+def _propose_other_names(survey: Survey, names: Sequence[str]) -> list[Answer]:
+    """Returns how to name each value or color beside the user's names, or in place of them.
 
     An option cannot take the names away, so the user changes them by hand.
     """
-    if naming.file is not None:
-        return []
-    proposals = _propose_more_names(choice.survey, naming.table.names)
-    for proposal in propose_rows(choice.survey, naming.table.names):
+    proposals: list[Answer] = []
+    longer = _plan_more_names(survey, names)
+    if longer:
+        words = "if the masks have more classes than you named"
+        proposals.append(Alternative(words, {"class_names": longer}))
+    for proposal in _propose_rows(survey, names):
         words = f"in place of --class_names, {proposal.words}"
-        proposals.append(Alternative(words, {}, advice=proposal.command))
+        proposals.append(ManualStep(words, proposal.command))
     return proposals
 
 
-def _propose_more_names(survey: Survey, names: Sequence[str]) -> list[Alternative]:
-    """Returns the user's names with further ones, if values go on behind them: a folder grew."""
+def _plan_more_names(survey: Survey, names: Sequence[str]) -> list[str]:
+    """Returns the user's names with further ones, if values go on behind them: a folder grew.
+
+    It returns none if the masks are not read so.
+    """
     new_values = sorted(value for value in survey.values if len(names) <= value < VOID)
-    last_value = len(names) + len(new_values) - 1
-    if not names or not new_values or new_values[-1] != last_value:
+    class_count = len(names) + len(new_values)
+    if not names or not new_values or class_count > MAX_PROPOSED_CLASSES:
         return []
-    if last_value >= MAX_PROPOSED_CLASSES:
+    if new_values[-1] != class_count - 1:
         return []
-    longer = [*names, *_placeholders(new_values, backgrounds=())]
-    if not _would_read_all_masks(survey, ClassNaming(ClassTable(tuple(longer)))):
-        return []
-    words = "if the masks have more classes than you named"
-    return [Alternative(words, {"class_names": longer})]
+    new_rows = _name_keys(new_values, backgrounds=())
+    longer = (*names, *dict(new_rows).values())
+    is_read = _would_read_all_masks(survey, ClassNaming(ClassTable(longer)))
+    return list(longer) if is_read else []
 
 
-def _propose_missing_classes(choice: MeaningChoice, naming: ClassNaming) -> list[Alternative]:
-    """Returns how to say what has no class by a class file is; none without a file.
+def _propose_missing_classes(survey: Survey, candidate: MeaningCandidate) -> list[Alternative]:
+    """Returns how to say what has no class by a class file is.
 
     ADE20K's file, for example, does not name 0, which its benchmark does not score. A file that
     numbers from 1 may number masks from 0 that lack its last value: `classes.csv` has the values 1
     to 3, and the masks have 0 to 2.
     """
-    if naming.file is None or choice.meaning is not None:
-        return []
-    candidate = choice.left[0]
     by_color = candidate.by == "color"
-    keys = [*dict.fromkeys(p.key(by_color=by_color) for p in candidate.pixels_without_class)]
-    if not keys or len(keys) > MAX_PROPOSED_CLASSES:
+    pixels = candidate.pixels_without_class
+    keys = [*dict.fromkeys(pixel.key(by_color=by_color) for pixel in pixels)]
+    if not 1 <= len(keys) <= MAX_PROPOSED_CLASSES:
         return []
-    survey = choice.survey
-    proposals: list[Alternative] = []
+    naming = candidate.naming
     entries = naming.entries
+    proposals: list[Alternative] = []
     is_from_1 = [entry.value for entry in entries] == [*range(1, len(entries) + 1)]
     lacks_last = 0 in survey.values and len(entries) not in survey.values
     if is_from_1 and lacks_last and len(entries) <= MAX_PROPOSED_CLASSES:
         rows: Rows = tuple(enumerate(_list_classes(naming)))
         proposals += _propose_if_read(f"if value 0 is {entries[0].name}", survey, rows, naming)
-    for words, names in (
-        ("void", [VOID_CLASS] * len(keys)),
-        ("a class", _placeholders(keys, _usual_backgrounds(survey))),
-    ):
-        rows = tuple(zip(keys, names, strict=True))
-        words = f"if {several(map(str, keys))} is {words}"
-        proposals += _propose_if_read(words, survey, rows, candidate.naming)
+    shown_keys = several(map(str, keys))
+    as_void = _name_keys(keys, (), void=keys)
+    proposals += _propose_if_read(f"if {shown_keys} is void", survey, as_void, naming)
+    as_classes = _name_keys(keys, _usual_backgrounds(survey))
+    proposals += _propose_if_read(f"if {shown_keys} is a class", survey, as_classes, naming)
     return proposals
 
 
@@ -421,16 +463,25 @@ def _would_read_all_masks(survey: Survey, naming: ClassNaming, rows: Rows = ()) 
       naming: the names.
       rows: rows that the user would add.
     """
-    table = naming.table
     try:
-        if naming.file is not None:
-            table_of_rows = table_of_file(naming.file, rows, table.background)
-            if not table_of_rows.names:
-                return weigh_candidates(survey, [ClassNaming(table_of_rows)]).reads_all_masks
-        table = dataclasses.replace(table, rows=(*table.rows, *rows))
-        return weigh_candidates(survey, [ClassNaming(table, naming.file)]).reads_all_masks
+        meaning = weigh_candidates(survey, [_with_rows(naming, rows)])
     except VocSegError:
         return False
+    return isinstance(meaning, MaskMeaning) and not meaning.candidate.pixels_without_class
+
+
+def _with_rows(naming: ClassNaming, rows: Rows) -> ClassNaming:
+    """Returns names under further rows.
+
+    Raises:
+      ConfigError: if the rows do not fit the names.
+    """
+    table = naming.table
+    if naming.file is not None:
+        table_of_rows = table_of_file(naming.file, rows, table.background)
+        if not table_of_rows.names:
+            return ClassNaming(table_of_rows)
+    return ClassNaming(dataclasses.replace(table, rows=(*table.rows, *rows)), naming.file)
 
 
 # What masks hold, and what to do by hand.

@@ -39,6 +39,7 @@ from voc_seg_tfrecord.folder.meaning.candidates import (
     list_first,
 )
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
+from voc_seg_tfrecord.tools.class_file import ClassFile
 
 UNDECIDED = "meaning of masks"
 """The kind of the error that it is not known what masks mean."""
@@ -98,13 +99,13 @@ def _uses_file_colors(candidate: MeaningCandidate, survey: Survey) -> bool:
     """
     if not candidate.uses_file_colors:
         return False
-    file_colors = {entry.color for entry in candidate.naming.entries} - {BLACK, None}
+    file_colors = {entry.color for entry in candidate.naming.entries} - {BLACK}
     if not file_colors:
         return False
     # A candidate is made with this rule only if the masks' gray values are grays of the file.
     if candidate.name_rule.gray_is_color:
         return True
-    used_colors = {pixel.color for pixel in survey.pixels} - {None}
+    used_colors = survey.colors.keys()
     return used_colors == {BLACK} or not used_colors.isdisjoint(file_colors)
 
 
@@ -271,29 +272,41 @@ def background_listed_later(candidate: MeaningCandidate, survey: Survey) -> Clas
     class.
     """
     file = candidate.naming.file
-    if file is None or candidate.by != "value" or candidate.kind != "values":
+    if file is None or candidate.kind != "values" or survey.palette_entries:
         return None
+    has_row = 0 in candidate.naming.table.class_by_value
+    if has_row or candidate.name_rule.values.get(0) == VOID:
+        return None
+    half_of_pixels = sum(survey.values.values()) / 2
+    if survey.values.get(0, 0) <= half_of_pixels:
+        return None
+    background = _find_background(file)
+    if background is None or background.value == 0:
+        return None
+    if candidate.naming.class_of_entry(background) == VOID:
+        return None
+    return background
+
+
+def _find_background(file: ClassFile) -> ClassEntry | None:
+    """Returns the background of a class file that is numbered from 0, by its name or as black.
+
+    None if there is none, or if the file gives values and no colors: then its values count.
+    """
     entries = file.entries
-    if [entry.value for entry in entries] != [*range(len(entries))]:
+    has_no_values = all(entry.by_place for entry in entries)
+    if not has_no_values and not file.has_colors:
         return None
-    gives_values = not all(entry.by_place for entry in entries)
-    if gives_values and not file.has_colors:
+    values = [entry.value for entry in entries]
+    if values != [*range(len(values))]:
         return None
     index = background_index([entry.name for entry in entries])
-    if index is None:
-        black = [number for number, entry in enumerate(entries) if entry.color == BLACK]
-        if len(black) != 1:
-            return None
-        index = black[0]
-    if index == 0 or candidate.naming.class_of_entry(entries[index]) == VOID:
+    if index is not None:
+        return entries[index]
+    black = [entry for entry in entries if entry.color == BLACK]
+    if len(black) != 1:
         return None
-    values = survey.values
-    is_0_most = 0 in values and values[0] / sum(values.values()) > 0.5
-    has_row = 0 in candidate.naming.table.class_by_value
-    is_0_void = candidate.name_rule.values.get(0) == VOID
-    if not is_0_most or has_row or is_0_void or survey.palette_entries:
-        return None
-    return entries[index]
+    return black[0]
 
 
 def voc_colors_are_in_another_order(
@@ -307,7 +320,8 @@ def voc_colors_are_in_another_order(
     if not taken.naming.has_colors or taken.naming.table.class_by_value:
         return None
     entries = _list_doubtful_entries(taken, evidence)
-    if not entries or any(pixel.color not in VOC_NUMBERS for pixel in entries):
+    colors = {pixel.color for pixel in entries}
+    if not colors or not colors <= VOC_NUMBERS.keys():
         return None
     words = "VOC's colors in another order, and no class file with them"
     return evidence.ask(entries[0], f"{words}. So values and colors contradict")
@@ -409,18 +423,27 @@ def transparent_pixels_have_a_class(
     survey = evidence.survey
     is_one_color = len(survey.pixels) == 1 and not survey.voc.masks
     for pixel, occurrence in survey.transparent.items():
-        if pixel.kind == "palette" or taken.rule.given_classes(pixel.value, pixel.color):
+        has_row = bool(taken.rule.given_classes(pixel.value, pixel.color))
+        if has_row or pixel.kind == "palette":
             continue
-        name = taken.class_of(pixel)
-        is_first_of_user = taken.naming.file is None and taken.rule.class_of(*pixel) == 0
-        is_void_by_name = name == VOID_CLASS and pixel.value != VOID
-        is_background = name == taken.naming.table.background_name
-        words = f"{describe_pixel(pixel)}, read as {_name_class(name)}, under transparent pixels"
         if is_one_color:
             words = f"{describe_pixel(pixel)} alone, so the classes may be in the transparency"
-        if is_one_color or not (is_background or is_void_by_name or is_first_of_user):
+            return undecided(occurrence.first, words, evidence.remedy)
+        if not _shows_nothing(pixel, taken):
+            name = _name_class(taken.class_of(pixel))
+            words = f"{describe_pixel(pixel)}, read as {name}, under transparent pixels"
             return undecided(occurrence.first, words, evidence.remedy)
     return None
+
+
+def _shows_nothing(pixel: StoredPixel, taken: MeaningCandidate) -> bool:
+    """Says whether a pixel is background, void by its name, or of the first class of the user."""
+    name = taken.class_of(pixel)
+    if name == taken.naming.table.background_name:
+        return True
+    if name == VOID_CLASS:
+        return pixel.value != VOID
+    return taken.naming.file is None and taken.rule.class_of(*pixel) == 0
 
 
 def rows_give_a_color_two_classes(
@@ -432,8 +455,9 @@ def rows_give_a_color_two_classes(
     """
     rule = taken.rule
     pixels = evidence.survey.pixels
-    colors_give_classes = taken.by == "color" or any(pixel.kind == "rgb" for pixel in pixels)
-    if not colors_give_classes or not rule.given_values:
+    if not rule.given_values:
+        return None
+    if taken.by == "value" and all(pixel.kind != "rgb" for pixel in pixels):
         return None
     classes_by_color: dict[Color, set[Class]] = collections.defaultdict(set)
     for pixel in pixels:
@@ -472,10 +496,10 @@ def _note_file_colors(taken: MeaningCandidate, evidence: MeaningEvidence) -> lis
         return []
     comparable = []
     for candidate in evidence.candidates:
-        reads_as_many = candidate.masks_read >= taken.masks_read
-        differs = candidate.class_by_pixel != taken.class_by_pixel
         lost_earlier = palettes_were_packed(candidate, taken, evidence)
-        if not candidate.uses_file_colors and reads_as_many and differs and not lost_earlier:
+        if lost_earlier or candidate.uses_file_colors or candidate.masks_read < taken.masks_read:
+            continue
+        if candidate.class_by_pixel != taken.class_by_pixel:
             comparable.append(candidate)
     if not comparable:
         return []
@@ -523,8 +547,9 @@ def _note_absent_rows(taken: MeaningCandidate, evidence: MeaningEvidence) -> lis
     keys_in_use = {*survey.values, *map(color_key, survey.colors)}
     absent = []
     for key, name in taken.naming.table.rows:
-        is_of_pixels = key != STAR and not is_name(key)
-        if is_of_pixels and key not in keys_in_use and name != VOID_CLASS:
+        if key in keys_in_use or key == STAR or is_name(key):
+            continue
+        if name != VOID_CLASS:
             absent.append(f"{key} ({name})")
     if not absent:
         return []
@@ -562,9 +587,9 @@ def note_possible_background(
     Returns:
       The note with the option that makes it background; none if there is no such class.
     """
+    half = total / 2
     for name, pixels in pixels_by_class.items():
-        covers_most = pixels > total / 2
-        if covers_most and may_be_background(name) and name not in given:
+        if pixels > half and may_be_background(name) and name not in given:
             option = command(classes=format_pairs([(name, "background")]))
             share = f"{pixels / total:.0%}"
             return [f"{name} covers {share} of the pixels. If it is the background, say {option}."]

@@ -168,7 +168,7 @@ def _choose_splits(evidence: SplitEvidence, *, user_gave_folds: bool = False) ->
     lost = decision.lost
     if decision.taken is None:
         # Rules ask the question: one of them looks at all the candidates that are left.
-        remaining = join_if_compatible(decision.alternatives)
+        remaining = join_if_compatible(decision.left)
         evidence = dataclasses.replace(evidence, remaining_candidates=remaining)
         decision = decide(remaining[:1], rules, evidence)
     if decision.question is not None:

@@ -19,6 +19,7 @@ from voc_seg_tfrecord.folder.companions import (
     CODE_ENDINGS,
     COMPRESSED_ENDINGS,
     CONTENT_ENDINGS,
+    ENDINGS_OF_COMPANIONS,
     PROSE_ENDINGS,
 )
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
@@ -99,6 +100,8 @@ def _list_unread_paths(tree: VocTree, image_names: ImageNames) -> Iterator[str]:
         paths_by_ending: dict[str, list[str]] = {}
         for name in names:
             path = posixpath.join(folder, name)
+            if name.lower().endswith(ENDINGS_OF_COMPANIONS):
+                continue
             is_label = path in tree.labels.label_files or _stem(name) in image_names.stems
             if (
                 ending_of(name) not in read_endings
