@@ -32,7 +32,7 @@ Each of these was switched off. A test fails then, here or in another file:
 | `_check_name_of_file` | polygon_sets_test: a file that names another image |
 | `sort_by_kind` | here |
 | `_check_photos_are_used` | here; known_folders_test: painted images |
-| `check_same_labels`, `_are_rivals`, `_check_all_have_class_files` | exports_test |
+| `masks_and_polygons_differ`, `_are_rivals`, `_check_all_have_class_files` | exports_test |
 | `_check_spelling` | exports_test: spellings of two annotators |
 """
 

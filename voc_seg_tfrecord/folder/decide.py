@@ -129,6 +129,15 @@ def list_questions(
             yield question
 
 
+def raise_question(
+    taken: Candidate, rules: Sequence[Rule[Candidate, Evidence]], evidence: Evidence
+) -> None:
+    """Raises what the first rule asks that asks about a candidate; nothing if none does."""
+    question = next(list_questions(taken, rules, evidence), None)
+    if question is not None:
+        raise question
+
+
 def _losers(
     candidates: Sequence[Candidate], rule: Rule[Candidate, Evidence], evidence: Evidence
 ) -> dict[Candidate, Reason[Candidate]]:

@@ -265,16 +265,15 @@ def _decode_runs(text: str) -> "array[int]":
     return runs
 
 
-def check_no_segments(segments: epath.Path, masks: epath.Path) -> None:
-    """Checks that a JSON file does not say that a folder of its name holds panoptic segments.
+def find_panoptic_error(segments: epath.Path, masks: epath.Path) -> LayoutError | None:
+    """Returns the error that a JSON file says that a folder of its name holds panoptic segments.
 
-    Raises:
-      LayoutError: if it does.
+    None if it does not.
     """
     with open_file(segments) as file:
         text = file.read(_MAX_READ_BYTES)
     if b'"segments_info"' not in text:
-        return
+        return None
     convert = command(
         "python",
         "converters/panoptic2semantic_segmentation.py",
@@ -283,7 +282,7 @@ def check_no_segments(segments: epath.Path, masks: epath.Path) -> None:
         semantic_seg_folder=segments.parent / "masks",
         categories_json_file=segments,
     )
-    raise LayoutError(
+    return LayoutError(
         segments,
         found="COCO's panoptic format: the pixels of its PNGs are numbers of segments, and not "
         "classes",

@@ -11,11 +11,11 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 - `layouts`: the layout of the tree, kept to the folders that the user named; or `named_parts` if
   the user named its parts. `file_questions` asks where several candidates are left.
 - `class_masks`: the masks of single classes, if the user named these.
-- `image_channels`, `object_masks`, `ignore_masks`, `mask_contents`, `no_masks`: what else a folder
-  may hold, and what to do then.
+- `image_channels`, `object_masks`, `ignore_masks`, `no_masks`: what else a folder may hold, and
+  what to do then.
 - `polygon_sets`: the shapes of labeling tools. `annotation_files` reads the files, and chooses the
-  tool; `annotated_images` finds the image of each annotation. `masks_and_polygons` compares them
-  with masks.
+  tool; `annotated_images` finds the image of each annotation.
+- `label_rules`: what is asked about masks, also if they differ from the polygons beside them.
 
 Names are read by `folder_names` (words that tell what files are), `align` (which names hold which
 ids, and what they have around them), `kinds_of_names` (the words that tell kinds of files apart)

@@ -7,15 +7,14 @@
 | patterns, as in `--mask_name 'cat={id}_cat.png'` | the files that have an image's id there  |
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import posixpath
-
-from etils import epath
 
 from voc_seg_tfrecord.core.class_masks import ClassMaskNaming, ClassMasks
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, counted
 from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS, PHOTO_ENDINGS, Layout
+from voc_seg_tfrecord.folder.decide import Rule, raise_question
 from voc_seg_tfrecord.folder.files.align import parts_at_ends
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedPath
@@ -53,15 +52,11 @@ def find_merged_tree(
     else:
         tree, named_files = _find_by_folders(given, masks_of_classes, find_tree)
     classes = [_sort_by_image(tree, files) for files in named_files]
-    _check_files_differ(given.listing.root, classes)
+    raise_question(tree, CLASS_MASK_RULES, classes)
     first_by_id: dict[str, str] = {}
     for files in classes:
-        _check_belong_to_images(tree, files)
-        _check_spelling(tree, files)
-        _check_one_mask_of_image(tree, files)
         for image_id, path in files.list_files():
             first_by_id.setdefault(image_id, path)
-    _check_images_are_no_masks(tree, first_by_id)
     entries = number_names([files.name for files in classes], tree.root)
     labels = MergedLabels(
         tree.given,
@@ -257,73 +252,99 @@ def _only_folder(option: Half, folders: Sequence[NamedPath]) -> str:
     )
 
 
-def _check_files_differ(root: epath.Path, classes: Collection[ClassFiles]) -> None:
-    """Checks that no file shows two classes, as `a_cat.png` of `{id}_*.png` and `{id}_cat.png`."""
+# The rules that ask about the masks of classes.
+
+
+def files_show_two_classes(tree: VocTree, classes: Sequence[ClassFiles]) -> LayoutError | None:
+    """A file shows two classes.
+
+    Example: `a_cat.png` of `{id}_*.png` and `{id}_cat.png`.
+    """
     class_by_path: dict[str, str] = {}
     for files in classes:
         for _, path in files.list_files():
             other = class_by_path.setdefault(path, files.name)
             if other != files.name:
-                raise LayoutError(
-                    root / path,
+                return LayoutError(
+                    tree.given / path,
                     found=f"one file for the classes {other} and {files.name}",
                     expected="different files for each class",
                     remedy="give folders or patterns that do not share files",
                 )
+    return None
 
 
-def _check_belong_to_images(tree: VocTree, files: ClassFiles) -> None:
-    """Checks that an image has a mask of a class: none has if images are `a`, and masks `m_a`."""
-    if any(image_id in tree.images for image_id in files.names_by_id):
-        return
-    example = min((path for _, path in files.list_files()), default="")
-    count = f", of {len(files.names_by_id)} such as {example}" if example else ""
-    raise ConfigError(
-        "option mask_name" if ID in files.folder else "option masks",
-        found=f"no mask of {files.name} for an image{count}, in {files.folder}",
-        expected=f"masks with the names of their images, such as {min(tree.images, default='')}",
-        remedy="correct the folder or the pattern, or name the images with --images and "
-        "--image_name",
-    )
+def classes_have_no_image(tree: VocTree, classes: Sequence[ClassFiles]) -> ConfigError | None:
+    """No image has a mask of a class.
+
+    Example: images are called `a`, and masks `m_a`.
+    """
+    for files in classes:
+        if any(image_id in tree.images for image_id in files.names_by_id):
+            continue
+        example = min((path for _, path in files.list_files()), default="")
+        count = f", of {len(files.names_by_id)} such as {example}" if example else ""
+        image = min(tree.images, default="")
+        return ConfigError(
+            "option mask_name" if ID in files.folder else "option masks",
+            found=f"no mask of {files.name} for an image{count}, in {files.folder}",
+            expected=f"masks with the names of their images, such as {image}",
+            remedy="correct the folder or the pattern, or name the images with --images and "
+            "--image_name",
+        )
+    return None
 
 
-def _check_spelling(tree: VocTree, files: ClassFiles) -> None:
-    """Checks that no mask would belong to an image if its name were spelled as the image's is.
+def ids_differ_in_spelling(tree: VocTree, classes: Sequence[ClassFiles]) -> LayoutError | None:
+    """A mask would belong to an image if its name were spelled as the image's is.
 
     Example: `Hall.png` is the mask of `hall.jpg`, unless there is `hall.png` too. A class that
     shows objects may have both.
     """
-    for image_id, names in files.names_by_id.items():
-        similar_id = "" if image_id in tree.images else tree.images.find_similar_id(image_id)
-        is_missing = similar_id not in files.names_by_id
-        if similar_id and (is_missing or files.show_objects):
-            raise LayoutError(
-                tree.given / names[0],
-                found=f"a mask of {files.name} without an image, but the id {similar_id} is "
-                "similar",
-                expected="the same spelling in the names of images and masks",
-                remedy="rename one of the two files",
-            )
+    for files in classes:
+        for image_id, names in files.names_by_id.items():
+            similar_id = "" if image_id in tree.images else tree.images.find_similar_id(image_id)
+            is_missing = similar_id not in files.names_by_id
+            if similar_id and (is_missing or files.show_objects):
+                return LayoutError(
+                    tree.given / names[0],
+                    found=f"a mask of {files.name} without an image, but the id {similar_id} is "
+                    "similar",
+                    expected="the same spelling in the names of images and masks",
+                    remedy="rename one of the two files",
+                )
+    return None
 
 
-def _check_one_mask_of_image(tree: VocTree, files: ClassFiles) -> None:
-    """Checks that an image has one mask of a class that shows no objects, not a PNG and a BMP."""
-    for image_id, names in files.names_by_id.items():
-        if len(names) > 1 and not files.show_objects and image_id in tree.images:
-            raise LayoutError(
-                tree.given / names[0],
-                found=f"{len(names)} masks of {files.name} for {image_id}: {' and '.join(names)}",
-                expected="one mask of a class for each image",
-                remedy="keep one of the files, and rename or remove the others",
-                kind="several files for one id",
-            )
+def images_have_two_masks(tree: VocTree, classes: Sequence[ClassFiles]) -> LayoutError | None:
+    """An image has two masks of a class that shows no objects.
+
+    Example: a PNG and a BMP.
+    """
+    for files in classes:
+        if files.show_objects:
+            continue
+        for image_id, names in files.names_by_id.items():
+            if len(names) > 1 and image_id in tree.images:
+                masks = " and ".join(names)
+                return LayoutError(
+                    tree.given / names[0],
+                    found=f"{len(names)} masks of {files.name} for {image_id}: {masks}",
+                    expected="one mask of a class for each image",
+                    remedy="keep one of the files, and rename or remove the others",
+                    kind="several files for one id",
+                )
+    return None
 
 
-def _check_images_are_no_masks(tree: VocTree, labeled_ids: Collection[str]) -> None:
-    """Checks that no mask of a class that the user did not name counts as an image.
+def images_may_be_masks(tree: VocTree, classes: Sequence[ClassFiles]) -> LayoutError | None:
+    """A mask of a class that the user did not name counts as an image.
 
     Example: `a_cup.png` beside `a.jpg` and `a_disc.png`, if the user named the class disc alone.
     """
+    labeled_ids: set[str] = set()
+    for files in classes:
+        labeled_ids.update(files.names_by_id)
     for image_id, image in tree.images.items():
         if image_id in labeled_ids or not image.lower().endswith(MASK_ENDINGS):
             continue
@@ -332,10 +353,21 @@ def _check_images_are_no_masks(tree: VocTree, labeled_ids: Collection[str]) -> N
         ids_in_name = [part for part in parts if part in labeled_ids]
         path = tree.image_file(image_id)
         if ids_in_name and looks_like_mask(path):
-            raise LayoutError(
+            return LayoutError(
                 path,
                 found=f"a file that may be an image or another mask of {ids_in_name[0]}",
                 expected="images, and masks of the named classes only",
                 remedy="if it is a mask, name its class too; if not, choose the images with "
                 "--images and --image_name",
             )
+    return None
+
+
+CLASS_MASK_RULES: Sequence[Rule[VocTree, Sequence[ClassFiles]]] = (
+    Rule("files of two classes", asks=files_show_two_classes),
+    Rule("classes without images", asks=classes_have_no_image),
+    Rule("spelling of ids", asks=ids_differ_in_spelling),
+    Rule("two masks of a class", asks=images_have_two_masks),
+    Rule("images that may be masks", asks=images_may_be_masks),
+)
+"""When the user is asked about the images of a tree and the masks of each class."""

@@ -20,6 +20,7 @@ from voc_seg_tfrecord.core.layout import (
     Layout,
     Naming,
 )
+from voc_seg_tfrecord.folder.decide import raise_question
 from voc_seg_tfrecord.folder.files.align import NO_AFFIX, Affix
 from voc_seg_tfrecord.folder.files.annotation_files import notes_on
 from voc_seg_tfrecord.folder.files.candidates import FileEvidence, are_parts_of_one_set
@@ -34,18 +35,13 @@ from voc_seg_tfrecord.folder.files.image_channels import (
     find_channel_images,
     several_channels_error,
 )
+from voc_seg_tfrecord.folder.files.label_rules import LABEL_RULES
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
     arrange_as_named,
     have_texts_of_sets,
     relative,
 )
-from voc_seg_tfrecord.folder.files.mask_contents import (
-    check_images_are_no_masks,
-    check_one_numbering,
-    check_pixels_are_classes,
-)
-from voc_seg_tfrecord.folder.files.masks_and_polygons import check_same_labels
 from voc_seg_tfrecord.folder.files.named_parts import (
     find_incomplete_names,
     has_named_parts,
@@ -122,13 +118,9 @@ def _find_masks_beside(given: GivenLayout, polygons: FoundPolygons) -> VocTree:
     if shapes is not None and not given.mask_folders and _hold_no_masks(given, masks):
         note = f"{masks.layout.masks} holds no masks: photos, or pictures of another size."
         return dataclasses.replace(shapes, notes=[*shapes.notes, note])
-    check_images_are_no_masks(masks)
-    check_pixels_are_classes(masks)
-    check_one_numbering(masks)
-    if shapes is None:
-        notes = notes_on(polygons.problems)
-    else:
-        check_same_labels(masks, shapes)
+    raise_question(masks, LABEL_RULES, shapes)
+    notes = notes_on(polygons.problems)
+    if shapes is not None:
         notes = [f"The masks are read. {shapes.labels.tool}'s polygons have the same pixels."]
     return dataclasses.replace(masks, notes=[*masks.notes, *notes])
 

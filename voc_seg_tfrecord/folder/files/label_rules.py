@@ -1,38 +1,101 @@
-"""Compares the masks of a folder with the polygons in it: the same labels twice, or a question."""
+"""The rules that ask about the labels that were found, by what lies beside them."""
 
 from collections.abc import Sequence
 import posixpath
 
 import numpy as np
 
-from voc_seg_tfrecord.core.errors import MaskError, several
+from voc_seg_tfrecord.core.errors import LayoutError, MaskError, several
 from voc_seg_tfrecord.core.layout import ID, IMAGES, MASK_FOLDERS
+from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.files.annotation_files import options_for_tool
 from voc_seg_tfrecord.folder.files.paths import paths_below, stem
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import mask_samples
+from voc_seg_tfrecord.tools.coco import find_panoptic_error
 
 _BITS_OF_LABEL = 8
 
+_NAMES_OF_ONE_MASK = "label_names.txt"
+"""The class names that labelme_json_to_dataset writes beside each mask."""
 
-def check_same_labels(masks: VocTree, polygons: VocTree) -> None:
-    """Checks that the masks and the polygons of a folder have the same pixels.
+
+def images_are_masks(masks: VocTree, _: VocTree | None) -> LayoutError | None:
+    """A file is both the image and the mask of an id."""
+    for image_id, path in masks.images.items():
+        if masks.masks.get(image_id) == path:
+            return LayoutError(
+                masks.given / path,
+                found="the same file as an image and as its mask",
+                expected="separate files for images and masks",
+                remedy="check the folders that --images and --masks name",
+                kind="names of masks",
+            )
+    return None
+
+
+def pixels_are_segments(masks: VocTree, _: VocTree | None) -> LayoutError | None:
+    """A file beside a folder of masks says that their pixels are numbers of segments.
+
+    Example: `panoptic_train.json` beside `panoptic_train`.
+    """
+    if not masks.listing:
+        return None
+    for mask_folder in _list_mask_folders(masks):
+        above, name = posixpath.split(mask_folder)
+        if f"{name}.json" in masks.listing.files_by_folder.get(above, ()):
+            folder = masks.listing.root / mask_folder
+            error = find_panoptic_error(folder.parent / f"{name}.json", folder)
+            if error is not None:
+                return error
+    return None
+
+
+def _list_mask_folders(tree: VocTree) -> list[str]:
+    """Returns the folders of the masks, below the given folder."""
+    return sorted({posixpath.dirname(path) for path in tree.masks.values()})
+
+
+def classes_are_numbered_anew(masks: VocTree, _: VocTree | None) -> LayoutError | None:
+    """Each mask has a class list in a folder of its own, and these lists differ.
+
+    labelme writes such a list beside each mask: `a_json/label_names.txt` beside `a_json/label.png`.
+    """
+    has_folder_of_each_mask = any("/" in part.mask_name for part in masks.layout.folders())
+    if not has_folder_of_each_mask or not masks.listing:
+        return None
+    first_path_by_text: dict[bytes, str] = {}
+    for folder in _list_mask_folders(masks):
+        if _NAMES_OF_ONE_MASK in masks.listing.files_by_folder.get(folder, ()):
+            path = masks.given / folder / _NAMES_OF_ONE_MASK
+            first_path_by_text.setdefault(masks.texts.read(path).data, str(path))
+    if len(first_path_by_text) < 2:
+        return None
+    first, second = [*first_path_by_text.values()][:2]
+    return LayoutError(
+        second,
+        found=f"other names than in {first}: labelme_json_to_dataset numbers the labels of "
+        "each image anew",
+        expected="masks in which each value means the same class",
+        remedy="give the folder of labelme's JSON files in place of this one: they are read",
+    )
+
+
+def masks_and_polygons_differ(masks: VocTree, polygons: VocTree | None) -> QuestionError | None:
+    """A folder has masks and polygons, and these have not the same pixels.
 
     VOC's folders win over polygons that lie beside other files of the same images: many labeling
     tools write `JPEGImages` and `SegmentationClass` from such a folder. Those are not used.
-
-    Raises:
-      QuestionError: if they have not, with the options that choose each.
     """
-    if _are_of_copies_of_voc_images(masks, polygons):
-        return
+    if polygons is None or _are_of_copies_of_voc_images(masks, polygons):
+        return None
     difference = _describe_difference(masks, polygons)
     if not difference:
-        return
+        return None
     files = list(dict.fromkeys(polygons.masks.values()))
     tool = polygons.labels.tool
-    raise QuestionError(
+    return QuestionError(
         masks.given,
         [
             _masks_alternative(masks, files),
@@ -101,3 +164,12 @@ def _describe_difference(masks: VocTree, polygons: VocTree) -> str:
         if len(pairs) > min(len(values_in_use), len(labels_in_use)):
             return differ
     return ""
+
+
+LABEL_RULES: Sequence[Rule[VocTree, VocTree | None]] = (
+    Rule("images as masks", asks=images_are_masks),
+    Rule("numbers of segments", asks=pixels_are_segments),
+    Rule("class lists of single masks", asks=classes_are_numbered_anew),
+    Rule("masks and polygons", asks=masks_and_polygons_differ),
+)
+"""When the user is asked about masks, with polygons beside them or none."""
