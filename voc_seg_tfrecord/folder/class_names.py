@@ -145,8 +145,7 @@ def find_classes(
         "background": background or _background_of(file, classes.names or classes.class_names),
     }
     if not classes.names:
-        choice = dataclasses.replace(choice, numberings=(), file_of_rows=file.source)
-        return FoundClasses(fields, choice)
+        return FoundClasses(fields, dataclasses.replace(choice, numberings=()))
     if len({posixpath.dirname(path) for path in tree.labels.label_files}) > 1:
         _check_spelling(tree, classes)
     choice = dataclasses.replace(choice, numberings=(file,))

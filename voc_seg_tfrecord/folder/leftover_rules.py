@@ -1,26 +1,28 @@
 """The rules that ask about what a plan leaves out, as it may belong to the images in use."""
 
 import collections
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import dataclasses
 import functools
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, counted
+from voc_seg_tfrecord.core.errors import LayoutError, MaskError, counted
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.layout import ID
+from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.core.split_names import fold_in, parse_split_name
 from voc_seg_tfrecord.folder.account import Account, list_unexplained
+from voc_seg_tfrecord.folder.companions import MASKS_WITHOUT_IMAGES, PAIRS_IN_NO_SPLIT
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.files.align import parts_at_ends
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name, split_of
 from voc_seg_tfrecord.folder.files.paths import stem
-from voc_seg_tfrecord.folder.left_out_splits import check_no_split_left_out
 from voc_seg_tfrecord.folder.looks import Looks
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.divide import Splits
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs
+from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.soft_labels import SoftLabels
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.soft_masks import apply_threshold
@@ -146,19 +148,163 @@ def _are_runs_of_alike_length(images: Sequence[int], masks: Sequence[int]) -> bo
 # Folders of splits.
 
 
-def a_split_is_left_out(splits: Splits, leftovers: Leftovers) -> VocSegError | None:
-    """A folder of a split or fold is left out, and its pictures may belong to the images.
+@dataclasses.dataclass(frozen=True)
+class _LeftOutFolder:
+    """A folder of pictures that is left out, and a folder in use that is called alike.
 
-    Examples: `images/val` beside `images/train`, whose images share `masks` and restart at 0; and
-    `fold2/train` beside `fold1/train`.
+    Attributes:
+      folder: the folder that is left out, below the given one.
+      names: the pictures in it.
+      used_folder: the folder of images in use.
+      part: the one folder in the path of `folder` that is called otherwise.
+      used_part: the same of `used_folder`.
+    """
+
+    folder: str
+    names: Sequence[str]
+    used_folder: str
+    part: str
+    used_part: str
+
+
+def a_fold_is_left_out(splits: Splits, leftovers: Leftovers) -> QuestionError | None:
+    """A folder of a fold is left out beside one in use.
+
+    Example: `fold2/train` beside `fold1/train`.
     """
     if leftovers.has_option("masks", "images"):
         return None
-    try:
-        check_no_split_left_out(splits.evidence.tree, splits.used, leftovers.unused)
-    except QuestionError as question:
-        return question
+    folds = _find_left_out(_list_used_by_folder(splits), leftovers.unused, fold_in)
+    if not folds:
+        return None
+    tree = splits.evidence.tree
+    options = tree.layout.options(tree.root_below_given)
+    used_part = folds[0].used_part
+    alternatives: list[Alternative] = []
+    for part in dict.fromkeys([used_part, *(fold.part for fold in folds)]):
+        of_fold = {name: _replace_part(paths, used_part, part) for name, paths in options.items()}
+        alternatives.append(Alternative("", of_fold))
+    return QuestionError(
+        tree.given,
+        alternatives,
+        task="choose the fold that is read",
+        expected="one fold, or lists of the folds",
+        kind="several ways to divide",
+    )
+
+
+def a_split_is_left_out(splits: Splits, leftovers: Leftovers) -> QuestionError | None:
+    """A folder of a split is left out, and masks in use may belong to its images.
+
+    Example: `images/val` beside `images/train`, whose images share `masks` and restart at 0.
+    """
+    tree = splits.evidence.tree
+    if leftovers.has_option("masks", "images"):
+        return None
+    if tree.labels.origin:  # the file that has the shapes says whose they are
+        return None
+    ids_by_folder = _list_used_by_folder(splits)
+    for left_out in _find_left_out(ids_by_folder, leftovers.unused, _split_in):
+        used_ids = ids_by_folder[left_out.used_folder]
+        reason = _reason_to_ask(tree, used_ids, leftovers.unused, left_out)
+        if reason:
+            options = tree.layout.options(tree.root_below_given)
+            return QuestionError(
+                tree.given,
+                [Alternative(f"only {left_out.used_folder}", options)],
+                task="read the splits",
+                expected="a folder of masks for each split, or names that differ between splits",
+                kind="splits without masks",
+                facts=[
+                    f"{counted(len(left_out.names), 'image')} in {left_out.folder}, such as "
+                    f"{left_out.names[0]}, without masks of their own: {reason}"
+                ],
+                by_hand="put the masks of each split into a folder of its own, such as "
+                f"masks/{left_out.used_part} and masks/{left_out.part}",
+            )
     return None
+
+
+def _list_used_by_folder(splits: Splits) -> dict[str, list[str]]:
+    """Returns the ids in splits, by the folders of their images."""
+    ids_by_folder: dict[str, list[str]] = {}
+    for image_id, path in splits.evidence.tree.images.items():
+        if image_id in splits.used:
+            ids_by_folder.setdefault(posixpath.dirname(path), []).append(image_id)
+    return ids_by_folder
+
+
+def _split_in(name: str) -> str:
+    """Returns the split that the name of a folder says."""
+    return parse_split_name(name).split
+
+
+def _find_left_out(
+    used_folders: Collection[str], unused: Account, part_of_set_in: Callable[[str], str]
+) -> list[_LeftOutFolder]:
+    """Returns the unused folders of pictures whose path differs from one in use by its part.
+
+    Args:
+      used_folders: the folders of images in use.
+      unused: the files that are not used.
+      part_of_set_in: gives the split or fold that a name says; empty if it says none.
+    """
+
+    def list_patterns(folder: str) -> list[tuple[str, str]]:
+        """Returns a path with `*` in place of each name that says a split or fold, and the name."""
+        patterns: list[tuple[str, str]] = []
+        for number, name in enumerate(folder.split("/")):
+            if part_of_set_in(name):
+                names = folder.split("/")
+                names[number] = "*"
+                patterns.append(("/".join(names), name))
+        return patterns
+
+    folders_by_pattern: dict[str, tuple[str, str]] = {}
+    for folder in sorted(used_folders):
+        for pattern, part in list_patterns(folder):
+            folders_by_pattern.setdefault(pattern, (folder, part))
+    left_out = []
+    for group, names in unused.items():
+        pictures = [name for name in names if ending_of(name) in IMAGE_OR_MASK_ENDINGS]
+        if not folders_by_pattern or not pictures or group.folder in used_folders:
+            continue
+        for pattern, part in list_patterns(group.folder):
+            if pattern in folders_by_pattern:
+                used_folder, used_part = folders_by_pattern[pattern]
+                left_out.append(
+                    _LeftOutFolder(group.folder, pictures, used_folder, part, used_part)
+                )
+    return left_out
+
+
+def _replace_part(option: str, old: str, new: str) -> str:
+    """Returns an option with another name of a folder in all of its paths."""
+    values = []
+    for value in option.split(","):
+        split, equals, path = value.rpartition("=")
+        names = [new if name == old else name for name in path.split("/")]
+        values.append(split + equals + "/".join(names))
+    return ",".join(values)
+
+
+def _reason_to_ask(
+    tree: VocTree, used_ids: Collection[str], unused: Account, left_out: _LeftOutFolder
+) -> str:
+    """Returns why masks in use may belong to the images left out; empty if nothing says so."""
+    mask_folders = {posixpath.dirname(tree.masks[one]) for one in used_ids if one in tree.masks}
+    for folder in mask_folders:
+        if any(map(_split_in, folder.split("/"))):
+            return ""
+    used_stems = {stem(tree.images[image_id]) for image_id in used_ids}
+    for name_left_out in map(stem, left_out.names):
+        if name_left_out in used_stems:
+            return f"{left_out.used_folder} has an image {name_left_out}, too"
+    for group, names in unused.items():
+        are_masks = group.kind in (MASKS_WITHOUT_IMAGES, PAIRS_IN_NO_SPLIT)
+        if are_masks and group.folder in mask_folders:
+            return f"{counted(len(names), 'mask')} in {group.folder or '.'} belong to no image"
+    return ""
 
 
 # Second masks.
@@ -335,7 +481,8 @@ def _is_unlabeled(part: str, tree: VocTree) -> bool:
 
 LEFTOVER_RULES: Sequence[Rule[Splits, Leftovers]] = (
     Rule("numbers of masks", asks=masks_are_shifted),
-    Rule("a split that is left out", asks=a_split_is_left_out),
+    Rule("folds", asks=a_fold_is_left_out),
+    Rule("splits without masks", asks=a_split_is_left_out),
     Rule("second masks", asks=images_have_second_masks),
     Rule("unexplained pictures", asks=pictures_are_not_explained),
 )

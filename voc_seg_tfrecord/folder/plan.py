@@ -430,10 +430,10 @@ def _list_read_texts(
         names.append(posixpath.relpath(path, tree.root_below_given or "."))
     if tree.labels.class_file is not None:
         names.append(tree.labels.class_file.source)
-    if class_file is not None and class_file.path_of_read_file:
+    if class_file is not None and class_file.source:
         # The folders of splits and of parts may have a copy each.
-        names.append(class_file.path_of_read_file)
-        name = posixpath.basename(class_file.path_of_read_file)
+        names.append(class_file.source)
+        name = posixpath.basename(class_file.source)
         folders = list_folders_of_class_files(tree)
         names += [posixpath.join(folder, name) for folder in folders]
     return names

@@ -41,23 +41,18 @@ class ClassFileChoice:
       numberings: the file in each way in which it may be numbered, the usual one first. It is one
         alone if the user gave the names, and none if there is no file.
       notes: what the user should look at.
-      file_of_rows: the path below the tree of the file whose lines became rows of the config, which
-        then has no numberings; empty if there is none.
+      source: the path of the file below the tree, also if its lines became rows of the config, so
+        that numberings do not matter; empty if no file is read.
     """
 
     numberings: tuple[ClassFile, ...] = ()
     notes: tuple[str, ...] = ()
-    file_of_rows: str = ""
+    source: str = ""
 
     @property
     def file(self) -> ClassFile | None:
         """The file, numbered in the usual way."""
         return self.numberings[0] if self.numberings else None
-
-    @property
-    def path_of_read_file(self) -> str:
-        """The path of the file, also if its lines became rows; empty if no file is read."""
-        return self.file.source if self.file else self.file_of_rows
 
 
 def choose_class_file(tree: VocTree, given: GivenClasses, table: FolderTable) -> ClassFileChoice:
@@ -77,7 +72,8 @@ def choose_class_file(tree: VocTree, given: GivenClasses, table: FolderTable) ->
     if tree.labels.class_file:
         if given.names:
             _check_names_of_labels(tree.labels.class_file, given)
-        return ClassFileChoice((tree.labels.class_file,))
+        file = tree.labels.class_file
+        return ClassFileChoice((file,), source=file.source)
     found = find_class_files(tree)
     notes = [*found.notes, *_note_misnamed(found.misnamed), *table.notes(given)]
     if given.names:
@@ -97,7 +93,7 @@ def choose_class_file(tree: VocTree, given: GivenClasses, table: FolderTable) ->
         notes.append(f"{winner.source} is the class file with the names you gave.")
     if given.names:
         notes += _note_order(left[0], given)
-    return ClassFileChoice(tuple(left), tuple(notes))
+    return ClassFileChoice(tuple(left), tuple(notes), left[0].source)
 
 
 def _list_all_candidates(found: ClassFilesOfFolder, background: str) -> list[ClassFile]:
