@@ -35,7 +35,7 @@ def test_both_have_the_same_dependencies_but_for_those_that_tensorflow_needs():
 
 def test_both_have_the_same_extras_for_users():
     extras = LITE["project"]["optional-dependencies"]
-    assert {*extras} == {"bands", "coco", "gs", "leaks", "quality", "s3", "torch"}
+    assert {*extras} == {"bands", "coco", "gs", "leaks", "matlab", "quality", "s3", "torch"}
     for name, packages in extras.items():
         assert packages == FULL["project"]["optional-dependencies"][name]
 

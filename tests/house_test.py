@@ -178,6 +178,7 @@ NAMED_OUTSIDE = {
     # DeepLab's records, whose features happen to be called the same.
     "sources/records/layouts.py": {names.FILENAME, names.HEIGHT, names.WIDTH},
     # The option of a config.
+    "sources/open.py": {names.INSTANCES},
     "core/config_fields.py": {names.INSTANCES},
     "commands/arguments.py": {names.INSTANCES},
     "build_from/tree.py": {names.INSTANCES},

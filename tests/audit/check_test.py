@@ -160,7 +160,7 @@ def test_what_is_no_file_is_named_and_stops_no_check(cvat, folders, capsys):
     status, report = check(cvat, capsys)
     assert (status, kinds(report)) == (1, {"unreadable file": 2, "note": 3, "no mask": 1})
     text = json.dumps(report)
-    assert "000032.JPG: this file cannot be read: there is none, or it is a link" in text
+    assert "000032.JPG: this file cannot be read: it is a link" in text
     assert "photo.v1.2.png: this file cannot be read: it is a named pipe" in text
     assert "The link JPEGImages/again leads to" in text
 

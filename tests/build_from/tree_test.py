@@ -11,6 +11,7 @@ from PIL import Image
 import pytest
 from support import drawing, exports
 from support.building import examples, tfds_build
+from support.command_line import run_command
 
 from voc_seg_tfrecord import VOID, VocSegError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, plan_to_build
@@ -252,3 +253,55 @@ def test_a_folder_given_with_a_dot_changes_no_word_of_the_report(tmp_path, monke
 def test_a_layout_beside_the_options_that_make_it_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="give masks='Masks'"):
         plan_to_build(tmp_path, name="mine", layout={"masks": "Masks"})
+
+
+IDLE_OPTIONS = {
+    "--allow_overlap": "No image is in several splits, so --allow_overlap changes nothing.",
+    "--missing_image skip": "Each listed id has an image, so --missing_image skip changes nothing.",
+    "--resize_masks nearest": "masks of another size are scaled to their images (nearest)",
+    "--exif apply": "images with an EXIF orientation are stored upright (apply)",
+}
+
+
+@pytest.mark.parametrize("option", IDLE_OPTIONS)
+def test_an_option_that_changes_nothing_in_a_folder_is_said_to(tmp_path, option):
+    drawing.write(tmp_path / "set", "abcd images/{}.jpg masks/{}.png")
+    drawing.put_lists(tmp_path / "set", train="ab", val="cd")
+    call = ["build", tmp_path / "set", "--name=x", "--dry_run", f"--data_dir={tmp_path}"]
+    assert IDLE_OPTIONS[option] in run_command(*call, *option.split()).output
+    assert IDLE_OPTIONS[option] not in run_command(*call).output
+
+
+@pytest.mark.parametrize("option", ["--allow_overlap", "--missing_image skip"])
+def test_an_option_about_lists_that_changes_something_is_not_said_to_be_idle(tmp_path, option):
+    drawing.write(tmp_path / "set", "abcd images/{}.jpg masks/{}.png")
+    drawing.put_lists(tmp_path / "set", train="abc", val="cdx")
+    call = ["build", tmp_path / "set", "--name=x", "--dry_run", f"--data_dir={tmp_path}"]
+    both = ["--allow_overlap", "--missing_image", "skip"]
+    result = run_command(*call, *both)
+    assert result.status == 0, result.text
+    assert "changes nothing" not in result.output
+    assert run_command(*call, *option.split()).status == 1
+
+
+def test_split_by_hash_is_refused_where_lists_make_the_splits(tmp_path):
+    drawing.write(tmp_path / "set", "abcd images/{}.jpg masks/{}.png")
+    drawing.put_lists(tmp_path / "set", train="ab", val="cd")
+    call = ["build", tmp_path / "set", "--name=x", "--dry_run", "--split_by=hash"]
+    assert "option split_by: 'hash'" in run_command(*call).errors
+    ratios = "--splits=train=0.5,validation=0.5"
+    assert run_command(*call, ratios, f"--data_dir={tmp_path}").status == 0
+
+
+def test_copies_of_a_photo_that_roboflow_puts_into_two_splits_are_noted_by_their_names(tmp_path):
+    exports.roboflow(tmp_path / "a")
+    call = ["build", tmp_path / "a", "--name=x", "--dry_run", f"--data_dir={tmp_path}"]
+    assert "copies of a photo" not in run_command(*call).output
+    drawing.put_image(tmp_path / "a", "valid/x_jpg.rf.77aa30b.jpg")
+    drawing.put_mask(tmp_path / "a", "valid/x_jpg.rf.77aa30b_mask.png", drawing.truth("z"))
+    note = re.search(r"note: +(1 photo may be in .*)", run_command(*call).output)[1]
+    assert "x_jpg.rf.* in train and validation" in note
+    built = run_command(*call[:3], call[-1])
+    assert built.status == 0, built.text
+    words = shlex.split(note.partition("look with ")[2])
+    assert run_command(*words[1:]).status == 0  # these differ

@@ -52,8 +52,8 @@ def bind(path):
 
 
 NO_FILES = {
-    "nothing": (lambda _: None, "there is none"),
-    "a link to nowhere": (lambda path: path.symlink_to("../annex/objects/gone"), "there is none"),
+    "nothing": (lambda _: None, "there is no such file"),
+    "a link to nowhere": (lambda path: path.symlink_to("../annex/objects/gone"), "it is a link"),
     "a folder": (pathlib.Path.mkdir, "it is a folder"),
     "a socket": (bind, "it is a socket"),
     "a pipe": (os.mkfifo, "it is a named pipe"),

@@ -370,6 +370,8 @@ def with_bytes_before(markers, count, **options):
 HARMLESS = {
     "a wrong number in a scan": of_some_phones,
     "bytes before the end": lambda: with_bytes_before([b"\xff\xd9"], 9),
+}
+BYTES_AMID_PIXELS = {
     "bytes before a restart": lambda: with_bytes_before([b"\xff\xd0"], 32, restart_marker_rows=1),
     "bytes before two restarts": lambda: with_bytes_before(
         [b"\xff\xd1", b"\xff\xd0"], 32, restart_marker_rows=1
@@ -389,6 +391,12 @@ DAMAGE = {
 def test_a_harmless_warning_alone_is_no_damage(harmless, read):
     data = HARMLESS[harmless]()
     assert read(data).data is data
+
+
+@pytest.mark.parametrize("place", BYTES_AMID_PIXELS)
+def test_bytes_that_no_pixel_needs_are_damage_amid_the_pixels(place, read):
+    with pytest.raises(ImageError, match="extraneous bytes"):
+        read(BYTES_AMID_PIXELS[place]())
 
 
 @pytest.mark.parametrize("harmless", HARMLESS)

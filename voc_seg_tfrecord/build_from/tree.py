@@ -1,15 +1,17 @@
 """From a folder that some labeling tool exported to a built dataset, in one call."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 import dataclasses
+import itertools
 from typing import Any
 
 from voc_seg_tfrecord.build_from.run import build_source, check_name, expand_class_names
 from voc_seg_tfrecord.core.class_masks import find_class_masks
 from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.config import CLASSES_OF_FOLDER, VocSegConfig
-from voc_seg_tfrecord.core.config_fields import MissingMask
-from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted
+from voc_seg_tfrecord.core.config_fields import DIVIDED, MissingMask
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted, option_error
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.tiling import Tiling
@@ -207,7 +209,12 @@ def config_from_options(
     else:  # the names and the rows of classes are set when the folder is planned
         config_fields["class_names"] = CLASSES_OF_FOLDER
         config_fields["classes"] = ()
-    return VocSegConfig(name=name, **config_fields), class_options
+    config = VocSegConfig(name=name, **config_fields)
+    given_split_by = fields.get("split_by")
+    if given_split_by is not None and not DIVIDED.holds(config):  # a config takes the default
+        remedy = "leave split_by out"
+        raise option_error("split_by", given_split_by, DIVIDED.expected, remedy=remedy)
+    return config, class_options
 
 
 def _check_no_layout(fields: Mapping[str, Any]) -> None:
@@ -237,8 +244,21 @@ def describe(plan: FolderPlan) -> str:
         *_facts_of_splits(plan),
     ]
     facts += [("not used", line) for line in account.describe(plan.unused)]
-    facts += [("note", note) for note in plan.notes]
+    facts += [("note", note) for note in [*plan.notes, *_notes_on_idle_options(plan)]]
     return "\n".join(f"{name + ':':18}{fact}" for name, fact in facts)
+
+
+def _notes_on_idle_options(plan: FolderPlan) -> list[str]:
+    """Returns notes on options about what may be wrong in lists, where nothing of it is."""
+    notes = []
+    used_ids = itertools.chain.from_iterable(plan.splits.values())
+    if plan.config.overlap and max(Counter(used_ids).values(), default=1) == 1:
+        notes.append("No image is in several splits, so --allow_overlap changes nothing.")
+    left_out_ids = itertools.chain.from_iterable(plan.left_out.values())
+    lack_images = any(image_id not in plan.tree.images for image_id in left_out_ids)
+    if plan.config.missing_image == "skip" and not lack_images:
+        notes.append("Each listed id has an image, so --missing_image skip changes nothing.")
+    return notes
 
 
 _Fact = tuple[str, str]
@@ -310,7 +330,12 @@ def _facts_of_features(plan: FolderPlan) -> list[_Fact]:
     if config.ignore_masks:
         facts.append(("ignored", f"void where the masks in {config.ignore_masks} are 0"))
     if config.resize_masks:
-        facts.append(("sizes", f"masks are scaled to their images ({config.resize_masks})"))
+        words = f"masks of another size are scaled to their images ({config.resize_masks})"
+        facts.append(("sizes", words))
+    if config.exif == "apply":
+        facts.append(("exif", "images with an EXIF orientation are stored upright (apply)"))
+    if config.exif == "ignore":
+        facts.append(("exif", "images with an EXIF orientation are stored as they are (ignore)"))
     if config.tiling:
         facts.append(("tiles", _describe_tiles(config.tiling)))
     return facts

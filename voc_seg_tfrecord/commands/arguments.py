@@ -316,6 +316,21 @@ def tree_fields(args: argparse.Namespace, earlier: "EarlierBuild | None" = None)
     return fields if earlier is None else earlier.options_with(fields, switched_off)
 
 
+def typed_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Returns the options that `check` has too, as the user typed them, for `shell.command`."""
+    options: dict[str, Any] = {"config": args.config}
+    for field in _FIELDS_WITH_OPTION:
+        name = field.option_name
+        value = getattr(args, name, None)
+        if field.row.group not in (CLASSES, FOLDERS):
+            continue
+        if value is False:
+            options[f"no{name}"] = True
+        else:
+            options[name] = value
+    return options
+
+
 def read_config(args: argparse.Namespace) -> "EarlierBuild":
     """Returns the config in the file of `--config`."""
     from voc_seg_tfrecord.build_from.earlier_build import EarlierBuild

@@ -23,9 +23,16 @@ from voc_seg_tfrecord.core import config_fields, requirements
 from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import SAMPLE
-from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted, share_advice
+from voc_seg_tfrecord.core.errors import (
+    ConfigError,
+    VocSegError,
+    counted,
+    join_names,
+    share_advice,
+)
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.plan import FolderPlan
+from voc_seg_tfrecord.folder.splits.groups_by_ids import find_photos_in_several_splits
 from voc_seg_tfrecord.formats.archives import FolderNaming, is_archive, unpacked
 from voc_seg_tfrecord.quality.finding import STOPS
 from voc_seg_tfrecord.sources.open import own_source
@@ -134,7 +141,8 @@ def _check_release(args: argparse.Namespace) -> None:
             "--release sample",
             found=f"--manual_dir {args.manual_dir} with the sample",
             expected="no folder, because the sample comes with the package",
-            remedy="leave --manual_dir out, or give the folder as ROOT and a --name of your own",
+            remedy="leave --manual_dir out; or, if it is your own data, "
+            f"{command('voc-seg-tfrecord', 'build', epath.Path(args.manual_dir), name='NAME')}",
         )
     tree_options = ["ROOT"] if args.root else []
     for name in _TREE_OPTIONS:
@@ -228,6 +236,7 @@ def _build_tree(args: argparse.Namespace) -> _BuildOutcome:
         plan = _plan(request, root)
         survey = FolderNaming(str(root), str(args.root)).rename(describe(plan))
         _print_plan(request, plan.config, survey)
+        _print_photos_in_several_splits(args, plan)
         tfds_words = _tfds_words(args, plan.config.to_json(), folder)
         document = {
             "dataset": f"voc_seg_tfrecord/{request.name}",
@@ -275,6 +284,22 @@ def _print_plan(request: _TreeRequest, config: VocSegConfig, survey: str) -> Non
     proposed = request.proposed_earlier
     if proposed is not None and proposed.has_other_options(config):
         print(_propose_like(proposed))
+
+
+def _print_photos_in_several_splits(args: argparse.Namespace, plan: FolderPlan) -> None:
+    """Prints that copies of a photo may be in several splits, and the command that looks."""
+    splits_by_photo = find_photos_in_several_splits(plan.splits)
+    if not splits_by_photo:
+        return
+    photo, splits = min(splits_by_photo.items())
+    count = counted(len(splits_by_photo), "photo")
+    name = plan.config.name
+    leaks = command("voc-seg-tfrecord", "leaks", name, name, data_dir=args.data_dir)
+    print(
+        f"{'note:':18}{count} may be in several splits: Roboflow's copies of a photo have its "
+        f"name, such as {photo}.rf.* in {join_names(splits, 'and')}. After the build, look with "
+        f"{leaks}"
+    )
 
 
 def _propose_like(earlier: EarlierBuild) -> str:
@@ -340,7 +365,8 @@ def _find_problems(plan: FolderPlan, config: VocSegConfig, args: argparse.Namesp
         print(message)
     if problems:
         count = counted(len(problems), "problem")
-        print(f"a build would stop: {count}; voc-seg-tfrecord check shows all")
+        check = command("voc-seg-tfrecord", "check", args.root, **arguments.typed_options(args))
+        print(f"a build would stop: {count}; this shows all: {check}")
         advice = report.advise_exclude()
         if advice:
             print(advice)

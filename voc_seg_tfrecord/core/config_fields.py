@@ -399,4 +399,5 @@ def check_conditions(config: Any) -> None:
             is_given = value is not False and value != field.default
             if is_given and not condition.holds(config):
                 expected = condition.expected.format(release=config.release, task=config.task)
-                raise option_error(field.name, value, expected)
+                remedy = f"leave {field.name} out"
+                raise option_error(field.name, value, expected, remedy=remedy)

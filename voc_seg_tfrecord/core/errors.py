@@ -235,7 +235,11 @@ _MAX_OPTION_CHARACTERS = 300
 
 
 def option_error(
-    option: str, found: object, expected: str, choices: Iterable[str] = ()
+    option: str,
+    found: object,
+    expected: str,
+    choices: Iterable[str] = (),
+    remedy: str = "",
 ) -> ConfigError:
     """Returns the error about the value of an option of a config.
 
@@ -246,6 +250,7 @@ def option_error(
       found: its value.
       expected: what the value should be.
       choices: possible values, of which the closest match is suggested.
+      remedy: what to do; by default to change the option.
     """
     shown = repr(found)
     if len(shown) > _MAX_OPTION_CHARACTERS:
@@ -254,7 +259,7 @@ def option_error(
         f"option {option}",
         found=shown + did_you_mean(str(found), choices),
         expected=expected,
-        remedy=f"change {option}",
+        remedy=remedy or f"change {option}",
     )
 
 

@@ -12,14 +12,17 @@ import dataclasses
 import enum
 import errno
 import functools
+import pathlib
 from typing import Any, Self, TypeVar
 
 from etils import epath
 
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import (
+    AnnotationError,
     ImageError,
     LayoutError,
+    MaskError,
     VocSegError,
     raise_if_out_of_memory,
 )
@@ -67,9 +70,9 @@ class File:
             raise_if_out_of_memory(reason, path)
             raise error(
                 path,
-                found=f"this file cannot be read: {_describe_reason(reason)}",
+                found=f"this file cannot be read: {_describe_reason(reason, path)}",
                 expected=f"a regular file of at most {max_bytes >> 20} MiB that can be read",
-                remedy="check the file and its permissions, or remove it from the lists",
+                remedy=_advise(reason, is_listed=error in _ERRORS_OF_LISTED_FILES),
                 kind="unreadable file",
             ) from None
 
@@ -91,10 +94,24 @@ def once_per_file(function: Callable[[File], Result]) -> Callable[[File], Result
 _MAX_REASON_CHARACTERS = 200
 
 
-def _describe_reason(reason: Exception) -> str:
+_ERRORS_OF_LISTED_FILES = (ImageError, MaskError, AnnotationError)
+"""What is raised about files that a list or a folder names; others are named by the user."""
+
+
+def _advise(reason: Exception, *, is_listed: bool) -> str:
+    """Returns what to do about a file that cannot be read."""
+    if isinstance(reason, FileNotFoundError):
+        return "put the file there, or remove it from the lists" if is_listed else "check the path"
+    check = "check the file and its permissions"
+    return f"{check}, or remove it from the lists" if is_listed else check
+
+
+def _describe_reason(reason: Exception, path: epath.PathLike) -> str:
     """Returns why a file cannot be read, in one line."""
     if isinstance(reason, FileNotFoundError):
-        return "there is none, or it is a link to a file that is not there"
+        if pathlib.Path(path).is_symlink():
+            return "it is a link to a file that is not there"
+        return "there is no such file"
     if isinstance(reason, IsADirectoryError):
         return "it is a folder"
     if isinstance(reason, OSError) and reason.errno == errno.ENXIO:

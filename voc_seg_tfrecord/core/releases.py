@@ -6,12 +6,16 @@
 from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
+import json
+import types
+from typing import Any
 
 from etils import epath
 
 from voc_seg_tfrecord.core.errors import ListError, counted
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.core.names import VOC_CLASSES, VOID
+from voc_seg_tfrecord.core.shell import command
 
 _PACKAGE = epath.Path(__file__).parent.parent
 
@@ -238,6 +242,26 @@ RELEASES: dict[str, Release] = {row.name: row for row in _ROWS}
 """The releases by name. The first is the default config."""
 
 
+NO_FIELDS: Mapping[str, Any] = types.MappingProxyType({})
+"""No further fields of a config."""
+
+
+def advise_part(
+    name: str, manual_dir: epath.PathLike | None, fields: Mapping[str, Any] = NO_FIELDS
+) -> str:
+    """Returns how to build a part of a release: the command, for an error about its lists.
+
+    Args:
+      name: the release.
+      manual_dir: the folder with its tree or archive; None if the archive was downloaded.
+      fields: further fields of the config, such as `instance_mask` if there are no such masks.
+    """
+    config = json.dumps({"name": "part", "release": name, "strict": False, **fields})
+    words = ("tfds", "build", "voc_seg_tfrecord")
+    call = command(*words, imports="voc_seg_tfrecord", config=config, manual_dir=manual_dir)
+    return f"build it as a part of {title(name)} under another name: {call}"
+
+
 @dataclasses.dataclass(frozen=True)
 class OfficialSplit:
     """One official split.
@@ -322,8 +346,5 @@ def check_ids(config: str, split: str, ids: Sequence[str], where: object) -> Non
         where,
         found=found,
         expected=official,
-        remedy=(
-            "use the official release, or build this tree as a part of it under another name: "
-            f'--config \'{{"name": "part", "release": "{config}", "strict": false}}\''
-        ),
+        remedy="use the official release",
     )

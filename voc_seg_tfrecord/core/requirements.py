@@ -32,6 +32,7 @@ _PACKAGES = {
     "imagecodecs": _Package("imagecodecs", _INSTALL_BANDS),
     "keras": _Package("Keras", "pip install keras"),
     "s3fs": _Package("s3fs", "pip install s3fs"),
+    "scipy": _Package("SciPy", "pip install 'scipy>=1.13'"),  # the extra `matlab`
     "tensorflow": _Package("TensorFlow", "pip install 'tensorflow>=2.20'"),
     "tifffile": _Package("tifffile", _INSTALL_BANDS),
     "torch": _Package("PyTorch", "pip install 'torch>=2.4'"),  # the extra `torch`

@@ -205,6 +205,10 @@ def _ask_for_names(
         facts.append(doubted.reason)
     facts += [note.rstrip(".") for note in notes]
     likeliest = () if doubted is None else doubted.proposals
+    by_hand = advise_smoothed(survey)
+    can_write_table = bool(survey.pixels)  # none if no mask can be read
+    if not by_hand and can_write_table:
+        by_hand = advise_table(tree.given, tree.layout, config, named=False)
     return QuestionError(
         tree.root,
         _keep_rows(_list_alternatives(tree, survey, likeliest), rows),
@@ -212,8 +216,7 @@ def _ask_for_names(
         task="name the classes",
         expected="a class for each value or color of the masks",
         kind=NO_CLASS_NAMES,
-        by_hand=advise_smoothed(survey)
-        or advise_table(tree.given, tree.layout, config, named=False),
+        by_hand=by_hand,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 from voc_seg_tfrecord.core.class_rows import UNKNOWN, Key, Rows, color_key
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.classes.candidates import GivenClasses
 from voc_seg_tfrecord.folder.classes.choose import choose_class_file
 from voc_seg_tfrecord.folder.files.pairings import few
@@ -95,7 +96,9 @@ def _check_sizes(tree: VocTree, ids: Sequence[str]) -> None:
                 tree.given / mask,
                 found=f"another size than that of {tree.image_file(image_id)}",
                 expected="masks of the size of their images",
-                remedy="export the masks again, or name the folder of their images with --images",
+                remedy="export the masks again, or name the folder of their images with --images; "
+                "or, if the masks show all of their images at another size, add "
+                f"{command(resize_masks='nearest')}",
             )
 
 

@@ -1,8 +1,7 @@
 """Checks that TensorFlow and Pillow decode a JPEG, and that they decode it alike.
 
 Both decode JPEGs by libjpeg-turbo, forgive much of the damage that it warns of, and round in
-different ways. What it warns of in good photos too stands in `_HARMLESS_WARNINGS`. It names its
-first warning alone, so a copy without the cause of a harmless one is decoded, too.
+different ways. It warns of two things in good photos too: see `_find_doubt_in_warnings`.
 
 1. `check_readable` finds what one of them cannot decode, and what libjpeg-turbo warns of. It reads
    all of the stream at an eighth of the size.
@@ -12,7 +11,6 @@ first warning alone, so a copy without the cause of a harmless one is decoded, t
    twice.
 """
 
-from collections.abc import Callable
 import dataclasses
 import math
 
@@ -21,7 +19,7 @@ import simplejpeg
 
 from voc_seg_tfrecord.core.errors import ImageError
 from voc_seg_tfrecord.core.file import File, check_pixels, once_per_file
-from voc_seg_tfrecord.formats import jpeg, jpeg_repairs, pillow
+from voc_seg_tfrecord.formats import jpeg, pillow
 
 MAX_DIFFERENCE = 64
 """The decoders' values of one sample differ by at most this, of 255, in an undamaged JPEG.
@@ -33,33 +31,11 @@ values overflow, from white to black.
 _ROWS_COMPARED_AT_ONCE = 384
 """Rows that are compared together; all rows at once would take several times their memory."""
 
-_MAX_HARMLESS_WARNINGS = 8
-"""Harmless warnings about one JPEG, one behind another; with more of them it is damaged."""
-
-
-@dataclasses.dataclass(frozen=True)
-class _HarmlessWarning:
-    """What libjpeg-turbo warns of in good photos, too.
-
-    Attributes:
-      words: words of its message.
-      is_doubt: whether it may be damage nevertheless, so that a finding names it.
-      repair: returns a JPEG without the cause, by its bytes and the warning.
-    """
-
-    words: str
-    is_doubt: bool
-    repair: Callable[[bytes, str, jpeg_repairs.FindWarning], bytes]
-
-
-_HARMLESS_WARNINGS = (
-    _HarmlessWarning(  # bytes that no pixel needs
-        "extraneous bytes before marker", is_doubt=True, repair=jpeg_repairs.without_extra_bytes
-    ),
-    _HarmlessWarning(  # a wrong number in the files of some phones, which no decoder uses
-        "Invalid SOS parameters", is_doubt=False, repair=jpeg_repairs.with_usual_scan_parameters
-    ),
-)
+_WRONG_SCAN_PARAMETERS = "Invalid SOS parameters"
+_EXTRA_BYTES_AT_THE_END = "extraneous bytes before marker 0xd9"
+_START_OF_SCAN = bytes((0xFF, jpeg.START_OF_SCAN))
+_PARAMETERS_OF_SEQUENTIAL_SCAN = bytes((0, 63, 0))
+"""The first and last frequency of a scan, and its bit positions: all of each value at once."""
 
 _UNKNOWN_TO_SIMPLEJPEG = ("determine subsampling", "JFIF revision", "Adobe color transform")
 """Words in simplejpeg's errors about good files: rare sizes of colors, and unknown versions."""
@@ -190,37 +166,44 @@ def _decode_strictly(file: File, colorspace: str, *, min_side: int = 0) -> _Deco
 
 @once_per_file
 def _find_doubt_in_warnings(file: File) -> str:
-    """Checks that all that libjpeg-turbo warns of is harmless, one warning after the other.
+    """Checks that all that libjpeg-turbo warns of is harmless.
+
+    Scans of some phones' photos have wrong parameters, which no decoder uses. It names its first
+    warning alone, so a copy without the wrong parameters shows whether there is damage behind them.
+    Behind the bytes that it does not need at the end there is nothing.
 
     Returns:
-      The first warning that may be damage nevertheless; empty if none may be.
+      The warning that may be damage nevertheless; empty if there is none.
 
     Raises:
-      ImageError: about the first warning that is not harmless.
+      ImageError: about a warning that is not harmless.
     """
-    data = file.data
-    doubt = ""
-    for _ in range(_MAX_HARMLESS_WARNINGS):
-        warning = _find_warning(data)
-        if not warning:
-            return doubt
-        harmless = _find_harmless(warning)
-        if harmless is None:
-            raise _damaged_error(file, warning)
-        if harmless.is_doubt and not doubt:
-            doubt = warning
-        repaired = harmless.repair(data, warning, _find_warning)
-        if repaired == data and jpeg_repairs.is_about_the_end(warning):
-            return doubt
-        data = repaired
+    warning = _find_warning(file.data)
+    if _WRONG_SCAN_PARAMETERS in warning:
+        warning = _find_warning(_with_usual_scan_parameters(file.data))
+    if not warning or _EXTRA_BYTES_AT_THE_END in warning:
+        return warning
     raise _damaged_error(file, warning)
 
 
-def _find_harmless(warning: str) -> _HarmlessWarning | None:
-    for harmless in _HARMLESS_WARNINGS:
-        if harmless.words in warning:
-            return harmless
-    return None
+def _with_usual_scan_parameters(data: bytes) -> bytes:
+    """Returns a JPEG whose scans have the parameters that each decoder assumes for them.
+
+    In the compressed pixels, 0xFF is a marker unless a 0 or another 0xFF follows it.
+
+    References:
+      ITU-T T.81 (JPEG), annex B.2.3.
+    """
+    mended = bytearray(data)
+    segments = jpeg.read_segments(data)
+    position = segments[-1].end if segments else 2
+    while True:
+        position = data.find(_START_OF_SCAN, position)
+        if position < 0 or position + 5 > len(data):
+            return bytes(mended)
+        end_of_components = position + 5 + 2 * data[position + 4]
+        mended[end_of_components : end_of_components + 3] = _PARAMETERS_OF_SEQUENTIAL_SCAN
+        position = end_of_components
 
 
 def _find_warning(data: bytes) -> str:

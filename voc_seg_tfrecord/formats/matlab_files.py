@@ -1,4 +1,4 @@
-"""Masks in MATLAB's files, whose lengths are compared with what is there at first.
+"""Masks in MATLAB's files, which SciPy reads after their lengths were checked.
 
 A MATLAB file is a row of elements: a tag with type and length, and the content. Matrices are
 elements of elements. SciPy crashes on damaged ones, hangs, or takes gigabytes.
@@ -9,13 +9,15 @@ References:
 
 from collections.abc import Iterator
 import dataclasses
-import itertools
+import io
+import math
 import struct
 from typing import Literal
 import zlib
 
 import numpy as np
 
+from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.storage import max_unpacked_bytes
@@ -38,54 +40,24 @@ class _MatlabMask:
     field: str
     dtype: str
 
-    def describe(self) -> str:
-        """Returns such as `GTcls.Segmentation or GTinst.Segmentation`."""
-        if not self.field:
-            return " or ".join(self.variables)
-        return " or ".join(f"{name}.{self.field}" for name in self.variables)
-
 
 _MATLAB_MASKS: dict[MatlabOrigin, _MatlabMask] = {
     "SBD": _MatlabMask(("GTcls", "GTinst"), "Segmentation", "u1"),
     "Pascal Context": _MatlabMask(("LabelMap",), "", "u2"),
 }
 
-_MATLAB_HEADER_BYTES = 128
+_HEADER_BYTES = 128
 _BYTE_ORDERS = {b"IM": "<", b"MI": ">"}
 """By the last two bytes of the header, as `struct` names them."""
 
 # Types of elements, as the reference numbers them.
 _MATRIX = 14
 _COMPRESSED = 15
-_DTYPE_OF_TYPE = {
-    1: "i1",
-    2: "u1",
-    3: "i2",
-    4: "u2",
-    5: "i4",
-    6: "u4",
-    7: "f4",
-    9: "f8",
-    12: "i8",
-    13: "u8",
-}
-"""The dtypes of elements of numbers."""
 
-# Classes of matrices, as the reference numbers them.
-_STRUCTURE = 2
-_CLASSES_OF_NUMBERS = range(6, 16)
-_OTHER_CLASSES = {
-    1: "cells",
-    2: "structures",
-    3: "objects",
-    4: "characters",
-    5: "a sparse matrix",
-}
 _CLASS_BITS = 0xFF  # of a matrix's flags
-_COMPLEX_BIT = 0x800
+_SPARSE_CLASS = 5
 
-_MAX_NAMES = 4096
-"""Variables of a file, and fields of a structure."""
+_MAX_VARIABLES = 4096
 
 
 def read_matlab(file: File, origin: MatlabOrigin) -> np.ndarray:
@@ -97,24 +69,74 @@ def read_matlab(file: File, origin: MatlabOrigin) -> np.ndarray:
 
     Raises:
       MaskError: if the file is no MATLAB file of that structure, or is damaged.
+      MissingPackageError: if SciPy is not installed.
     """
+    requirements.require("scipy", file.where)
     mask_in_file = _MATLAB_MASKS[origin]
     try:
-        mask = _find_mask(memoryview(file.data), mask_in_file)
-        if not mask.size:
-            raise ValueError("a mask without pixels")
+        mask = _load_mask(_check_lengths(file.data), mask_in_file)
+        if mask.ndim != 2 or not mask.size or mask.dtype.kind not in "iuf":
+            found = f"a mask of {mask.dtype} {list(mask.shape)}, and not of whole numbers [H, W]"
+            raise ValueError(found)
         highest = np.iinfo(mask_in_file.dtype).max
         fits = (mask >= 0) & (mask <= highest) & (mask == np.floor(mask))
         if not fits.all():
             raise ValueError(f"values from {mask.min()} to {mask.max()}")
         return mask.astype(mask_in_file.dtype)
-    except (ValueError, LookupError, StopIteration, struct.error, zlib.error) as error:
+    except Exception as error:  # SciPy raises whatever damage leads it to
+        variables = " or ".join(mask_in_file.variables)
         raise MaskError(
             file.where,
-            found=f"not readable: {error or 'it is truncated'}",
-            expected=f"a MATLAB file of {origin} with {mask_in_file.describe()}",
+            found=f"not readable: {str(error)[:200] or 'it is truncated'}",
+            expected=f"a MATLAB file of {origin} with {variables}",
             remedy=f"unpack {origin}'s archive again",
         ) from None
+
+
+def _load_mask(data: bytes, mask_in_file: _MatlabMask) -> np.ndarray:
+    """Returns the array of the first variable with the mask, or of its field."""
+    from scipy import io as scipy_io
+
+    content = scipy_io.loadmat(io.BytesIO(data), variable_names=mask_in_file.variables)
+    for name in mask_in_file.variables:
+        if name in content:
+            variable = content[name]
+            if mask_in_file.field:
+                variable = variable[mask_in_file.field].flat[0]
+            return np.asarray(variable)
+    raise ValueError(f"no variable {' or '.join(mask_in_file.variables)}")
+
+
+def _check_lengths(data: bytes) -> bytes:
+    """Returns a MATLAB file with its variables inflated, after all lengths in it were checked.
+
+    Raises:
+      ValueError: if an element is longer than what it is in, or has more values than bytes.
+    """
+    header = data[:_HEADER_BYTES]
+    order = _BYTE_ORDERS.get(header[-2:])
+    if order is None:
+        raise ValueError("no MATLAB file of version 5 to 7.2")
+    parts = [header]
+    for number, element in enumerate(_read_elements(memoryview(data)[_HEADER_BYTES:], order)):
+        if number == _MAX_VARIABLES:
+            raise ValueError(f"more than {_MAX_VARIABLES} variables")
+        whole = element.whole
+        if element.type == _COMPRESSED:
+            whole = _inflate(element.content, max_unpacked_bytes(len(data)))
+        (matrix,) = _read_elements(whole, order)
+        _check_matrix(matrix, order)
+        parts.append(bytes(whole))
+    return b"".join(parts)
+
+
+def _inflate(packed: memoryview, max_bytes: int) -> memoryview:
+    """Returns the element that a compressed one holds."""
+    inflater = zlib.decompressobj()
+    inflated = inflater.decompress(packed, max_bytes)
+    if not inflater.eof:
+        raise ValueError(f"a variable that is truncated, or larger than {len(inflated)} bytes")
+    return memoryview(inflated)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,138 +146,47 @@ class _Element:
     Attributes:
       type: the type in its tag.
       content: what follows the tag.
-      end: the byte behind it, from the beginning of its row.
+      whole: the tag, the content, and what fills it up to a multiple of 8 bytes.
     """
 
     type: int
     content: memoryview
-    end: int
-
-
-@dataclasses.dataclass(frozen=True)
-class _Matrix:
-    """A matrix, whose content is a row of elements.
-
-    Attributes:
-      flags: its class, and whether its numbers are complex.
-      shape: its sides.
-      name: of the variable; empty in a field of a structure.
-      body: the elements that follow: the numbers, or the names and fields of a structure.
-    """
-
-    flags: int
-    shape: tuple[int, ...]
-    name: str
-    body: memoryview
-
-    @property
-    def class_number(self) -> int:
-        """Its class, as the reference numbers it."""
-        return self.flags & _CLASS_BITS
-
-    @property
-    def is_complex(self) -> bool:
-        """Whether its numbers are complex."""
-        return bool(self.flags & _COMPLEX_BIT)
-
-
-def _find_mask(data: memoryview, mask_in_file: _MatlabMask) -> np.ndarray:
-    """Returns the numbers `[H, W]` of the first variable with the mask, or of its field."""
-    order = _BYTE_ORDERS.get(bytes(data[_MATLAB_HEADER_BYTES - 2 : _MATLAB_HEADER_BYTES]))
-    if order is None:
-        raise ValueError("no MATLAB file of version 5 to 7.2")
-    variables = _read_elements(data[_MATLAB_HEADER_BYTES:], order)
-    for variable in itertools.islice(variables, _MAX_NAMES):
-        element = variable
-        if variable.type == _COMPRESSED:
-            element = _inflate(variable, order, max_unpacked_bytes(len(data)))
-        if element.type != _MATRIX:
-            continue
-        matrix = _read_matrix(element.content, order)
-        if matrix.name not in mask_in_file.variables:
-            continue
-        if not mask_in_file.field:
-            return _read_numbers(matrix, order, matrix.name)
-        mask = _read_field(matrix, order, mask_in_file.field)
-        return _read_numbers(mask, order, mask_in_file.field)
-    raise ValueError(f"no variable {' or '.join(mask_in_file.variables)}")
-
-
-def _inflate(element: _Element, order: str, max_bytes: int) -> _Element:
-    """Returns the element that a compressed one holds."""
-    inflater = zlib.decompressobj()
-    inflated = memoryview(inflater.decompress(element.content, max_bytes))
-    if not inflater.eof:
-        raise ValueError(f"a variable that is truncated, or larger than {len(inflated)} bytes")
-    return next(_read_elements(inflated, order))
+    whole: memoryview
 
 
 def _read_elements(data: memoryview, order: str) -> Iterator[_Element]:
     """Yields the elements of a row."""
     position = 0
     while position < len(data):
-        element = _read_element(data, position, order)
-        yield element
-        position = element.end
+        tag, length = struct.unpack_from(f"{order}II", data, position)
+        start = position + 8
+        end = start + length
+        if tag != _COMPRESSED:
+            end += -length % 8
+        if tag >> 16:  # a small element, whose content lies in the second half of the tag
+            start = position + 4
+            length = tag >> 16
+            end = position + 8
+        content = data[start : start + length]
+        if len(content) < length or start + length > end:
+            raise ValueError(f"an element of {length} bytes, of which {len(content)} are there")
+        yield _Element(tag & 0xFFFF, content, data[position:end])
+        position = end
 
 
-def _read_element(data: memoryview, position: int, order: str) -> _Element:
-    """Reads the element at a position of a row."""
-    tag, length = struct.unpack_from(f"{order}II", data, position)
-    start = position + 8
-    length_of_small = tag >> 16
-    if length_of_small:  # the content lies in the second half of the tag
-        content = data[start - 4 : start][:length_of_small]
-        return _Element(tag & 0xFFFF, content, start)
-    content = data[start : start + length]
-    if len(content) < length:
-        raise ValueError(f"an element of {length} bytes, of which {len(content)} are there")
-    end = start + length
-    if tag != _COMPRESSED:
-        end += -length % 8  # filled up to a multiple of 8
-    return _Element(tag, content, end)
-
-
-def _read_matrix(content: memoryview, order: str) -> _Matrix:
-    """Reads what stands in front of a matrix: elements with its flags, its shape and its name."""
-    flags, shape, name = itertools.islice(_read_elements(content, order), 3)
-    (flag_bits,) = struct.unpack_from(f"{order}I", flags.content)
-    sides = np.frombuffer(shape.content, f"{order}i4").tolist()
-    name_text = bytes(name.content).decode("latin-1")
-    return _Matrix(flag_bits, tuple(sides), name_text, content[name.end :])
-
-
-def _read_field(structure: _Matrix, order: str, field: str) -> _Matrix:
-    """Returns the matrix in a field of a structure; of several structures the first one's.
-
-    The body of a structure has the length of a field's name, the names, and the fields.
-    """
-    if structure.class_number != _STRUCTURE:
-        raise ValueError(f"a {structure.name} that is no structure")
-    elements = _read_elements(structure.body, order)
-    length_of_names = next(elements).content
-    names = next(elements).content
-    (length,) = struct.unpack(f"{order}i", length_of_names)
-    if length < 1 or len(names) > _MAX_NAMES * length:
-        raise ValueError(f"a {structure.name} of {len(names)} bytes for its fields' names")
-    fields = []
-    for start in range(0, len(names), length):
-        name, _, _ = bytes(names[start : start + length]).partition(b"\0")
-        fields.append(name.decode("latin-1"))
-    number = fields.index(field)
-    return _read_matrix(next(itertools.islice(elements, number, None)).content, order)
-
-
-def _read_numbers(matrix: _Matrix, order: str, name: str) -> np.ndarray:
-    """Returns the numbers of a matrix `[H, W]`, in the type that they are stored in."""
-    has_numbers = matrix.class_number in _CLASSES_OF_NUMBERS and not matrix.is_complex
-    if not has_numbers or len(matrix.shape) != 2 or min(matrix.shape) < 0:
-        content = _OTHER_CLASSES.get(matrix.class_number, "numbers")
-        if matrix.is_complex:
-            content = "complex numbers"
-        raise ValueError(
-            f"a {name} of {content} {list(matrix.shape)}, and not of whole numbers [H, W]"
-        )
-    numbers = next(_read_elements(matrix.body, order))
-    dtype = f"{order}{_DTYPE_OF_TYPE[numbers.type]}"
-    return np.frombuffer(numbers.content, dtype).reshape(matrix.shape, order="F")
+def _check_matrix(matrix: _Element, order: str) -> None:
+    """Checks the elements of a matrix: its flags, its shape, its name, and what it holds."""
+    if matrix.type != _MATRIX:
+        raise ValueError(f"an element of the type {matrix.type} in place of a variable")
+    elements = list(_read_elements(matrix.content, order))
+    if not elements:  # an empty field
+        return
+    sides = np.frombuffer(elements[1].content, f"{order}i4").tolist()
+    value_count = math.prod(sides)
+    (flags,) = struct.unpack_from(f"{order}I", elements[0].content)
+    is_sparse = flags & _CLASS_BITS == _SPARSE_CLASS
+    if min(sides) < 0 or (value_count > len(matrix.content) and not is_sparse):
+        raise ValueError(f"{value_count} values in {len(matrix.content)} bytes")
+    for element in elements:
+        if element.type == _MATRIX:
+            _check_matrix(element, order)

@@ -19,6 +19,8 @@ from tensorflow_datasets.core.utils import error_utils, file_utils
 
 from voc_seg_tfrecord.core.dataset_files import INFO
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
+from voc_seg_tfrecord.core.releases import RELEASES
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.storage import PathLike, real_path
 
 DATASET = "voc_seg_tfrecord"
@@ -125,15 +127,29 @@ def _find_by_tfds(name: str, data_dir: PathLike | None) -> Iterator[epath.Path]:
 
 
 def _not_found_error(name: str, data_dir: PathLike | None) -> ConfigError:
-    where = data_dir or "TFDS's data_dir"
+    searched = " or ".join(map(str, data_dirs(data_dir)))
     hint = _hint(name, data_dir)
     return ConfigError(
         name,
-        found=f"no such dataset in {where}, and no version folder at this path{hint}",
+        found=f"no such dataset in {searched}, and no version folder at this path{hint}",
         expected=f"a built dataset such as {DATASET}/2012",
-        remedy="build it with `voc-seg-tfrecord build`, or name your datasets' folder with "
-        "--data_dir; `voc-seg-tfrecord list` shows what is built",
+        remedy=f"{_advise(name)}, or name your datasets' folder with --data_dir; "
+        "`voc-seg-tfrecord list` shows what is built",
     )
+
+
+def _advise(name: str) -> str:
+    """Returns what to do about a name of which there is no dataset."""
+    dataset, splits = split_name(name)
+    if splits:
+        return f"leave @{'+'.join(splits)} out: {dataset}"
+    config = name.removeprefix(f"{DATASET}/")
+    if config in RELEASES:
+        return f"build it with `{command('voc-seg-tfrecord', 'build', release=config)}`"
+    if name and epath.Path(name).expanduser().is_dir():
+        build = command("voc-seg-tfrecord", "build", epath.Path(name), name="NAME")
+        return f"if it is a folder of images and masks, build it first with `{build}`"
+    return "build it with `voc-seg-tfrecord build`"
 
 
 def _hint(name: str, data_dir: PathLike | None) -> str:

@@ -128,11 +128,18 @@ def open_trees(release: Release, config: VocSegConfig, fetcher: Fetcher) -> dict
     if config.strict:
         train = tree.read_ids(release.list_by_split["train"])
         val = tree.read_ids(release.list_by_split["validation"])
-        check_lists(release.name, train, val, tree.list_path("train").parent)
+        lists = tree.list_path("train").parent
+        check_lists(release.name, train, val, lists, fetcher.manual_dir)
     return lists_in(tree, config)
 
 
-def check_lists(name: str, train: Collection[str], val: Collection[str], where: object) -> None:
+def check_lists(
+    name: str,
+    train: Collection[str],
+    val: Collection[str],
+    where: object,
+    manual_dir: epath.Path | None = None,
+) -> None:
     """Checks that two lists are published together, and share no id.
 
     Two versions of the split were published. No source gives a hash of either.
@@ -151,9 +158,7 @@ def check_lists(name: str, train: Collection[str], val: Collection[str], where: 
             found=f"train.txt with {len(train)} ids and val.txt with {len(val)}, "
             f"which share {counted(len(shared_ids), 'id')}",
             expected=f"lists of {counts} ids that share no ids",
-            remedy="take both lists from one place, or build this folder as a part of Pascal "
-            "Context under another name: "
-            f'--config \'{{"name": "part", "release": "{name}", "strict": false}}\'',
+            remedy=f"take both lists from one place, or {releases.advise_part(name, manual_dir)}",
         )
 
 
@@ -179,7 +184,7 @@ def _find_tree(release: Release, fetcher: Fetcher) -> VocTree:
         )
     if root is None:
         (archive,) = release.archives
-        root = open_archive(release, archive, fetcher).root
+        root = open_archive(releases.RELEASES[release.year], archive, fetcher).root
     return context_tree(root, labels)
 
 

@@ -290,7 +290,7 @@ def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
         tree = split_list.tree
         ids = tree.read_ids(split_list.name)
         if config.strict:
-            _check_ids(config, split, split_list, ids)
+            _check_ids(config, split, split_list, ids, fetcher.manual_dir)
         splits[split] = tree.pairs(split, ids, config.needed_files)
         image_folders += tree.image_folders(ids)
     spec = config.example_spec(config.index_rule(release.values or None))
@@ -300,9 +300,15 @@ def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
 
 
 def _check_ids(
-    config: VocSegConfig, split: str, split_list: ReleaseList, ids: Sequence[str]
+    config: VocSegConfig,
+    split: str,
+    split_list: ReleaseList,
+    ids: Sequence[str],
+    manual_dir: epath.Path | None,
 ) -> None:
     """Checks that a list is the official one. If not, folders that its tree lacks are named too.
+
+    The advice is a config of another name that does without these.
 
     Raises:
       ListError: if it is not.
@@ -312,12 +318,30 @@ def _check_ids(
         releases.check_ids(config.release, split, ids, tree.list_path(split_list.name))
     except ListError as error:
         missing = tree.find_missing(config.needed_files)
-        if not missing.names:
-            raise
-        raise error.changed(
-            found=f"{error.found}. Also missing: {', '.join(missing.names)}",
-            remedy=f"{error.remedy}{missing.advice}",
-        ) from None
+        found = error.found
+        if missing.names:
+            found += f". Also missing: {', '.join(missing.names)}"
+        fields = _fields_of_missing_parts(tree, config.needed_files)
+        part = releases.advise_part(config.release, manual_dir, fields)
+        own = command("voc-seg-tfrecord", "build", tree.root, name="NAME")
+        remedy = f"{error.remedy}; or {part}; or, if it is your own data, {own}"
+        raise error.changed(found=found, remedy=remedy) from None
+
+
+def _fields_of_missing_parts(tree: VocTree, parts: NeededFiles) -> dict[str, Any]:
+    """Returns the fields of a config that does without the parts of examples that are missing."""
+    only_images = dataclasses.replace(parts, masks=False, instances=False, annotations=False)
+    missing_anyway = tree.find_missing(only_images).names
+    fields: dict[str, Any] = {}
+    if parts.instances:
+        with_instances = dataclasses.replace(only_images, instances=True)
+        if tree.find_missing(with_instances).names != missing_anyway:
+            fields["instance_mask"] = False
+    if parts.annotations:
+        with_annotations = dataclasses.replace(only_images, annotations=True)
+        if tree.find_missing(with_annotations).names != missing_anyway:
+            fields["objects"] = False
+    return fields
 
 
 def _check_lists_exist(lists: Sequence[ReleaseList], parts: NeededFiles) -> None:

@@ -19,7 +19,7 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import parse_ids
 from voc_seg_tfrecord.core.layout import Layout
 from voc_seg_tfrecord.core.named_lists import list_ids
-from voc_seg_tfrecord.core.releases import Archive, Release
+from voc_seg_tfrecord.core.releases import Archive, Release, advise_part
 from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.names import Names, index_files
 from voc_seg_tfrecord.folder.tree.pairs import Pair
@@ -122,11 +122,18 @@ def open_trees(release: Release, config: VocSegConfig, fetcher: Fetcher) -> dict
     (archive,) = release.archives
     tree = SbdTree(open_folder(release, archive, fetcher))
     if config.strict:
-        check_lists(tree.read_ids("train"), tree.read_ids("val"), tree.root)
+        train = tree.read_ids("train")
+        val = tree.read_ids("val")
+        check_lists(train, val, tree.root, fetcher.manual_dir)
     return lists_in(tree, config)
 
 
-def check_lists(train: Collection[str], val: Collection[str], where: object) -> None:
+def check_lists(
+    train: Collection[str],
+    val: Collection[str],
+    where: object,
+    manual_dir: epath.Path | None = None,
+) -> None:
     """Checks SBD's lists by what is published of them: trainaug is made from them.
 
     No source gives the hash of either list. But trainaug is VOC2012 train, SBD train and SBD val
@@ -147,8 +154,7 @@ def check_lists(train: Collection[str], val: Collection[str], where: object) -> 
             f"train, and without VOC2012 val, they make {counted(len(combined), 'id')}, "
             f"{len(combined & trainaug):,} of them in trainaug",
             expected=f"lists that share no ids and make the {len(trainaug):,} ids of trainaug",
-            remedy="unpack SBD's archive again, or build this folder as a part of SBD under "
-            'another name: --config \'{"name": "part", "release": "sbd", "strict": false}\'',
+            remedy=f"unpack SBD's archive again, or {advise_part('sbd', manual_dir)}",
         )
 
 

@@ -17,7 +17,7 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import VOC, find_release
 from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.core.releases import Release
+from voc_seg_tfrecord.core.releases import RELEASES, Release
 from voc_seg_tfrecord.folder.tree.names import Names, index_files
 from voc_seg_tfrecord.folder.tree.pairs import PartFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import MissingParts, VocTree
@@ -219,7 +219,7 @@ def _find_tree(release: Release, fetcher: Fetcher) -> TrainaugTree:
     archive_of_voc, archive_of_sbd = release.archives
     voc = open_archive(release, archive_of_voc, fetcher)
     sbd_root = sbd.open_folder(
-        release,
+        RELEASES["sbd"],
         archive_of_sbd,
         fetcher,
         what="SBD, for the masks that VOC2012 does not have",

@@ -1,5 +1,8 @@
 """All that a partial VOC tree lacks is named in one refusal."""
 
+import json
+import re
+import shlex
 import shutil
 
 import pytest
@@ -65,3 +68,15 @@ def test_a_list_that_is_not_the_official_one_does_not_hide_what_is_missing(root,
     words = r"3 ids, sha256 .* Also missing: .*SegmentationObject .*Annotations"
     with pytest.raises(ListError, match=words):
         build(tmp_path / "data", "2012", root.parent)
+
+
+def test_the_command_for_a_part_of_a_release_builds_what_is_there(root, tmp_path):
+    remove(root, "SegmentationObject", "Annotations")
+    with pytest.raises(ListError) as caught:
+        build(tmp_path / "data", "2012", root.parent)
+    call = re.search(r"(tfds build .*?); or, if", str(caught.value))[1]
+    words = shlex.split(call)
+    assert words[words.index("--manual_dir") + 1] == str(root.parent)
+    fields = json.loads(words[words.index("--config") + 1])
+    built = build(tmp_path / "data", VocSegConfig(**fields), root.parent)
+    assert {*built.info.splits} == {"train", "validation", "test"}

@@ -62,7 +62,7 @@ def test_a_name_that_matches_no_file_is_named(tmp_path, name):
 
 def test_a_folder_without_records_is_called_so(tmp_path):
     (tmp_path / "notes.txt").touch()
-    with pytest.raises(SourceError, match=f"{tmp_path}: a folder without such a file"):
+    with pytest.raises(SourceError, match=f"{tmp_path}: a folder without a file named"):
         record_files.find_files([tmp_path])
 
 

@@ -131,8 +131,13 @@ def divide_by_hash(
     """Divides ids by a hash of each, or of its group; see `divide_stratified`.
 
     If splits of groups miss the ratios by far, and can come nearer to them, a note says so.
+
+    Raises:
+      ConfigError: if there are fewer images, or groups, than splits.
     """
     groups = _group_ids(ids, config, linked_ids)
+    if ids:
+        _check_enough_units(ids, groups, ratios)
     ids_by_split = assign(ids, ratios, config.seed, groups)
     notes = []
     share_off = _largest_share_off(ids_by_split, ratios)
@@ -175,15 +180,7 @@ def divide_stratified(
     """
     groups = _group_ids([*ids, *left_out], config, linked_ids)
     group_by_id = {image_id: groups[image_id] for image_id in ids} if groups else None
-    unit_count = len({*group_by_id.values()} if group_by_id is not None else ids)
-    if unit_count < len(ratios):
-        units = counted(unit_count, "image" if group_by_id is None else "group")
-        raise ConfigError(
-            "option splits or folds",
-            found=f"{len(ratios)} splits for {units}",
-            expected="at least one for each split",
-            remedy="change the ratios, the number of folds, or group_by",
-        )
+    _check_enough_units(ids, group_by_id, ratios)
     classes: dict[str, Collection[int]] = dict.fromkeys(ids, ())
     if len(ratios) > 1:
         classes.update(ordered_map(read_classes, ids))
@@ -191,6 +188,29 @@ def divide_stratified(
     ids_by_split = stratify(classes, ratios, config.seed, groups)
     left_out_by_split = assign(left_out, ratios, config.seed, groups)
     return _candidate_of_shares(ratios, words, ids_by_split, left_out_by_split)
+
+
+def _check_enough_units(
+    ids: Collection[str], group_by_id: Mapping[str, str] | None, ratios: Mapping[str, float]
+) -> None:
+    """Checks that there are at least as many images, or groups, as splits.
+
+    Raises:
+      ConfigError: if there are fewer.
+    """
+    if group_by_id:
+        unit_count = len({*group_by_id.values()})
+        units = counted(unit_count, "group")
+    else:
+        unit_count = len(ids)
+        units = counted(unit_count, "image")
+    if unit_count < len(ratios):
+        raise ConfigError(
+            "option splits or folds",
+            found=f"{len(ratios)} splits for {units}",
+            expected="at least one for each split",
+            remedy="change the ratios, the number of folds, or group_by",
+        )
 
 
 def _candidate_of_shares(

@@ -66,6 +66,31 @@ _PADDED = re.compile(r"0\d")
 _HASH_AT_END = re.compile(f"{HASH_OF_ROBOFLOW}$")
 
 
+def find_photos_in_several_splits(
+    ids_by_split: Mapping[str, Collection[str]],
+) -> dict[str, list[str]]:
+    """Returns the photos of which Roboflow's names say that several splits have a copy.
+
+    Two photos may have the same name, so this is a hint and no proof.
+
+    Args:
+      ids_by_split: the ids of each split, such as `train/cat_jpg.rf.0a1b`.
+
+    Returns:
+      The splits of each photo, by its name without folders: `cat_jpg`.
+    """
+    splits_by_photo: dict[str, list[str]] = {}
+    for split, ids in ids_by_split.items():
+        for image_id in ids:
+            photo, marks = _HASH_AT_END.subn("", image_id.rpartition("/")[2])
+            if not marks:
+                continue
+            splits = splits_by_photo.setdefault(photo, [])
+            if split not in splits:
+                splits.append(split)
+    return {photo: splits for photo, splits in splits_by_photo.items() if len(splits) > 1}
+
+
 class GroupKind(enum.Enum):
     """How the ids of a group are named, in words, with `{groups}` for how many groups there are."""
 

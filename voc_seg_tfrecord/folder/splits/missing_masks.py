@@ -96,9 +96,12 @@ def _check_unmasked(
     if config.missing_mask == "background":
         _check_for_unused_masks(possible_masks, unmasked_ids)
         check_for_copies(tree, unmasked_ids)
-        count = counted(len(unmasked_ids), "image")
         first = tree.images[min(unmasked_ids)]
-        notes.append(f"{count} without a mask are background alone, such as {first}.")
+        if len(unmasked_ids) == 1:
+            notes.append(f"1 image without a mask is background alone: {first}.")
+        else:
+            count = counted(len(unmasked_ids), "image")
+            notes.append(f"{count} without a mask are background alone, such as {first}.")
     return notes
 
 
@@ -138,6 +141,8 @@ def _no_example_error(possible_masks: PossibleMasks, source: SplitSource) -> Lis
             f"rename the {counted(len(unused), 'file')} in {tree.layout.masks} without an "
             f"image of their name, such as {unused[0]}, or give their pattern with --mask_name"
         )
+    elif not tree.masks:
+        remedy = "correct --masks or --mask_name: no file is a mask by its name"
     elif source.split == "train":
         remedy = (
             "put the masks of the training images into the folder with those of the other splits"

@@ -10,6 +10,7 @@ from etils import epath
 
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import RecordError, SourceError
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.formats import frames
 
 _GZIP_SIGNATURE = b"\x1f\x8b"
@@ -33,15 +34,24 @@ def find_files(names: Sequence[epath.PathLike]) -> list[epath.Path]:
         path = epath.Path(name).expanduser()
         paths = _list_matches(path)
         if not paths:
-            raise SourceError(
-                path,
-                found="a folder without such a file" if path.is_dir() else "no such file",
-                expected="a TFRecord file, or a folder of files named *tfrecord*",
-                remedy="check the path",
-            )
+            raise _no_files_error(path)
         for file in sorted(paths):
             file_by_resolved_path.setdefault(file.resolve(), file)
     return list(file_by_resolved_path.values())
+
+
+def _no_files_error(path: epath.Path) -> SourceError:
+    """Returns the error about a name that matches no file."""
+    expected = "a TFRecord file, or a folder of files named *tfrecord*"
+    if not path.is_dir():
+        return SourceError(path, found="no such file", expected=expected, remedy="check the path")
+    build = command("voc-seg-tfrecord", "build", path, name="NAME")
+    return SourceError(
+        path,
+        found="a folder without a file named *tfrecord*",
+        expected=expected,
+        remedy=f"check the path; a folder of images and masks is built with {build}",
+    )
 
 
 def _list_matches(path: epath.Path) -> list[epath.Path]:
@@ -134,10 +144,16 @@ def read_records(path: epath.Path, where: object) -> Iterator[tuple[int, bytes]]
             yield record
             number += 1
     except frames.FrameError as error:
+        if number:
+            remedy = (
+                "copy the file again; the records before this one can be saved with "
+                f"tf.data.TFRecordDataset(...).take({number})"
+            )
+        else:
+            remedy = "check that it is a TFRecord file, and copy it again"
         raise RecordError(
             f"{where}, record {number}",
             found=str(error),
             expected="a TFRecord file whose checksums match",
-            remedy="copy the file again; the records before this one can be saved with "
-            f"tf.data.TFRecordDataset(...).take({number})",
+            remedy=remedy,
         ) from None
