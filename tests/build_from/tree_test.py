@@ -290,7 +290,10 @@ def test_split_by_hash_is_refused_where_lists_make_the_splits(tmp_path):
     call = ["build", tmp_path / "set", "--name=x", "--dry_run", "--split_by=hash"]
     assert "option split_by: 'hash'" in run_command(*call).errors
     ratios = "--splits=train=0.5,validation=0.5"
-    assert run_command(*call, ratios, f"--data_dir={tmp_path}").status == 0
+    built = run_command(*call[:3], f"--data_dir={tmp_path}")
+    like = ["build", tmp_path / "set", "--like=x", "--version=1.1.0", f"--data_dir={tmp_path}"]
+    assert (built.status, run_command(*like, "--dry_run").status) == (0, 0)
+    assert run_command(*call, ratios, f"--data_dir={tmp_path / 'other'}").status == 0
 
 
 def test_copies_of_a_photo_that_roboflow_puts_into_two_splits_are_noted_by_their_names(tmp_path):

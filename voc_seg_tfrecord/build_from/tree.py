@@ -10,8 +10,8 @@ from voc_seg_tfrecord.build_from.run import build_source, check_name, expand_cla
 from voc_seg_tfrecord.core.class_masks import find_class_masks
 from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.config import CLASSES_OF_FOLDER, VocSegConfig
-from voc_seg_tfrecord.core.config_fields import DIVIDED, MissingMask
-from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted, option_error
+from voc_seg_tfrecord.core.config_fields import MissingMask
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.tiling import Tiling
@@ -209,12 +209,7 @@ def config_from_options(
     else:  # the names and the rows of classes are set when the folder is planned
         config_fields["class_names"] = CLASSES_OF_FOLDER
         config_fields["classes"] = ()
-    config = VocSegConfig(name=name, **config_fields)
-    given_split_by = fields.get("split_by")
-    if given_split_by is not None and not DIVIDED.holds(config):  # a config takes the default
-        remedy = "leave split_by out"
-        raise option_error("split_by", given_split_by, DIVIDED.expected, remedy=remedy)
-    return config, class_options
+    return VocSegConfig(name=name, **config_fields), class_options
 
 
 def _check_no_layout(fields: Mapping[str, Any]) -> None:

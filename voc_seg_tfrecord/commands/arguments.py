@@ -1,7 +1,7 @@
 """Arguments that several commands share, such as those about a tree, and the values in them."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import csv
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,13 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.config_fields import (
     CLASSES,
     FOLDERS,
+    IS_DIVIDED,
     ConfigField,
     LayoutKeys,
     list_fields,
 )
 from voc_seg_tfrecord.core.decisions import PageDecision, parse_decisions
-from voc_seg_tfrecord.core.errors import ConfigError, ListError
+from voc_seg_tfrecord.core.errors import ConfigError, ListError, option_error
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools.class_texts import parse_table
 
@@ -313,7 +314,23 @@ def tree_fields(args: argparse.Namespace, earlier: "EarlierBuild | None" = None)
             fields[field.name] = read(value) if read else value
     if earlier is None and args.config:
         earlier = read_config(args)
-    return fields if earlier is None else earlier.options_with(fields, switched_off)
+    options = fields if earlier is None else earlier.options_with(fields, switched_off)
+    if "split_by" in fields:
+        _check_divided(options)
+    return options
+
+
+def _check_divided(options: Mapping[str, Any]) -> None:
+    """Checks that images are divided, if the user said how: a config takes its default alone.
+
+    Raises:
+      ConfigError: if they are not.
+    """
+    sources = dict(options.get("splits") or {}).values()
+    has_ratios = any(isinstance(source, int | float) for source in sources)
+    if not has_ratios and options.get("folds") is None:
+        remedy = "leave split_by out"
+        raise option_error("split_by", options["split_by"], IS_DIVIDED.expected, remedy=remedy)
 
 
 def typed_options(args: argparse.Namespace) -> dict[str, Any]:

@@ -270,14 +270,16 @@ def find_class_names(files: FolderFiles, texts: Sequence[str]) -> dict[str, Numb
     if errors and not lists:
         raise errors[0].changed(type="LayoutError", kind=UNUSABLE)
     found = "polygons of YOLO, without a file that names their classes"
+    remedy = "write one, such as `names: [crack, hole]`"
     if lists:
+        remedy += ", or remove the others"
         shown = " and ".join(one.file for one in reversed(different.values()))
         found = f"polygons of YOLO, and {len(different)} files that name their classes {shown}"
     raise LayoutError(
         posixpath.join(files.root, texts[0]),
         found=found,
         expected="one file data.yaml with `names`",
-        remedy="write one, such as `names: [crack, hole]`, or remove the others",
+        remedy=remedy,
         kind=UNUSABLE,
     )
 
