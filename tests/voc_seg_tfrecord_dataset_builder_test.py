@@ -19,11 +19,11 @@ import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, voc_palette
+from voc_seg_tfrecord._tfds import PaddedWithBackground, warn_of_padding
 from voc_seg_tfrecord.core import releases
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOC_POSES
-from voc_seg_tfrecord.core.padding_warning import PaddedWithBackground, warn_of_padding
 
 ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 SPLITS = {

@@ -36,6 +36,7 @@ import os
 import sys
 import types
 from typing import TYPE_CHECKING, Any
+import warnings
 
 from etils import epath
 import tensorflow_datasets as tfds
@@ -47,10 +48,9 @@ from voc_seg_tfrecord.core.errors import ConfigError, SplitError
 from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.core.id_lists import id_list_sha256, id_of_file
 from voc_seg_tfrecord.core.names import VOC_CLASSES
-from voc_seg_tfrecord.core.padding_warning import warn_of_padding
 from voc_seg_tfrecord.writing import engines, shards
 from voc_seg_tfrecord.writing.copies import CopyFinder, SharedImages
-from voc_seg_tfrecord.writing.streamed_items import StreamedItems, stream_items
+from voc_seg_tfrecord.writing.tasks import StreamedItems, stream_items
 
 _TFRECORD = tfds.core.FileFormat.TFRECORD
 _COMMAND_THAT_REMOVES_DATASETS = "tensorflow_datasets.scripts.cli.build"
@@ -474,4 +474,25 @@ def _check_format(file_format: str | tfds.core.FileFormat | None) -> None:
         remedy="leave --file_format out; read TFRecords in any order with "
         "voc_seg_tfrecord.data_source, or write Parquet with `voc-seg-tfrecord export "
         "--layout parquet`",
+    )
+
+
+class PaddedWithBackground(UserWarning):
+    """Masks of different sizes are padded with 0 in a batch, and 0 is background."""
+
+
+def warn_of_padding(config: VocSegConfig, batch_size: int) -> None:
+    """Warns of batches of TFDS's, in which masks of different sizes are padded with 0.
+
+    Tiles have one size, and a batch of one example is not padded.
+    """
+    if batch_size == 1 or config.tiling or config.task != "segmentation":
+        return
+    warnings.warn(
+        f"batch_size={batch_size} pads masks with 0, which is background, where sizes in a batch "
+        "differ, and images with black. Read without it, and make batches with "
+        "voc_seg_tfrecord.pipeline: padded_batch pads masks with 255, which is void; "
+        "training_batches makes crops of one size",
+        PaddedWithBackground,
+        stacklevel=3,  # the call of `as_dataset`
     )

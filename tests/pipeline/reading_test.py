@@ -11,7 +11,7 @@ from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.pipeline.selection import select
 from voc_seg_tfrecord.pipeline.streams import balanced, epoch_stream, read
 from voc_seg_tfrecord.pipeline.window import decode
-from voc_seg_tfrecord.reading.balance import class_factors
+from voc_seg_tfrecord.reading.epoch_order import class_factors
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.dataset import check_splits, open_built
-from voc_seg_tfrecord.reading.listed_split import ListedSplit
 from voc_seg_tfrecord.reading.metadata import check_features, class_names
+from voc_seg_tfrecord.reading.records import ListedSplit
 
 
 @pytest.fixture

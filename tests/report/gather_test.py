@@ -3,7 +3,7 @@ import types
 import pytest
 
 from voc_seg_tfrecord.quality.finding import Finding
-from voc_seg_tfrecord.reading.listed_split import ListedSplit
+from voc_seg_tfrecord.reading.records import ListedSplit
 from voc_seg_tfrecord.report.selection import (
     MAX_EXAMPLES_IN_ALL_GALLERIES,
     MAX_GALLERY_EXAMPLES,

@@ -21,7 +21,7 @@ import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig, builder_from_tree, from_arrays
 from voc_seg_tfrecord.writing import shards
 from voc_seg_tfrecord.writing.serializer import StableSerializer
-from voc_seg_tfrecord.writing.streamed_items import StreamedItems
+from voc_seg_tfrecord.writing.tasks import StreamedItems
 
 
 def build(

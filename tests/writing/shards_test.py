@@ -20,7 +20,7 @@ from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.writing import examples as examples_make
 from voc_seg_tfrecord.writing import shards, tasks
-from voc_seg_tfrecord.writing.streamed_items import StreamedItems, stream_items
+from voc_seg_tfrecord.writing.tasks import StreamedItems, stream_items
 
 OWN = VocSegConfig(name="own")
 

@@ -29,8 +29,7 @@ from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.reading import dataset as datasets
 from voc_seg_tfrecord.reading import metadata, records
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
-from voc_seg_tfrecord.reading.listed_split import ListedSplit
-from voc_seg_tfrecord.reading.records import Record
+from voc_seg_tfrecord.reading.records import ListedSplit, Record
 
 
 def evaluate(

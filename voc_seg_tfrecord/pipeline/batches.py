@@ -34,9 +34,8 @@ from voc_seg_tfrecord.pipeline.window import (
     image_names,
     is_encoded,
 )
-from voc_seg_tfrecord.reading.arguments import check_count, check_shard
-from voc_seg_tfrecord.reading.balance import BalanceBy
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
+from voc_seg_tfrecord.reading.epoch_order import BalanceBy, check_count, check_shard
 
 BATCHES_AHEAD = 2
 """How many batches are prepared before they are requested."""

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import FILENAME
-from voc_seg_tfrecord.reading.arguments import check_seed
+from voc_seg_tfrecord.reading.epoch_order import check_seed
 
 _SEEDS_PER_RUN = 1 << 32
 """How many epochs a run may have before its seeds reach those of the next run."""

@@ -21,8 +21,8 @@ from voc_seg_tfrecord.pipeline.streams import (
     epoch_stream,
 )
 from voc_seg_tfrecord.pipeline.window import ExamplePairs
-from voc_seg_tfrecord.reading.arguments import check_count
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
+from voc_seg_tfrecord.reading.epoch_order import check_count
 
 
 def labeled_unlabeled_batches(

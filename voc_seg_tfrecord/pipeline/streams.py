@@ -22,10 +22,15 @@ from voc_seg_tfrecord.pipeline.seeds import epoch_seed, example_seed
 from voc_seg_tfrecord.pipeline.selection import Selection, select
 from voc_seg_tfrecord.pipeline.watch import Watch
 from voc_seg_tfrecord.pipeline.window import Example, Examples, decode
-from voc_seg_tfrecord.reading.arguments import check_seed
-from voc_seg_tfrecord.reading.balance import Balance, BalanceBy, balance_classes, check_balance
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
-from voc_seg_tfrecord.reading.epoch_order import EpochOrder
+from voc_seg_tfrecord.reading.epoch_order import (
+    Balance,
+    BalanceBy,
+    EpochOrder,
+    balance_classes,
+    check_balance,
+    check_seed,
+)
 
 SEED = "seed"
 """Name under which `read` puts an example's seed beside its features."""

@@ -24,8 +24,7 @@ from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.reading import identity, metadata
 from voc_seg_tfrecord.reading.fields import FEATURES
 from voc_seg_tfrecord.reading.find import find_dataset, split_name
-from voc_seg_tfrecord.reading.listed_split import ListedSplit
-from voc_seg_tfrecord.reading.records import scan
+from voc_seg_tfrecord.reading.records import ListedSplit, scan
 from voc_seg_tfrecord.reading.trust import METADATA, check_description, damaged
 
 BuiltDataset: TypeAlias = tfds.core.DatasetBuilder | PathLike

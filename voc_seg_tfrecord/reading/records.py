@@ -45,7 +45,29 @@ from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.core.wanted_ids import check_present
 from voc_seg_tfrecord.formats import band_files, bands, frames, images, png, png_values
 from voc_seg_tfrecord.reading.identity import check_unchanged
-from voc_seg_tfrecord.reading.listed_split import ListedSplit
+
+
+class ListedSplit(str):
+    """The examples whose image ids are in a list. As text it is the list's name.
+
+    It equals that text, which is the name of no split. So where splits are keys, keep this object
+    and read records by it. Tiles are in it if their image is.
+
+    Attributes:
+      splits: the splits that are searched, in this order.
+      ids: the list.
+    """
+
+    splits: tuple[str, ...]
+    ids: frozenset[str]
+
+    def __new__(cls, name: str, splits: Sequence[str], ids: Collection[str]) -> "ListedSplit":
+        """Returns the examples of some splits that a list of ids has."""
+        listed = super().__new__(cls, name)
+        listed.splits = tuple(splits)
+        listed.ids = frozenset(ids)
+        return listed
+
 
 Result = TypeVar("Result")
 Item = TypeVar("Item")

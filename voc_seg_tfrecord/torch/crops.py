@@ -9,8 +9,8 @@ from voc_seg_tfrecord import arrays
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, VOID
-from voc_seg_tfrecord.reading.arguments import check_flag
 from voc_seg_tfrecord.reading.data_source import Example
+from voc_seg_tfrecord.reading.epoch_order import check_flag
 
 _DEEPLAB_SCALES = (0.5, 2.0)
 

@@ -9,9 +9,8 @@ from torch.utils import data
 from voc_seg_tfrecord import arrays
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import FILENAME, HEIGHT, IMAGE, MASK, VOID, WIDTH
-from voc_seg_tfrecord.reading.arguments import check_count, check_seed
 from voc_seg_tfrecord.reading.data_source import DataSource
-from voc_seg_tfrecord.reading.epoch_order import example_rng
+from voc_seg_tfrecord.reading.epoch_order import check_count, check_seed, example_rng
 from voc_seg_tfrecord.torch.batch import (
     Batch,
     BatchMemory,

@@ -6,9 +6,14 @@ from typing import NamedTuple
 from torch.utils import data
 
 from voc_seg_tfrecord.core.errors import ConfigError, counted
-from voc_seg_tfrecord.reading.arguments import check_count, check_flag, check_seed, check_shard
-from voc_seg_tfrecord.reading.balance import Balance
-from voc_seg_tfrecord.reading.epoch_order import EpochOrder
+from voc_seg_tfrecord.reading.epoch_order import (
+    Balance,
+    EpochOrder,
+    check_count,
+    check_flag,
+    check_seed,
+    check_shard,
+)
 
 
 class Draw(NamedTuple):

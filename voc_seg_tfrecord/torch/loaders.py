@@ -11,9 +11,15 @@ from voc_seg_tfrecord import arrays
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.core.names import FILENAME, LABELS
 from voc_seg_tfrecord.core.threads import ordered_map
-from voc_seg_tfrecord.reading.arguments import check_count, check_shard
-from voc_seg_tfrecord.reading.balance import Balance, BalanceBy, balance_classes, check_balance
 from voc_seg_tfrecord.reading.data_source import DataSource
+from voc_seg_tfrecord.reading.epoch_order import (
+    Balance,
+    BalanceBy,
+    balance_classes,
+    check_balance,
+    check_count,
+    check_shard,
+)
 from voc_seg_tfrecord.torch.batch import BatchBuffers, Channels, describe_batch
 from voc_seg_tfrecord.torch.datasets import EvaluationDataset, SegmentationDataset, with_features
 from voc_seg_tfrecord.torch.epochs import EpochBatches

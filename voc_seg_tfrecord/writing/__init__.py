@@ -2,6 +2,6 @@
 
 Enter at `examples.make_example` for one example and at `shards.write` for a dataset. `tiles` cuts
 examples, `serializer` makes records, and `copies` finds images that are in two splits. `shards`
-plans the tasks of a build in TFDS's `order`, `tasks` does one, and `engines` say where. Items in
-memory are `streamed_items`. May import: up to `sources`.
+plans the tasks of a build in TFDS's order, `tasks` does one, and `engines` say where. May import:
+up to `sources`.
 """
