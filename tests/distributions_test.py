@@ -74,7 +74,7 @@ def printed_version(installed):
     code = f"""
 import pathlib
 from importlib import metadata
-from voc_seg_tfrecord.core import package_versions
+from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.commands import cli
 
 def version(name, real=metadata.version):
@@ -85,7 +85,7 @@ def version(name, real=metadata.version):
     raise metadata.PackageNotFoundError(name)
 
 metadata.version = version
-package_versions._CHECKOUT = pathlib.Path("nowhere")
+requirements._CHECKOUT = pathlib.Path("nowhere")
 cli.main(["--version"])
 """
     return run_python("-c", code).splitlines()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.names import VOC_CLASSES, VOID, voc_palette
-from voc_seg_tfrecord.core.package_versions import package_version
+from voc_seg_tfrecord.core.requirements import package_version
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 __all__ = [

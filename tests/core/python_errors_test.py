@@ -5,7 +5,7 @@ import operator
 
 import pytest
 
-from voc_seg_tfrecord.core.python_errors import plain_reason
+from voc_seg_tfrecord.core.errors import plain_reason
 
 WRONG = {
     "no whole number": (lambda: int("*"), "'*', which is no whole number"),

@@ -14,7 +14,7 @@ from etils import epath
 import pytest
 from support.paths import REPOSITORY
 
-from voc_seg_tfrecord.core import locks, signals, staging
+from voc_seg_tfrecord.core import signals, staging
 from voc_seg_tfrecord.core.errors import ConfigError, StorageError
 
 
@@ -260,7 +260,7 @@ def no_locks(request, monkeypatch):
     def fail(*_):
         raise OSError(request.param, os.strerror(request.param))
 
-    monkeypatch.setattr(locks.fcntl, "flock", fail)
+    monkeypatch.setattr(staging.fcntl, "flock", fail)
 
 
 @pytest.mark.usefixtures("no_locks")
@@ -340,7 +340,7 @@ def test_an_unfinished_folder_without_a_lock_is_removed_but_not_in_a_bucket(
     tmp_path, monkeypatch, bucket
 ):
     if bucket:  # which has no locks
-        monkeypatch.setattr(locks, "fcntl", None)
+        monkeypatch.setattr(staging, "fcntl", None)
     (tmp_path / "incomplete.0123456789ab_made").mkdir()
     make(tmp_path / "made", "new")
     assert names(tmp_path) == ["incomplete.0123456789ab_made"] * bucket + ["made"]
@@ -384,7 +384,7 @@ def disturbed(call, number, step):
     Returns:
       What was raised, and whether there was such a moment.
     """
-    rooms = {module.__file__ for module in (staging, locks, signals, contextlib)}
+    rooms = {module.__file__ for module in (staging, signals, contextlib)}
     steps = itertools.count()
     raised, came = None, []
 

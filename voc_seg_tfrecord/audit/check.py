@@ -24,15 +24,8 @@ from voc_seg_tfrecord.folder.plan import MEANING, SPLITS, FolderPlan
 from voc_seg_tfrecord.folder.splits.excluded import advise_exclude
 from voc_seg_tfrecord.folder.tree.pairs import Pair
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats import (
-    bands,
-    images,
-    index_masks,
-    mask_errors,
-    mask_samples,
-    png_values,
-)
-from voc_seg_tfrecord.formats.band_count import with_band_count
+from voc_seg_tfrecord.formats import bands, images, index_masks, mask_samples, png_values
+from voc_seg_tfrecord.formats.bands import with_band_count
 from voc_seg_tfrecord.formats.value_counts import count_values
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.quality.evidence import Evidence, examine, is_fitted
@@ -380,7 +373,7 @@ def _examine(raw: RawExample, pair: Pair, split: str, options: _ReadOptions) -> 
 def _finding_with_box(error: VocSegError, raw: RawExample | None, rule: MaskRule) -> Finding:
     """Returns the finding about an error, with a box around the largest unknown region."""
     finding = as_finding(error)
-    is_unknown = error.kind in (mask_errors.UNKNOWN_COLOR, mask_errors.UNKNOWN_VALUE)
+    is_unknown = error.kind in (index_masks.UNKNOWN_COLOR, index_masks.UNKNOWN_VALUE)
     if raw is None or raw.mask is None or not is_unknown:
         return finding
     boxes = unknown_boxes(raw.mask, rule)

@@ -23,7 +23,7 @@ from voc_seg_tfrecord.commands.process import PROGRAM, Stops
 from voc_seg_tfrecord.commands.screen import ClosedPipeError, literal, screened
 from voc_seg_tfrecord.core import requirements, storage
 from voc_seg_tfrecord.core.errors import ConfigError, StorageError, VocSegError, did_you_mean
-from voc_seg_tfrecord.core.package_versions import LITE, PACKAGE, all_versions
+from voc_seg_tfrecord.core.requirements import LITE, PACKAGE, all_versions
 from voc_seg_tfrecord.core.signals import EXIT_STATUS_OF_SIGNALS
 
 

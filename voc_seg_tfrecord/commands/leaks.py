@@ -14,7 +14,7 @@ from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import output_files, releases
 from voc_seg_tfrecord.core.errors import ConfigError, counted, did_you_mean, several
 from voc_seg_tfrecord.core.named_lists import named_lists
-from voc_seg_tfrecord.core.package_versions import all_versions
+from voc_seg_tfrecord.core.requirements import all_versions
 from voc_seg_tfrecord.formats import picture_signs
 from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS
 from voc_seg_tfrecord.quality import near_duplicates

@@ -58,8 +58,7 @@ from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import VOC_CLASSES
 from voc_seg_tfrecord.core.ratios import by_split_name
 from voc_seg_tfrecord.core.releases import RELEASES, Release
-from voc_seg_tfrecord.core.scaling import Resizing
-from voc_seg_tfrecord.core.tiling import TileFormat, Tiling
+from voc_seg_tfrecord.core.tiling import Resizing, TileFormat, Tiling
 
 
 class _PlaceholderNames(tuple[str, ...]):

@@ -14,8 +14,7 @@ from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import background_index
-from voc_seg_tfrecord.core.scaling import Resizing
-from voc_seg_tfrecord.core.tiling import Tiling
+from voc_seg_tfrecord.core.tiling import Resizing, Tiling
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,8 +24,8 @@ from voc_seg_tfrecord.audit.record import digests_of
 from voc_seg_tfrecord.core import description, templates
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.core.names import IMAGE, INSTANCES, LABEL, MASK, MASKS, OBJECTS, VOID
-from voc_seg_tfrecord.core.package_versions import package_version
 from voc_seg_tfrecord.core.releases import RELEASES
+from voc_seg_tfrecord.core.requirements import package_version
 from voc_seg_tfrecord.exports import columns, yaml_text
 from voc_seg_tfrecord.formats.value_counts import count_values
 from voc_seg_tfrecord.reading import metadata, records

@@ -43,7 +43,7 @@ from voc_seg_tfrecord.folder.splits.excluded import leave_out_excluded
 from voc_seg_tfrecord.folder.splits.missing_masks import leave_out_unmasked
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
 from voc_seg_tfrecord.folder.tree.voc_tree import Items, VocTree
-from voc_seg_tfrecord.formats.band_count import count_bands
+from voc_seg_tfrecord.formats.bands import count_bands
 from voc_seg_tfrecord.tools.class_file import ClassFile
 from voc_seg_tfrecord.tools.class_texts import TABLE
 

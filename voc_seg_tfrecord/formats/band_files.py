@@ -12,7 +12,7 @@ import numpy as np
 from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.errors import ImageError, MaskError
 from voc_seg_tfrecord.core.file import MAX_SIDE, File, Kind, damaged_image_error
-from voc_seg_tfrecord.formats import numpy_files, pillow, pillow_errors, png, tiff
+from voc_seg_tfrecord.formats import numpy_files, pillow, png, stills, tiff
 
 _MAX_PIXEL_BYTES = 1 << 30
 """Bytes of the pixels of an image; more may be a decompression bomb."""
@@ -78,7 +78,7 @@ def _read_deep_png(file: File) -> np.ndarray:
     data = png.header_and_pixels(chunks)  # a library would make one more band of tRNS
     if header.channels == 1:
         return pillow.decode(File(data, file.where), ImageError).values().astype(np.uint16)
-    with pillow_errors.translated(file.where, ImageError):
+    with stills.translated(file.where, ImageError):
         try:
             import imagecodecs
         except ImportError:
@@ -134,7 +134,7 @@ def _read_tiff(file: File) -> np.ndarray:
     except ImportError:
         raise requirements.missing_error("tifffile", file.where) from None
     with (
-        pillow_errors.translated(file.where, ImageError),
+        stills.translated(file.where, ImageError),
         tifffile.TiffFile(io.BytesIO(file.data)) as tif,
     ):
         page: Any = tif.pages.first

@@ -6,8 +6,7 @@ from voc_seg_tfrecord.core.errors import MaskError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats import index_masks, mask_samples
-from voc_seg_tfrecord.formats.index_masks import IndexMask
-from voc_seg_tfrecord.formats.mask_sizes import fit_pixels
+from voc_seg_tfrecord.formats.index_masks import IndexMask, fit_pixels
 
 MIN_KEPT_SHARE = 0.5
 """Which share of an image its field of view has at least."""

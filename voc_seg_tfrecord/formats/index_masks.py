@@ -7,26 +7,22 @@ color that the mask rule does not know is an error: this check is called the gat
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import hashlib
 
 import numpy as np
 
-from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.class_rows import color_key
+from voc_seg_tfrecord.core.errors import MaskError, counted, several
 from voc_seg_tfrecord.core.example import SurveyedMask
 from voc_seg_tfrecord.core.file import File, Kind, check_pixels
 from voc_seg_tfrecord.core.mask_rule import MaskKind, MaskRule
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, Color
-from voc_seg_tfrecord.formats import (
-    mask_errors,
-    mask_samples,
-    pillow,
-    png,
-    png_values,
-)
+from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.core.tiling import is_scaled
+from voc_seg_tfrecord.formats import mask_samples, pillow, png, png_values
 from voc_seg_tfrecord.formats.mask_samples import Samples
-from voc_seg_tfrecord.formats.mask_sizes import check_size, fit_pixels
 from voc_seg_tfrecord.formats.value_counts import count_values, nonzero_counts
 
 
@@ -283,11 +279,11 @@ def _classes_of_colored_values(
         if index is not None:
             classes[value] = index
         elif len(rule.given_classes(value, color)) > 1:
-            raise mask_errors.two_classes_error(value, color, pixels, where)
+            raise two_classes_error(value, color, pixels, where)
         else:
             unknown[color] += pixels
     if unknown:
-        raise mask_errors.unknown_colors_error(unknown, rule, where)
+        raise unknown_colors_error(unknown, rule, where)
     return classes
 
 
@@ -338,7 +334,7 @@ def _check_palette_length(values: Iterable[int], palette: np.ndarray | None, whe
     """Checks that no value lies beyond the end of the palette uint8 `[N, 3]`, if there is one."""
     highest = max(values)
     if palette is not None and highest >= len(palette):
-        raise mask_errors.short_palette_error(highest, len(palette), where)
+        raise short_palette_error(highest, len(palette), where)
 
 
 def _classes_of_colors(colors: np.ndarray, rule: MaskRule, where: str) -> np.ndarray:
@@ -348,12 +344,12 @@ def _classes_of_colors(colors: np.ndarray, rule: MaskRule, where: str) -> np.nda
       MaskError: if a color has no class.
     """
     if not rule.all_colors:
-        raise mask_errors.colors_in_place_of_values_error(colors, rule, where)
+        raise colors_in_place_of_values_error(colors, rule, where)
     known, classes_of_known = rule.packed_colors
     mapped = mask_samples.map_colors(colors, known, classes_of_known)
     unknown = mapped.unknown.by_color()
     if unknown:
-        raise mask_errors.unknown_colors_error(unknown, rule, where)
+        raise unknown_colors_error(unknown, rule, where)
     return mapped.classes
 
 
@@ -370,4 +366,216 @@ def _check_values(counts: Mapping[int, int], rule: MaskRule, where: str) -> None
     """
     unknown = {value: pixels for value, pixels in counts.items() if value not in rule.all_values}
     if unknown:
-        raise mask_errors.unknown_values_error(unknown, rule, where)
+        raise unknown_values_error(unknown, rule, where)
+
+
+UNKNOWN_COLOR = "unknown mask color"
+"""The kind of the error about colors that have no class."""
+
+UNKNOWN_VALUE = "unknown mask value"
+"""The kind of the error about values that have no class."""
+
+_MAX_LISTED_UNKNOWN = 5
+"""How many unknown values or colors an error lists."""
+
+_MAX_LISTED_EXPECTED = 12
+"""How many expected values an error lists."""
+
+
+def two_classes_error(value: int, color: Color, pixels: int, where: object) -> MaskError:
+    """Returns the error that two rows of the user give one pixel two classes."""
+    return MaskError(
+        where,
+        found=f"{counted(pixels, 'pixel')} of value {value} and color {color_key(color)}, for "
+        "which classes has two different classes",
+        expected="one class for each pixel",
+        remedy=f"remove the row of {value} or that of {color_key(color)} from classes",
+    )
+
+
+def colors_in_place_of_values_error(colors: np.ndarray, rule: MaskRule, where: str) -> MaskError:
+    """Returns the error about colors uint8 `[H, W, 3]` where only values have classes."""
+    colored = int((colors != colors[..., :1]).any(axis=-1).sum())
+    return MaskError(
+        where,
+        found=f"colors on {counted(colored, 'pixel')}, although the masks are read by value",
+        expected="a palette or grayscale mask, or RGB with equal red, green and blue",
+        remedy=rule.remedy,
+        kind=UNKNOWN_COLOR,
+    )
+
+
+def unknown_colors_error(counts: Mapping[Color, int], rule: MaskRule, where: str) -> MaskError:
+    """Returns the error that colors have no class, with the most frequent ones.
+
+    Args:
+      counts: the number of pixels of each such color.
+      rule: which colors have a class.
+      where: the mask.
+    """
+    by_frequency = sorted(counts, key=lambda color: (-counts[color], color))
+    colors = [f"{color_key(color)} on {counted(counts[color], 'pixel')}" for color in by_frequency]
+    return MaskError(
+        where,
+        found=f"colors without a class: {several(colors, _MAX_LISTED_UNKNOWN)}",
+        expected=f"exactly one of the {len(rule.all_colors)} colors of the classes",
+        remedy=f"{rule.remedy}; or export the masks without smoothing",
+        kind=UNKNOWN_COLOR,
+    )
+
+
+def unknown_values_error(counts: Mapping[int, int], rule: MaskRule, where: str) -> MaskError:
+    """Returns the error that values have no class.
+
+    Args:
+      counts: the number of pixels of each such value.
+      rule: which values have a class.
+      where: the mask.
+    """
+    values = [f"value {value} on {counted(pixels, 'pixel')}" for value, pixels in counts.items()]
+    return MaskError(
+        where,
+        found=several(values, _MAX_LISTED_UNKNOWN),
+        expected=_describe_known_values(rule),
+        remedy=rule.remedy,
+        kind=UNKNOWN_VALUE,
+    )
+
+
+def short_palette_error(value: int, color_count: int, where: str) -> MaskError:
+    """Returns the error about a value beyond the end of a palette, if masks are read by color."""
+    return MaskError(
+        where,
+        found=f"value {value}, but the palette has only {counted(color_count, 'color')}",
+        expected="a color for each value, because the masks are read by color",
+        remedy="export the mask again with a color for each value",
+    )
+
+
+def _describe_known_values(rule: MaskRule) -> str:
+    """Returns which values have a class: `0 to 20, or 255 or -1 for void`.
+
+    If no value has a class, but colors have, it names these.
+    """
+    classes = []
+    voids = []
+    for value, index in sorted(rule.all_values.items()):
+        if index == VOID:
+            voids.append(str(value))
+        else:
+            classes.append(value)
+    words = _describe_numbers(classes) if classes else _describe_known_colors(rule)
+    if voids:
+        words += f", or {' or '.join(voids)} for void"
+    return words
+
+
+def _describe_numbers(numbers: Sequence[int]) -> str:
+    """Returns ascending numbers in words: `0 to 20`, or `0, 7, 9`."""
+    first = numbers[0]
+    last = numbers[-1]
+    if list(numbers) == list(range(first, last + 1)):
+        return f"{first} to {last}"
+    return several(map(str, numbers), _MAX_LISTED_EXPECTED)
+
+
+def _describe_known_colors(rule: MaskRule) -> str:
+    """Says that values need classes, and which colors have some."""
+    colors = [color_key(color) for color, index in rule.all_colors.items() if index != VOID]
+    words = "a class for each value"
+    if colors:
+        words += f", as for the colors {several(colors, _MAX_LISTED_EXPECTED)}"
+    return words
+
+
+OTHER_SIZE = "size of mask and image differ"
+"""The kind of the error about a mask of another size than its image."""
+
+_FIND_MASK = "find the mask that belongs to the image; do not resize this one"
+
+ADVICE_ON_OTHER_SIZE = "find the masks that belong to the images; do not resize these"
+"""What to do about masks that do not show their images at another size."""
+
+ADVICE_ON_SIZE = (
+    "find the mask that belongs to the image; or, if it shows all of the image at another size, "
+    f"say {command(resize_masks='nearest')}"
+)
+"""What to do about a mask that may show its image at another size."""
+
+
+def check_size(
+    mask_size: tuple[int, ...], size: tuple[int, int], file: File, *, may_suggest_resizing: bool
+) -> None:
+    """Checks that a mask has the height and width of its image.
+
+    Args:
+      mask_size: height and width of the mask.
+      size: those of the image.
+      file: the mask.
+      may_suggest_resizing: see `_size_error`.
+
+    Raises:
+      MaskError: if it has others.
+    """
+    height, width = mask_size
+    if (height, width) != tuple(size):
+        raise _size_error((height, width), size, file, may_suggest_resizing=may_suggest_resizing)
+
+
+def _size_error(
+    mask_size: tuple[int, int], size: tuple[int, int], file: File, *, may_suggest_resizing: bool
+) -> MaskError:
+    """Returns the error about a mask of another size than its image.
+
+    Args:
+      mask_size: height and width of the mask.
+      size: those of the image.
+      file: the mask.
+      may_suggest_resizing: whether the error names the option `resize_masks` if the proportions are
+        the same; not for a release, nor if the option was given.
+    """
+    height, width = mask_size
+    remedy = _FIND_MASK
+    if may_suggest_resizing and is_scaled(mask_size, size):
+        remedy = ADVICE_ON_SIZE
+    return MaskError(
+        file.where,
+        found=f"mask of {width} x {height} pixels",
+        expected=f"{size[1]} x {size[0]} (width x height), as its image has",
+        remedy=remedy,
+        kind=OTHER_SIZE,
+    )
+
+
+def fit_pixels(
+    pixels: np.ndarray, size: tuple[int, int], file: File, *, may_be_scaled: bool
+) -> np.ndarray:
+    """Returns the pixels of a mask, `[H, W]`, at the height and width of its image.
+
+    Args:
+      pixels: the pixels.
+      size: height and width of the image.
+      file: the file of the mask, for errors.
+      may_be_scaled: whether pixels of another size are scaled: each pixel takes the nearest value.
+
+    Raises:
+      MaskError: if they have another size and are not scaled, or have other proportions than the
+        image, so that they cannot be the same picture.
+    """
+    height, width = pixels.shape
+    if (height, width) == size:
+        return pixels
+    if not may_be_scaled or not is_scaled((height, width), size):
+        raise _size_error((height, width), size, file, may_suggest_resizing=not may_be_scaled)
+    rows = _nearest_positions(height, size[0])
+    columns = _nearest_positions(width, size[1])
+    return pixels[rows[:, np.newaxis], columns]
+
+
+def _nearest_positions(count: int, new_count: int) -> np.ndarray:
+    """Returns for each of `new_count` pixels in a row that of `count` in which its middle lies.
+
+    It counts in whole numbers, so that all machines store the same pixels. `pipeline.window` and
+    `arrays` scale in float32, as TensorFlow does, and may take a neighbor.
+    """
+    return (2 * np.arange(new_count) + 1) * count // (2 * new_count)

@@ -20,16 +20,7 @@ from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.errors import ImageError, MissingPackageError, counted
 from voc_seg_tfrecord.core.file import File, check_pixels
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.formats import (
-    band_files,
-    bands,
-    pillow,
-    pillow_errors,
-    png,
-    png_encoder,
-    stills,
-    tiff,
-)
+from voc_seg_tfrecord.formats import band_files, bands, pillow, png, png_encoder, stills, tiff
 
 WOULD_BE_LOST = "bands or bits that would be lost"
 """The kind of the errors about it."""
@@ -314,7 +305,7 @@ def _decode_by_pillow(file: File) -> stills.Still | None:
     try:
         return pillow.decode(file, ImageError)
     except ImageError as error:
-        if error.kind != pillow_errors.UNKNOWN_FORM:
+        if error.kind != stills.UNKNOWN_FORM:
             raise
         return None
 

@@ -19,7 +19,6 @@ import dataclasses
 
 import numpy as np
 
-from voc_seg_tfrecord.formats.dct import make_cosines
 from voc_seg_tfrecord.formats.stills import Still
 
 SIGN_BYTES = 32
@@ -33,6 +32,24 @@ MIN_SIDE_PX = 320
 
 A JPEG that is decoded to less has other signs: 7 to 32 of them at an eighth of its size.
 """
+
+
+def make_cosines(side: int, frequencies: int) -> np.ndarray:
+    """Returns the matrix C whose `C @ pixels @ C.T` are the lowest coefficients of the DCT.
+
+    Args:
+      side: rows and columns of the pixels.
+      frequencies: how many frequencies of each direction.
+
+    Returns:
+      The orthonormal DCT's rows, float64 `[frequencies, side]`.
+    """
+    frequency = np.arange(frequencies)[:, np.newaxis]
+    position = np.arange(side) + 0.5
+    cosines: np.ndarray = np.cos(np.pi * frequency * position / side) * np.sqrt(2 / side)
+    cosines[0] /= np.sqrt(2)
+    return cosines
+
 
 _SQUEEZED_SIDE_PX = 64
 _FREQUENCIES = 16  # in each direction

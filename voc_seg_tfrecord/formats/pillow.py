@@ -5,13 +5,18 @@ one, those that draw, and `value_counts`. No file that it decodes is animated or
 limit. What Pillow raises becomes an error of this package that names the file.
 """
 
+from collections.abc import Iterator
 import contextlib
+import ctypes
 import io
+import os
+import re
+import threading
 from typing import Any
 import warnings
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageFile, ImagePalette, UnidentifiedImageError
 
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError, counted
 from voc_seg_tfrecord.core.file import (
@@ -24,9 +29,8 @@ from voc_seg_tfrecord.core.file import (
     damaged_error,
     describe_kind,
 )
-from voc_seg_tfrecord.formats import pillow_corrections, pillow_state, stills, tiff
-from voc_seg_tfrecord.formats.pillow_errors import UNKNOWN_FORM, translated
-from voc_seg_tfrecord.formats.stills import Still, encode_image_as_png
+from voc_seg_tfrecord.formats import stills, tiff
+from voc_seg_tfrecord.formats.stills import UNKNOWN_FORM, Still, encode_image_as_png, translated
 from voc_seg_tfrecord.formats.tiff import Tag
 
 _ROTATED_OR_MIRRORED = range(2, 9)
@@ -61,7 +65,7 @@ def decode(
         width, height = image.size
         if side is not None:
             image.draft("RGB", (side, side))  # it does nothing to other kinds than JPEG
-        pillow_state.load_pixels(image, accepts_damage=damaged)
+        load_pixels(image, accepts_damage=damaged)
     if image.mode in ("P", "PA") and image.palette is None:
         found = "a palette image without its palette"
         raise damaged_error(error, file.where, found, "a palette, the PLTE chunk of a PNG")
@@ -176,7 +180,7 @@ def open_header(file: File, error: type[VocSegError]) -> Image.Image:
     # of a TIFF were looked at above.
     if kind not in (Kind.JPEG, Kind.TIFF) and getattr(image, "is_animated", False):
         raise animated_error(file, error, kind)
-    pillow_corrections.correct(image, file)
+    correct(image, file)
     return image
 
 
@@ -224,3 +228,175 @@ def encode_jpeg(pixels: np.ndarray, quality: int) -> bytes:
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, "JPEG", quality=quality, subsampling="4:2:0")
     return buffer.getvalue()
+
+
+_BMP_HEADER_SIZE_OFFSET = 14
+"""The byte of a BMP with the size of its header; the largest header has 124 bytes."""
+
+_OS2_HEADER_BYTES = 12
+"""The size of the header that OS/2 writes. All other headers are longer."""
+
+_BMP_BITS_OFFSET = 28
+"""The byte of a BMP with the number of bits per pixel."""
+
+_OS2_BITS_OFFSET = 24
+"""The same byte, if the header is that of OS/2."""
+
+
+def correct(image: Any, file: File) -> None:
+    """Corrects an image of which only the headers are read.
+
+    Args:
+      image: Pillow's image.
+      file: its file.
+    """
+    if file.kind is Kind.TIFF:
+        _correct_palette_of_8_bits(image)
+        _correct_byte_order(image)
+    if file.kind is Kind.BMP:
+        _correct_black_and_white_bmp(image, bits=_read_bits_of_bmp(file.data))
+
+
+def _read_bits_of_bmp(data: bytes) -> int:
+    """Returns how many bits a pixel of a BMP has."""
+    if data[_BMP_HEADER_SIZE_OFFSET] == _OS2_HEADER_BYTES:
+        return data[_OS2_BITS_OFFSET]
+    return data[_BMP_BITS_OFFSET]
+
+
+def _correct_palette_of_8_bits(image: Any) -> None:
+    """Corrects a TIFF's palette of 8-bit colors, which Pillow takes for one of 16-bit colors."""
+    if image.mode[0] == "P" and max(image.tag_v2[Tag.COLOR_MAP]) < 256:
+        image.palette = ImagePalette.raw("RGB;L", bytes(image.tag_v2[Tag.COLOR_MAP]))
+
+
+def _correct_byte_order(image: Any) -> None:
+    """Corrects the byte order of big-endian TIFFs, which libtiff has swapped already."""
+    if image.tile and image.tile[0].codec_name == "libtiff":
+        raw_mode = image.tile[0].args[0]
+        _set_raw_mode(image, re.sub("B(?=[SF]$)", "N", raw_mode))
+
+
+def _correct_black_and_white_bmp(image: Any, bits: int) -> None:
+    """Corrects a BMP of 4 or 8 bits with two colors, which Pillow takes for one of 1 bit."""
+    if image.mode != "1" or bits == 1:
+        return
+    image._mode = "P"
+    image.palette = ImagePalette.raw("RGB", b"\0\0\0\xff\xff\xff")
+    _set_raw_mode(image, "P;4" if bits == 4 else "P")
+
+
+def _set_raw_mode(image: Any, raw_mode: str) -> None:
+    """Sets how Pillow's decoder reads the samples of an image."""
+    tile = image.tile[0]
+    image.tile = [tile._replace(args=(raw_mode, *tile.args[1:]))]
+
+
+# Memory of large images in blocks that the C library gives back to the system at once. Those of
+# Pillow's own size, 16 MB, it keeps for the thread that had them.
+_BLOCK_BYTES = 1 << 26
+Image.core.set_block_size(_BLOCK_BYTES)  # type: ignore[attr-defined]
+
+_libtiff_errors = threading.local()
+
+
+def _note_libtiff_error(*_: object) -> None:
+    """Notes an error of libtiff, which would print it without the file's name.
+
+    Pillow ignores such errors: for some compressions it returns whatever was decoded.
+    """
+    _libtiff_errors.found = True
+
+
+_LIBTIFF_HANDLER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
+    _note_libtiff_error
+)
+
+
+def _listen_to_libtiff() -> None:
+    """Makes libtiff report its errors to this module, where Pillow has it as a shared library."""
+    try:
+        # Symbols are looked for in what Pillow is linked with, too.
+        library = ctypes.CDLL(Image.core.__file__)  # type: ignore[attr-defined]
+        library.TIFFSetErrorHandler(_LIBTIFF_HANDLER)
+    except (OSError, AttributeError):  # it is a part of Pillow, as on Windows
+        return
+
+
+_listen_to_libtiff()
+
+
+class _TruncatedFiles:
+    """Whether Pillow accepts truncated files, which it knows from a setting of the whole process.
+
+    While they are refused, any number of threads decode at once. A thread that accepts them waits
+    until these are done, and keeps all others waiting meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self.forget_threads()
+
+    def forget_threads(self) -> None:
+        """Starts anew, as in a forked process, which has no copies of the threads that decode."""
+        self._changed = threading.Condition()
+        self._refusing_threads = 0
+        self._are_accepted = False
+
+    @contextlib.contextmanager
+    def refused(self) -> Iterator[None]:
+        """Makes truncated files an error during the block."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._are_accepted)
+            self._refusing_threads += 1
+            ImageFile.LOAD_TRUNCATED_IMAGES = False  # `tfds.as_dataframe` sets it, for good
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._refusing_threads -= 1
+                self._changed.notify_all()
+
+    @contextlib.contextmanager
+    def accepted(self) -> Iterator[None]:
+        """Lets truncated files be decoded as far as they go during the block."""
+        with self._changed:
+            self._changed.wait_for(self._is_unused)
+            self._are_accepted = True
+            ImageFile.LOAD_TRUNCATED_IMAGES = True
+        try:
+            yield
+        finally:
+            with self._changed:
+                ImageFile.LOAD_TRUNCATED_IMAGES = False
+                self._are_accepted = False
+                self._changed.notify_all()
+
+    def _is_unused(self) -> bool:
+        return not self._are_accepted and not self._refusing_threads
+
+
+_truncated_files = _TruncatedFiles()
+if hasattr(os, "register_at_fork"):  # Windows has no forks
+    os.register_at_fork(after_in_child=_truncated_files.forget_threads)
+
+
+def load_pixels(image: Image.Image, *, accepts_damage: bool) -> None:
+    """Lets Pillow decode an image of which the headers are read.
+
+    Args:
+      image: the image.
+      accepts_damage: whether a truncated file is decoded as far as it goes. This waits for all
+        other threads that decode, and they wait for it.
+
+    Raises:
+      OSError: if libtiff finds damage, which Pillow ignores; or else what Pillow raises.
+    """
+    _libtiff_errors.found = False
+    if accepts_damage:
+        with _truncated_files.accepted():
+            image.load()
+        return
+    with _truncated_files.refused():
+        image.load()
+    if _libtiff_errors.found:
+        raise OSError("libtiff finds that its pixels are damaged")

@@ -7,7 +7,7 @@ from typing import Any
 
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.file import File, Kind
-from voc_seg_tfrecord.formats import pillow, pillow_errors
+from voc_seg_tfrecord.formats import pillow, stills
 from voc_seg_tfrecord.formats.tiff import (
     BLACK_IS_ZERO,
     PALETTE,
@@ -75,7 +75,7 @@ def read_sample_format(file: File, error: type[VocSegError]) -> SampleFormat:
       VocSegError: of the class `error`, if programs may read other values than were written: if
         the file is compressed with loss, or if some programs invert, convert or turn it.
     """
-    with pillow_errors.translated(file.where, error):
+    with stills.translated(file.where, error):
         image: Any = pillow.open_header(file, error)
         if file.kind is Kind.TIFF:
             return _sample_format_of_tiff(image.tag_v2, file, error)

@@ -1,15 +1,43 @@
 """A decoded still image, which gives out its pixels as arrays and as PNG bytes."""
 
+from collections.abc import Iterator
+import contextlib
 import dataclasses
 import io
 from typing import Any
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
-from voc_seg_tfrecord.core.errors import VocSegError
-from voc_seg_tfrecord.formats.pillow_errors import translated
+from voc_seg_tfrecord.core.errors import VocSegError, raise_if_out_of_memory
+from voc_seg_tfrecord.core.file import damaged_error
 from voc_seg_tfrecord.formats.tiff import UPRIGHT, Tag
+
+UNKNOWN_FORM = "image of an unknown form"
+"""The kind of the error about a file that Pillow does not know how to read."""
+
+_UNKNOWN_MODE = "unknown raw mode"  # in Pillow's error about some TIFFs that it cannot decode
+
+
+@contextlib.contextmanager
+def translated(where: str, error: type[VocSegError]) -> Iterator[None]:
+    """Turns what is raised inside into an error of that class, unless it is one already."""
+    try:
+        yield
+    except VocSegError:
+        raise
+    except Exception as reason:  # Pillow raises whatever the damage leads it to
+        raise_if_out_of_memory(reason, where)
+        text = str(reason) or type(reason).__name__
+        has_unknown_header = isinstance(reason, UnidentifiedImageError)
+        if has_unknown_header:  # the text is the address of an object
+            text = "its header is damaged"
+        found = f"it cannot be decoded: {text}"
+        translated_error = damaged_error(error, where, found, "a complete image file")
+        if has_unknown_header or _UNKNOWN_MODE in text:
+            translated_error.kind = UNKNOWN_FORM
+        raise translated_error from None
+
 
 PIXELS_PER_STRIP = 1 << 22
 """Pixels of a large image that are copied at once."""

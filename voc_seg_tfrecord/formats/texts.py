@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from voc_seg_tfrecord.core.python_errors import plain_reason
+from voc_seg_tfrecord.core.errors import plain_reason
 from voc_seg_tfrecord.formats.yaml_checks import LOADER, EndlessYamlError, check_yaml
 
 LIST_ENDINGS = (".txt", ".lst")

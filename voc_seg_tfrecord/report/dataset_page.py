@@ -15,7 +15,7 @@ from voc_seg_tfrecord.audit.statistics import Stats
 from voc_seg_tfrecord.core import output_files, storage
 from voc_seg_tfrecord.core.description import description_of_built
 from voc_seg_tfrecord.core.names import MASK, TILE_IMAGE_ID
-from voc_seg_tfrecord.core.package_versions import all_versions
+from voc_seg_tfrecord.core.requirements import all_versions
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.reading import dataset as datasets

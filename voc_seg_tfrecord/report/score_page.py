@@ -14,7 +14,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.core.decisions import PageDecision, Suspect, collect_called_right
 from voc_seg_tfrecord.core.errors import VocSegError, counted
 from voc_seg_tfrecord.core.names import IMAGE, MASK, VOID
-from voc_seg_tfrecord.core.package_versions import all_versions
+from voc_seg_tfrecord.core.requirements import all_versions
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.evaluation import folder

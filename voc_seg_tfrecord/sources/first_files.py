@@ -9,13 +9,13 @@ import itertools
 
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.scaling import is_scaled
+from voc_seg_tfrecord.core.tiling import is_scaled
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.formats import images as image_files
 from voc_seg_tfrecord.formats import mask_samples, pillow
-from voc_seg_tfrecord.formats.mask_sizes import ADVICE_ON_OTHER_SIZE, OTHER_SIZE
+from voc_seg_tfrecord.formats.index_masks import ADVICE_ON_OTHER_SIZE, OTHER_SIZE
 from voc_seg_tfrecord.formats.narrow import LostBandsError
 
 MAX_CHECKED_FILES = 8

@@ -45,7 +45,7 @@ from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.splits.excluded import add_way_out
 from voc_seg_tfrecord.folder.tree.voc_tree import Pairs, VocTree
-from voc_seg_tfrecord.formats.band_count import with_band_count
+from voc_seg_tfrecord.formats.bands import with_band_count
 from voc_seg_tfrecord.sources.devkit import ReleaseList
 from voc_seg_tfrecord.sources.fetcher import Fetcher
 

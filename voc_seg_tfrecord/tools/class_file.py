@@ -9,11 +9,10 @@ import re
 from etils import epath
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void, is_void_name
-from voc_seg_tfrecord.core.errors import LayoutError
+from voc_seg_tfrecord.core.errors import LayoutError, plain_reason
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.names import VOID, Color, describe_color, unprintable
-from voc_seg_tfrecord.core.python_errors import plain_reason
 from voc_seg_tfrecord.core.spelling import describe_same_name, find_same_name
 from voc_seg_tfrecord.tools.class_texts import TABLE, UNREADABLE, is_table
 

@@ -11,9 +11,8 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from voc_seg_tfrecord.core.errors import MaskError, VocSegError, from_json
+from voc_seg_tfrecord.core.errors import MaskError, VocSegError, from_json, plain_reason
 from voc_seg_tfrecord.core.file import MAX_SIDE, File
-from voc_seg_tfrecord.core.python_errors import plain_reason
 
 UNUSABLE = "unusable polygons"
 """The kind of errors about shapes that do no harm if the folder has masks too."""

@@ -29,9 +29,8 @@ from voc_seg_tfrecord.core.names import (
     OBJECTS,
     WIDTH,
 )
-from voc_seg_tfrecord.core.scaling import is_scaled
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.core.tiling import Tiling
+from voc_seg_tfrecord.core.tiling import Tiling, is_scaled
 from voc_seg_tfrecord.formats import (
     annotations,
     bands,
@@ -39,7 +38,6 @@ from voc_seg_tfrecord.formats import (
     images,
     index_masks,
     mask_samples,
-    mask_sizes,
     pillow,
     stills,
 )
@@ -284,12 +282,12 @@ def _with_advice_on_turned(
 ) -> VocSegError:
     """Returns an error about a mask, with advice if it shows a rotated image at another size."""
     may_be_rotated = spec.exif == "auto" and not spec.official and raw.image.kind is not Kind.NUMPY
-    if error.kind != mask_sizes.OTHER_SIZE or not may_be_rotated or raw.mask is None:
+    if error.kind != index_masks.OTHER_SIZE or not may_be_rotated or raw.mask is None:
         return error
     height, width = size
     is_of_rotated = is_scaled(mask_samples.size_of(raw.mask), (width, height))
     if is_of_rotated and pillow.is_turned(raw.image):
-        return error.changed(remedy=mask_sizes.ADVICE_ON_SIZE)
+        return error.changed(remedy=index_masks.ADVICE_ON_SIZE)
     return error
 
 

@@ -25,7 +25,7 @@ from voc_seg_tfrecord.folder.meaning.candidates import (
     list_first,
 )
 from voc_seg_tfrecord.folder.meaning.rules import RULES, MeaningEvidence, undecided
-from voc_seg_tfrecord.formats.mask_errors import two_classes_error
+from voc_seg_tfrecord.formats.index_masks import two_classes_error
 from voc_seg_tfrecord.formats.mask_survey import MAX_COUNTED_COLORS, Survey
 
 _MAX_VALUES = HIGHEST_VALUE + 1

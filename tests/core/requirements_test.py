@@ -7,8 +7,8 @@ from support.paths import REPOSITORY
 from support.python import run_python
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord.core import package_versions
-from voc_seg_tfrecord.core.package_versions import all_versions, package_version
+from voc_seg_tfrecord.core import requirements
+from voc_seg_tfrecord.core.requirements import all_versions, package_version
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
 
@@ -30,7 +30,7 @@ def test_a_checkout_says_its_own_version_though_another_one_is_installed(tmp_pat
 
 def test_a_stranger_s_project_file_beside_an_installed_package_is_not_read(monkeypatch, tmp_path):
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "other"\nversion = "7"\n')
-    monkeypatch.setattr(package_versions, "_CHECKOUT", tmp_path)
+    monkeypatch.setattr(requirements, "_CHECKOUT", tmp_path)
     monkeypatch.setattr(metadata, "version", lambda _: "5.4")
     assert package_version() == "5.4"
 
@@ -39,7 +39,7 @@ def test_what_is_not_installed_is_told_and_nothing_raises(monkeypatch, tmp_path)
     def missing(name):
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(package_versions, "_CHECKOUT", tmp_path)
+    monkeypatch.setattr(requirements, "_CHECKOUT", tmp_path)
     monkeypatch.setattr(metadata, "version", missing)
     found = all_versions()
     assert found["voc_seg_tfrecord"] == "unknown"
