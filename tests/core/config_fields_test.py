@@ -31,7 +31,7 @@ def test_every_field_has_a_row_with_words_and_help_shows_them():
     assert {field.name for field in fields} == {f.name for f in dataclasses.fields(VocSegConfig)}
     for field in fields:
         assert field.expected, field.name
-        assert f"  {field.name}: {field.row.meaning}" in VocSegConfig.__doc__
+        assert f"  {field.name}: {field.meaning}" in VocSegConfig.__doc__
 
 
 WRONG = {

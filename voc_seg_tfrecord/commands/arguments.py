@@ -57,32 +57,21 @@ _SHARED: dict[str, dict[str, Any]] = {
         "help": "number of processes that make the examples; default: one for each 3,000 images, "
         "at most one per core",
     },
+    "json": {"action": "store_true", "help": "print one JSON document in place of text"},
+    "no_fit": {
+        "action": "store_true",
+        "help": "do not look for masks that do not fit their images, or for regions that look like "
+        "another class; that can take half of the time",
+    },
+    "overwrite": {"action": "store_true", "help": "replace an existing dataset"},
 }
-
-
-_SHARED_FLAGS = {
-    "json": "print one JSON document in place of text",
-    "no_fit": "do not look for masks that do not fit their images, or for regions that look like "
-    "another class; that can take half of the time",
-    "overwrite": "replace an existing dataset",
-    "parts": "also find images that share a part: crops, overlapping tiles, mirrored parts; needs "
-    "OpenCV",
-}
-"""Flags that several commands share, and what each does."""
+"""Options that several commands share, and how argparse is told of each."""
 
 
 def add(parser: argparse._ActionsContainer, *names: str) -> None:
     """Adds shared options to a command, or to a group of its options."""
     for name in names:
-        if name in _SHARED_FLAGS:
-            add_flag(parser, name, _SHARED_FLAGS[name])
-        else:
-            parser.add_argument(f"--{name}", **_SHARED[name])
-
-
-def add_flag(parser: argparse._ActionsContainer, name: str, effect: str) -> None:
-    """Adds a flag, which is off by default; `effect` says what it does, for the help."""
-    parser.add_argument(f"--{name}", action="store_true", help=effect)
+        parser.add_argument(f"--{name}", **_SHARED[name])
 
 
 def add_dataset(parser: argparse.ArgumentParser) -> None:
@@ -248,12 +237,12 @@ def add_tree(
     for title in groups:
         group = parser.add_argument_group(title)
         for field in _FIELDS_WITH_OPTION:
-            if field.row.group == title:
+            if field.group == title:
                 _add_option(group, field)
 
 
 _FIELDS_WITH_OPTION = [
-    field for field in (*list_fields(LayoutKeys), *list_fields(VocSegConfig)) if field.row.group
+    field for field in (*list_fields(LayoutKeys), *list_fields(VocSegConfig)) if field.group
 ]
 
 
@@ -264,7 +253,7 @@ def _add_option(group: argparse._ArgumentGroup, field: ConfigField) -> None:
     is refused. `--noNAME` is not in the help, as it is there for every field's flag.
     """
     name = field.option_name
-    effect = "; ".join(text for text in (field.row.meaning, field.row.usage) if text)
+    effect = "; ".join(text for text in (field.meaning, field.usage) if text)
     effect = effect.replace("`", "")
     if field.value_type is bool:
         both = group.add_mutually_exclusive_group()
@@ -276,7 +265,7 @@ def _add_option(group: argparse._ArgumentGroup, field: ConfigField) -> None:
         f"--{name}",
         type=int if field.value_type is int else str,
         choices=field.choices or None,
-        metavar=field.row.metavar,
+        metavar=field.metavar,
         help=effect,
     )
 

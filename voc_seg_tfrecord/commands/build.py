@@ -55,11 +55,11 @@ _MAX_LISTED_PROBLEMS = 5
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add(parser, "version")
     arguments.add_tree(parser, optional=True, groups=config_fields.GROUPS)
-    arguments.add_flag(
-        parser,
-        "dry_run",
-        "read everything and show what was found, but build nothing; the exit status is that of a "
-        "build",
+    parser.add_argument(
+        "--dry_run",
+        action="store_true",
+        help="read everything and show what was found, but build nothing; the exit status is that "
+        "of a build",
     )
     parser.add_argument("--name", help="the dataset will be voc_seg_tfrecord/NAME; needs ROOT")
     parser.add_argument(

@@ -31,10 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of files per split, for raw, deeplab and parquet; default: 1; for parquet, "
         "one for each 500 MB or so",
     )
-    arguments.add_flag(
-        parser,
-        "palette",
-        "with --layout parquet: masks as palette PNGs, which viewers show in colors",
+    parser.add_argument(
+        "--palette",
+        action="store_true",
+        help="with --layout parquet: masks as palette PNGs, which viewers show in colors",
     )
     arguments.add(parser, "ids", "json")
 

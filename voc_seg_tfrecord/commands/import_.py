@@ -69,13 +69,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="height, width and channels of all images, such as 32x32x3, if no feature has them; "
         "default: read from each record",
     )
-    arguments.add_flag(parser, "repair", "map gray values of VOC's palette back to classes")
+    parser.add_argument(
+        "--repair",
+        action="store_true",
+        help="map gray values of VOC's palette back to classes",
+    )
     parser.add_argument(
         "--bands",
         choices=[RGB],
         help="convert images with more bits to 8-bit RGB; default: such an image is an error",
     )
-    arguments.add_flag(parser, "dry_run", "show the records and build nothing")
+    parser.add_argument("--dry_run", action="store_true", help="show the records and build nothing")
     arguments.add_target_data_dir(parser)
     arguments.add(parser, "workers", "version", "overwrite", "json")
 
@@ -142,20 +146,17 @@ def _show_scan(
 
     An import may be impossible even if all files are complete.
     """
-    files_found = []
+    files = []
     outcome = None
     with staging.temporary_folder() as folder:
         for path in find_files(args.files):
-            file = _describe_file(path, unpack_gzip(path, folder))
-            files_found.append(file)
-            if not args.json:
-                _print_file(file)
-        is_complete = all(file["error"] is None for file in files_found)
+            files.append(_describe_file(path, unpack_gzip(path, folder)))
+            _print_file(files[-1])
+        is_complete = all(file["error"] is None for file in files)
         if is_complete:
             outcome = _describe_import(args, folder, keys, size, ratios)
-            if not args.json:
-                _print_import(outcome)
-    return {"complete": is_complete, "files": files_found, "import": outcome}
+            _print_import(outcome)
+    return {"complete": is_complete, "files": files, "import": outcome}
 
 
 def _describe_file(path: epath.Path, unpacked_path: epath.Path) -> dict[str, Any]:
@@ -190,10 +191,9 @@ def _describe_file(path: epath.Path, unpacked_path: epath.Path) -> dict[str, Any
 
 def _print_file(file: dict[str, Any]) -> None:
     print(f"{file['path']}: {counted(file['records'], 'record')}")
-    for key, types in file["features"].items():
-        first_kinds = list(types.items())[:_MAX_LISTED_KINDS]
-        kinds = ", ".join(f"{kind} ({count})" for kind, count in first_kinds)
-        print(f"  {key + ':':36}{kinds}")
+    for key, count_by_kind in file["features"].items():
+        kinds = [f"{kind} ({count})" for kind, count in count_by_kind.items()]
+        print(f"  {key + ':':36}{', '.join(kinds[:_MAX_LISTED_KINDS])}")
     for number, line in enumerate(file["first"]):
         print(f"  record {number}: {line}")
     if file["error"]:

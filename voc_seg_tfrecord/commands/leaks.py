@@ -40,7 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("b", metavar="B", help="the second dataset, split or list, named like A")
     arguments.add(parser, "data_dir")
-    arguments.add(parser, "parts")
+    parser.add_argument(
+        "--parts",
+        action="store_true",
+        help="also find images that share a part: crops, overlapping tiles, mirrored parts; needs "
+        "OpenCV",
+    )
     parser.add_argument(
         "--html",
         metavar="FILE",

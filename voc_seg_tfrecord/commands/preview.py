@@ -31,11 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         help="number of examples (9), or of examples of each class with --by_class (1)",
     )
-    arguments.add_flag(
-        parser,
-        "by_class",
-        "show examples of each class under its name: among the first that have the class, those "
-        "in which it covers the largest share",
+    parser.add_argument(
+        "--by_class",
+        action="store_true",
+        help="show examples of each class under its name: among the first that have the class, "
+        "those in which it covers the largest share",
     )
     arguments.add(parser, "ids")
     parser.add_argument(

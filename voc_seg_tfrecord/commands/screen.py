@@ -21,7 +21,6 @@ import csv
 import io
 import json
 import os
-import re
 import sys
 import types
 from typing import Any, TextIO
@@ -289,9 +288,8 @@ def show_class_table(
     show_table(columns, rows, {"share": "{:.3%}"})
 
 
-# The bar around the others, and those of downloads, for which `sources.transfer` has its own.
-_HIDDEN_BAR = re.compile("Generating splits|Dl Completed|Dl Size|Extraction completed")
-_SHUFFLING_BAR = re.compile(r"Shuffling .*-(\w+)\.\w+(?:-\S*)?\.\.\.")
+_HIDDEN_BARS = ("Dl Completed", "Dl Size", "Extraction completed")
+"""TFDS's bars of downloads, for which `sources.transfer` has its own."""
 
 
 @contextlib.contextmanager
@@ -301,9 +299,9 @@ def one_progress_bar() -> Iterator[None]:
 
     class Bar(auto.tqdm):
         def __init__(self, *args: Any, desc: str = "", **options: Any):
-            if _HIDDEN_BAR.match(desc):
+            if desc.startswith(_HIDDEN_BARS):
                 options["disable"] = True
-            name = _SHUFFLING_BAR.sub(r"Writing \1", desc).replace("Generating", "Reading")
+            name = desc.replace("Generating", "Reading")
             super().__init__(*args, desc=name.rstrip("."), **{**options, "leave": False})
 
     old_library = tqdm_utils.tqdm_lib

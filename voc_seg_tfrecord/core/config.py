@@ -95,26 +95,24 @@ class VocSegConfig(tfds.core.BuilderConfig):
     name: str = row(
         "",
         "name; the dataset is called `voc_seg_tfrecord/<name>`",
-        expected=NAME,
+        words=NAME,
         accepts=is_name,
     )
     version: Any = row(  # TFDS takes its own type too
         None,
         "version of the dataset, such as 1.1.0. Each version has a folder of its own, and "
         "`tfds.load` takes the newest; default: 1.0.0",
-        expected="a version such as 1.0.0",
+        words="a version such as 1.0.0",
         accepts=is_version,
     )
-    release_notes: Mapping[str, str] | None = row(
-        None, "see TFDS", expected="a text for each version"
-    )
+    release_notes: Mapping[str, str] | None = row(None, "see TFDS", words="a text for each version")
     supported_versions: Sequence[Any] = row(
         list,
         "see TFDS",
-        expected="a list of versions such as 1.0.0",
+        words="a list of versions such as 1.0.0",
         accepts=are_versions,
     )
-    tags: Sequence[str] = row(list, "see TFDS", expected="a list of texts")
+    tags: Sequence[str] = row(list, "see TFDS", words="a list of texts")
     description: str | None = row(
         None,
         "text about the data; default: none",
@@ -124,7 +122,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     release: str = row(
         "",
         "official release, such as `2007` or `2012_aug`; empty for own data",
-        expected="the name of a release, such as 2012",
+        words="the name of a release, such as 2012",
     )
     strict: bool | None = row(
         None,
@@ -137,7 +135,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         "class names in the order of mask values, background among them. A name such as `void` or "
         "`ignore` is not a class: its pixels are 255, and the numbers of later classes are one "
         "lower",
-        expected="a list of names",
+        words="a list of names",
         group=CLASSES,
         usage="separated by commas; or voc for VOC's 21, cityscapes for the 19 of its training "
         "ids, camvid for SegNet's 11; default: from the class file in ROOT",
@@ -148,7 +146,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         (),
         "the class of each value, color or class name, with `*` for all others. It replaces what "
         "class_names gives for these keys, and without class_names it is the complete table",
-        expected='pairs of a key and a class, such as [[255, "crack"], ["*", "void"]]',
+        words='pairs of a key and a class, such as [[255, "crack"], ["*", "void"]]',
         accepts=are_pairs,
         group=CLASSES,
         usage="as in '0=background,255=crack', '#ff0000=weed,*=background', "
@@ -167,7 +165,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         "",
         "name of the background class; needed only if it is not called background or bg, in any "
         "spelling",
-        expected="the name of a class",
+        words="the name of a class",
         group=CLASSES,
         metavar="NAME",
     )
@@ -175,7 +173,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         None,
         "where each split comes from: ratios for all; or a list, a part of a file, or a folder for "
         "each, several joined with +; rest is all other labeled images",
-        expected='a list, a folder or a ratio for each split, such as {"train": 0.8, "test": 0.2}',
+        words='a list, a folder or a ratio for each split, such as {"train": 0.8, "test": 0.2}',
         accepts=are_sources,
         group=FOLDERS,
         usage="as in train=0.8,validation=0.2 or train=my_list,val=meta.csv:val,test=images/test/; "
@@ -203,7 +201,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         None,
         "names of folders, and patterns of file names, that differ from VOC's: `images`, `masks`, "
         "`lists`, `image_name`, `mask_name`",
-        expected='names of folders, such as {"masks": "labels"}',
+        words='names of folders, such as {"masks": "labels"}',
     )
     missing_mask: MissingMask = row(
         "error",
@@ -224,7 +222,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     exclude: Sequence[str] = row(
         (),
         "images to leave out, such as those of damaged files",
-        expected="a list of ids",
+        words="a list of ids",
         group=CLASSES,
         usage="in a file as for --ids, such as the decisions that a page saved; or their ids "
         "separated by commas; none replaces those of --like; default: none",
@@ -236,7 +234,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         "for soft masks (black and white with gray edges, such as JPEGs): pixels of this gray, "
         "such as 128, and lighter ones are read as 255, and darker ones as 0; default: each gray "
         "is a value, and JPEGs are not masks",
-        expected="a gray from 1 to 255, such as 128",
+        words="a gray from 1 to 255, such as 128",
         accepts=is_gray,
         group=CLASSES,
         metavar="GRAY",
@@ -246,7 +244,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         "",
         "folder of ignore masks, such as DRIVE's field of view: where the ignore mask of an image "
         "is 0, its mask is void. Each image needs one",
-        expected="the name of a folder",
+        words="the name of a folder",
         group=FOLDERS,
         usage="relative to ROOT; default: none",
         metavar="FOLDER",
@@ -271,7 +269,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         None,
         "the bands to store, with all their bits: numbers from 0, in the order to store; or rgb "
         "for 8-bit RGB, even if bands or bits are lost",
-        expected=f"a list of the bands' numbers, from 0, such as [3, 0]; or {RGB}",
+        words=f"a list of the bands' numbers, from 0, such as [3, 0]; or {RGB}",
         group=CLASSES,
         usage="as in 3,0; or all; default: 8-bit RGB, and an image that would lose bands or bits "
         "is an error",
@@ -307,7 +305,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     tile: int | None = row(
         None,
         "cut images and masks into tiles of this height and width; default: complete images",
-        expected="a number of pixels",
+        words="a number of pixels",
         group=TILES,
         metavar="PIXELS",
         needs=(CAN_BE_CUT,),
@@ -315,7 +313,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     tile_overlap: int = row(
         0,
         "number of pixels that neighboring tiles share; default: 0",
-        expected="a number of pixels",
+        words="a number of pixels",
         group=TILES,
         metavar="PIXELS",
         needs=(IS_CUT,),
@@ -339,7 +337,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         None,
         "for k-fold cross-validation: divide train into this number of splits of equal size, "
         "`fold_0`, `fold_1` and so on; other splits do not change",
-        expected=f"{MIN_FOLDS} to {MAX_FOLDS}",
+        words=f"{MIN_FOLDS} to {MAX_FOLDS}",
         accepts=is_number_of_folds,
         group=FOLDERS,
         metavar="K",
@@ -354,7 +352,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         "(`regex:PATTERN`); or treat all as independent (`none`). Needs ratios, folds, or lists "
         "that name groups in place of images; default: `none`, but if ids are numbered in groups "
         "and neighbors look alike, the build stops and asks",
-        expected="folder, prefix:CHARACTERS, word:WORD, regex:PATTERN or none",
+        words="folder, prefix:CHARACTERS, word:WORD, regex:PATTERN or none",
         group=FOLDERS,
         metavar="RULE",
         needs=(MAY_HAVE_GROUPS,),
@@ -374,7 +372,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     homepage: str | None = row(
         None,
         "address of the data's page; default: that of the release, or none",
-        expected="an address that begins with https:// or http://",
+        words="an address that begins with https:// or http://",
         accepts=is_address,
         group=DESCRIPTION,
         metavar="TEXT",

@@ -184,13 +184,34 @@ GROUPS = (CLASSES, FOLDERS, TILES, DESCRIPTION, SPEED)
 """The groups of options on the help page of `build`."""
 
 
+def row(default: Any, meaning: str, **others: Any) -> Any:
+    """Returns a dataclass's field with what `ConfigField` says of it.
+
+    Args:
+      default: its default; or a type, if that makes the default.
+      meaning: see `ConfigField`.
+      **others: the other attributes of `ConfigField`.
+    """
+    metadata = {"meaning": meaning, **others}
+    if isinstance(default, type):
+        return dataclasses.field(default_factory=default, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+_UNIONS = (types.UnionType, Union)
+"""What `get_origin` returns for `int | None`, and for a literal beside None."""
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Row:
-    """What is said of a field beside its name, its type and its default.
+class ConfigField:
+    """One field of a config, or one key of its layout.
 
     Attributes:
+      name: its name in a config.
+      type: its type, as the config's class declares it.
+      default: its default.
       meaning: what it is for, in words for pages and for the help of its option.
-      expected: what its values should be, in words, if the type alone does not say it.
+      words: what its values should be, if the type alone does not say it.
       accepts: returns whether it may have a value of its type, other than None.
       needs: the conditions under which it may be given.
       in_config: what pages say of it beside its meaning, about a config alone.
@@ -201,8 +222,11 @@ class Row:
         commands.
     """
 
+    name: str
+    type: Any
+    default: Any
     meaning: str
-    expected: str = ""
+    words: str = ""
     accepts: Callable[[Any], bool] | None = None
     needs: tuple[Condition, ...] = ()
     in_config: str = ""
@@ -211,39 +235,10 @@ class Row:
     metavar: str | None = None
     usage: str = ""
 
-
-def row(default: Any, meaning: str, **others: Any) -> Any:
-    """Returns a dataclass's field with a `Row`; the default is a type if it makes the value."""
-    metadata = {"row": Row(meaning=meaning, **others)}
-    if isinstance(default, type):
-        return dataclasses.field(default_factory=default, metadata=metadata)
-    return dataclasses.field(default=default, metadata=metadata)
-
-
-_UNIONS = (types.UnionType, Union)
-"""What `get_origin` returns for `int | None`, and for a literal beside None."""
-
-
-@dataclasses.dataclass(frozen=True)
-class ConfigField:
-    """One field of a config, or one key of its layout.
-
-    Attributes:
-      name: its name in a config.
-      type: its type, as the config's class declares it.
-      row: what else is said of it.
-      default: its default.
-    """
-
-    name: str
-    type: Any
-    row: Row
-    default: Any
-
     @property
     def option_name(self) -> str:
         """The name of its option; its own name if it has none."""
-        return self.row.option or self.name
+        return self.option or self.name
 
     @property
     def value_type(self) -> Any:
@@ -260,8 +255,8 @@ class ConfigField:
     @property
     def expected(self) -> str:
         """What its values should be, in words."""
-        if self.row.expected:
-            return self.row.expected
+        if self.words:
+            return self.words
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         return _WORDS_OF_TYPES[self.value_type]
@@ -269,7 +264,7 @@ class ConfigField:
     @property
     def description(self) -> str:
         """The words of pages about it in a config."""
-        parts = [self.row.meaning, self.row.in_config]
+        parts = [self.meaning, self.in_config]
         if self.option_name != self.name:
             parts.append(f"the option is `--{self.option_name}`")
         return "; ".join(part for part in parts if part)
@@ -283,9 +278,10 @@ def list_fields(config_class: Hashable) -> list[ConfigField]:
     """Returns the fields of a class that have rows, in their order."""
     fields = []
     for field in dataclasses.fields(cast(Any, config_class)):
-        if "row" in field.metadata:  # a subclass may have fields of its own
-            row_of_field = field.metadata["row"]
-            fields.append(ConfigField(field.name, field.type, row_of_field, field.default))
+        if "meaning" in field.metadata:  # a subclass may have fields of its own
+            declared: dict[str, Any] = dict(field.metadata)
+            declared |= {"name": field.name, "type": field.type, "default": field.default}
+            fields.append(ConfigField(**declared))
     return fields
 
 
@@ -381,8 +377,8 @@ def check_types(config: Any) -> None:
     for field in list_fields(config.__class__):
         value = getattr(config, field.name)
         is_right = _has_type(value, field.type)
-        if is_right and value is not None and field.row.accepts is not None:
-            is_right = field.row.accepts(value)
+        if is_right and value is not None and field.accepts is not None:
+            is_right = field.accepts(value)
         if not is_right:
             raise option_error(field.name, value, field.expected, field.choices)
 
@@ -394,7 +390,7 @@ def check_conditions(config: Any) -> None:
       ConfigError: naming the field, its value and what is expected.
     """
     for field in list_fields(config.__class__):
-        for condition in field.row.needs:
+        for condition in field.needs:
             value = getattr(config, field.name)
             is_given = value is not False and value != field.default
             if is_given and not condition.holds(config):
