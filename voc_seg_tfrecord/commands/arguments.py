@@ -328,7 +328,7 @@ def typed_options(args: argparse.Namespace) -> dict[str, Any]:
     for field in _FIELDS_WITH_OPTION:
         name = field.option_name
         value = getattr(args, name, None)
-        if field.row.group not in (CLASSES, FOLDERS):
+        if field.group not in (CLASSES, FOLDERS):
             continue
         if value is False:
             options[f"no{name}"] = True
