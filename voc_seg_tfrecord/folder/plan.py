@@ -426,7 +426,7 @@ def _list_read_texts(
     """Returns the names below the tree of the lists and class files that are read."""
     tree = chosen_splits.evidence.tree
     names = [TABLE]
-    for path in (*chosen_splits.files, *stated.texts):
+    for path in (*chosen_splits.files, *stated.texts, *tree.labels.texts_of_classes):
         names.append(posixpath.relpath(path, tree.root_below_given or "."))
     if tree.labels.class_file is not None:
         names.append(tree.labels.class_file.source)

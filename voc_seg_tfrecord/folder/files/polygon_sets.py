@@ -224,6 +224,7 @@ def _make_tree(given: GivenLayout, chosen: ChosenFiles, paths: Sequence[str], ex
             image_id: posixpath.relpath(path, image_folder) for image_id, path in path_by_id.items()
         },
         label_files={*chosen.files},
+        texts_of_classes={file.classes_file for file in chosen.files.values()} - {""},
         splits=splits,
         class_file=classes.class_file,
         tool=tool.name,

@@ -54,6 +54,7 @@ class Labels:
       names: the names of the files below it, by id.
       pair_type: what reads the files of an id.
       label_files: the files of shapes, below the given folder; none for files of pixels.
+      texts_of_classes: the other files that name the classes of shapes, below the given folder.
       splits: the splits that files of shapes are called as, or subsets in one; none for files of
         pixels.
       class_file: the classes, if the labels themselves have them; None for files of pixels.
@@ -64,6 +65,7 @@ class Labels:
     names: Names
     pair_type: type[Pair] = Pair
     label_files: Set[str] = frozenset()
+    texts_of_classes: Set[str] = frozenset()
     splits: Sequence[LabelSplit] = ()
     class_file: ClassFile | None = None
     tool: str = ""
