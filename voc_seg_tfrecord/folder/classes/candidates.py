@@ -1,11 +1,12 @@
 """The class files of a folder, each in the ways in which it may be numbered; its table of classes.
 
-Class files lie in the folder of the set, or of a split or part of it. If there is none, those in
-the folder of the masks count, and else those above the set.
+Class files lie in the folder of the set, or of a split or part of it, or of the masks. If there is
+none, those above the set count.
 """
 
 from collections.abc import Container, Mapping, Sequence
 import dataclasses
+import itertools
 import posixpath
 
 from etils import epath
@@ -65,8 +66,8 @@ class GivenClasses:
 def find_class_files(tree: VocTree) -> ClassFilesOfFolder:
     """Finds the class files of a set; if none has a known name, those that `by_content` finds.
 
-    Only the misnamed files in the set's own folder are among them; those in other folders are
-    reported as unused files.
+    Only the misnamed files in the set's own folder are among them, and those of splits beside class
+    files of others; those in other folders are reported as unused files.
 
     Args:
       tree: the set.
@@ -77,14 +78,17 @@ def find_class_files(tree: VocTree) -> ClassFilesOfFolder:
     """
     in_root = read_class_files(tree.root, CLASS_FILES, tree.images, tree.texts.read)
     in_splits = _find_in_splits(tree, {file.source for file in in_root.files})
-    files = [*in_root.files, *in_splits.files]
-    if not files:
-        files = _find_beside_masks(tree)
+    files: Sequence[ClassFile] = [
+        *in_root.files,
+        *in_splits.files,
+        *_find_beside_masks(tree),
+    ]
     if not files:
         files = _find_above(tree)
     if not files:
         files = find_by_content(tree)
-    return ClassFilesOfFolder(files, in_root.misnamed, in_splits.notes)
+    misnamed = [*in_root.misnamed, *in_splits.misnamed]
+    return ClassFilesOfFolder(files, misnamed, in_splits.notes)
 
 
 def list_folders_of_class_files(tree: VocTree) -> Sequence[str]:
@@ -121,10 +125,15 @@ def _find_in_splits(tree: VocTree, names_in_root: Container[str]) -> ClassFilesO
         its folder in its source, such as `train/classes.txt`, because it is another file.
     """
     files_by_name: dict[str, list[ClassFile]] = {}
-    folders = list_folders_of_class_files(tree)
-    for folder in folders:
-        for file in _read_in_folder(tree, tree.root / folder, f"{folder}/"):
+    files_by_folder: list[Sequence[ClassFile]] = []
+    misnamed: list[LayoutError] = []
+    for folder in list_folders_of_class_files(tree):
+        found = _read_in_folder(tree, tree.root / folder, f"{folder}/")
+        files_by_folder.append(found.files)
+        misnamed += found.misnamed
+        for file in found.files:
             files_by_name.setdefault(posixpath.basename(file.source), []).append(file)
+    _check_folders_agree(tree.root, files_by_folder)
     if not SplitFolders(tree).dividing_first_folders:
         _check_all_have_class_files(tree, files_by_name)
     united = []
@@ -134,7 +143,38 @@ def _find_in_splits(tree: VocTree, names_in_root: Container[str]) -> ClassFilesO
         united.append(_unite(tree.root, source, files))
         if len({file.entries for file in files}) > 1:
             notes.append(f"The splits have different files {name}; all are used.")
-    return ClassFilesOfFolder(united, (), notes)
+    return ClassFilesOfFolder(united, misnamed if united else (), notes)
+
+
+def _check_folders_agree(root: epath.Path, files_by_folder: Sequence[Sequence[ClassFile]]) -> None:
+    """Checks that no two folders number classes otherwise, each in files of its own.
+
+    Raises:
+      LayoutError: if all files of a folder contradict all of another.
+    """
+    for folder, other_folder in itertools.combinations(files_by_folder, 2):
+        pairs = list(itertools.product(folder, other_folder))
+        if pairs and all(_number_otherwise(one, other) for one, other in pairs):
+            one, other = pairs[0]
+            words = f"other numbers of the classes than in {one.source}"
+            raise _splits_contradict_error(root / other.source, words, [one, other])
+
+
+def _number_otherwise(one: ClassFile, other: ClassFile) -> bool:
+    """Says whether two files without colors give a value two names, or a name two values."""
+    entries = [*one.entries, *other.entries]
+    if any(entry.color for entry in entries):
+        return False  # colors may be what gives the classes
+    name_by_value: dict[int, str] = {}
+    value_by_name: dict[str, int] = {}
+    for entry in entries:
+        if entry.value in _VALUES_OF_SEVERAL_CLASSES:
+            continue
+        if name_by_value.setdefault(entry.value, entry.name) != entry.name:
+            return True
+        if value_by_name.setdefault(entry.name, entry.value) != entry.value:
+            return True
+    return False
 
 
 def _check_all_have_class_files(
@@ -158,10 +198,11 @@ def _check_all_have_class_files(
             )
 
 
-def _read_in_folder(tree: VocTree, folder: epath.Path, path: str) -> list[ClassFile]:
+def _read_in_folder(tree: VocTree, folder: epath.Path, path: str) -> ClassFilesOfFolder:
     """Returns the class files of a folder, whose sources begin with its path from the set."""
-    files = read_class_files(folder, CLASS_FILES, tree.images, tree.texts.read).files
-    return [dataclasses.replace(file, source=path + file.source) for file in files]
+    found = read_class_files(folder, CLASS_FILES, tree.images, tree.texts.read)
+    files = [dataclasses.replace(file, source=path + file.source) for file in found.files]
+    return dataclasses.replace(found, files=files)
 
 
 def _unite(root: epath.Path, source: str, files: Sequence[ClassFile]) -> ClassFile:
@@ -227,13 +268,13 @@ def _list_names_of_all(files: Sequence[ClassFile]) -> str:
     return "" if any("," in name for name in names) else ",".join(names)
 
 
-def _find_beside_masks(tree: VocTree) -> list[ClassFile]:
+def _find_beside_masks(tree: VocTree) -> Sequence[ClassFile]:
     """Returns the class files in the folder of masks."""
     folder = tree.layout.masks
-    return [] if folder == "." else _read_in_folder(tree, tree.root / folder, f"{folder}/")
+    return [] if folder == "." else _read_in_folder(tree, tree.root / folder, f"{folder}/").files
 
 
-def _find_above(tree: VocTree) -> list[ClassFile]:
+def _find_above(tree: VocTree) -> Sequence[ClassFile]:
     """Returns the class files of the nearest folder above a set that has any.
 
     Its source is a path such as `../classes.txt`.
@@ -242,7 +283,7 @@ def _find_above(tree: VocTree) -> list[ClassFile]:
     for folder in _folders_above(tree):
         path_up += "../"
         if has_class_file(folder):
-            return _read_in_folder(tree, folder, path_up)
+            return _read_in_folder(tree, folder, path_up).files
     return []
 
 

@@ -75,7 +75,8 @@ def choose_class_file(tree: VocTree, given: GivenClasses, table: FolderTable) ->
         file = tree.labels.class_file
         return ClassFileChoice((file,), source=file.source)
     found = find_class_files(tree)
-    notes = [*found.notes, *_note_misnamed(found.misnamed), *table.notes(given)]
+    misnamed = _note_misnamed(tree.root, found.misnamed)
+    notes = [*found.notes, *misnamed, *table.notes(given)]
     if given.names:
         candidates = _list_files_with_names(found.files, given)
         notes += _note_other_names(found.files, candidates)
@@ -123,10 +124,10 @@ def _note_other_names(files: Sequence[ClassFile], candidates: Sequence[ClassFile
     return notes
 
 
-def _note_misnamed(errors: Sequence[LayoutError]) -> list[str]:
+def _note_misnamed(root: epath.Path, errors: Sequence[LayoutError]) -> list[str]:
     notes: list[str] = []
     for error in errors:
-        name = posixpath.basename(error.where)
+        name = error.where.removeprefix(f"{root}/")
         notes.append(f"{name} is not used as a class file: {error.found}.")
     return notes
 
