@@ -9,7 +9,7 @@ import pytest
 from support import drawing, exports
 from support.building import examples, from_tree
 from support.drawing import write
-from support.folders import plan_of, read_as, refused
+from support.folders import plan_of, read_as, refused, unused_of
 from support.paths import REPOSITORY
 from support.png_writer import write_png
 
@@ -50,6 +50,7 @@ def expect_values(root, mask, names, **said):
 
 
 ABC = "background\na\nb\n"
+FRUIT = "background\napple\ntree\n"
 LABELMAP = "background:::\na:::\nb:::\nignored:224,224,192::\n"
 ROW_FILE = "Pixel Value, Class\n0, background\n1, b\n2, a\n"
 BACD, MASKS_FILE = "b\na\nc\nd\n", "SegmentationClass/classes.txt"
@@ -70,7 +71,6 @@ NUMBERED = [
     ("void a b", {}, "", {"classes.json": '["__ignore__", "a", "b"]'}),
     ("background a b", {}, "", {"labels.txt": f"__ignore__\n{ABC}"}),  # which is labelme's
     ("background a b", {}, "", {MASKS_FILE: ABC}),
-    ("background b a", {}, "", {MASKS_FILE: ABC, "classes.txt": "background\nb\na"}),
     ("background a b", {}, "", {"class_names.txt": ABC, "classes.txt": "a\nb\n"}),
     ("background a b", {}, "", {"labelmap.txt": LABELMAP, "class_names.txt": f"__ignore__\n{ABC}"}),
     ("sky crack road", {"background": "sky"}, "", {"classes.txt": TREE}),
@@ -324,6 +324,47 @@ def put_palette_masks_in_the_order_of_no_file(root, last_value):
     Image.new("RGB", (4, last_value + 1)).save(root / "JPEGImages/a.png")
     drawing.put(root, "SegmentationClass/a.png", write_png(values, palette=colors))
     return values
+
+
+def put_two_splits(root, **texts):
+    """Writes train and val with images and masks, and texts, by `split__name` without `.txt`."""
+    write(root, "ab train/images/{}.jpg train/masks/{}.png")
+    write(root, "cd val/images/{}.jpg val/masks/{}.png")
+    for place, text in texts.items():
+        drawing.put(root, f"{place.replace('__', '/')}.txt", text)
+
+
+def test_class_files_of_two_names_that_contradict_in_two_splits_are_refused(tmp_path):
+    put_two_splits(tmp_path, train__classes=FRUIT, val__class_names="background\ntree\napple\n")
+    words = "class_names.txt: other numbers of the classes than in train/classes.txt"
+    refused(tmp_path, words, class_names=None)
+    drawing.put(tmp_path, "val/class_names.txt", FRUIT)
+    assert plan_to_build(tmp_path, name="mine").config.class_names[1:] == ("apple", "tree")
+
+
+def test_a_damaged_class_file_of_a_split_is_noted_with_its_folder(tmp_path):
+    put_two_splits(tmp_path, train__classes=FRUIT, val__classes="background\ntree\ntree\n")
+    notes = " ".join(plan_to_build(tmp_path, name="mine").notes)
+    assert "val/classes.txt is not used as a class file: the name 'tree' twice." in notes
+
+
+def test_a_class_file_beside_the_masks_that_contradicts_that_of_the_root_is_asked_about(tmp_path):
+    write(tmp_path, "ab images/{}.jpg masks/{}.png", ("classes.txt", ABC))
+    drawing.put(tmp_path, "masks/classes.txt", "background\nb\na\n")
+    words = "'a' has the value 1 in classes.txt and 2 in masks/classes.txt"
+    refused(tmp_path, words, class_names=None)
+    drawing.put(tmp_path, "masks/classes.txt", ABC)
+    assert plan_to_build(tmp_path, name="mine").config.class_names == ("background", "a", "b")
+
+
+def test_the_text_that_names_the_classes_of_polygons_is_in_use(tmp_path):
+    for image_id in "ab":
+        drawing.put_image(tmp_path, f"images/{image_id}.jpg")
+        drawing.put(tmp_path, f"labels/{image_id}.txt", "0 0.1 0.1 0.5 0.1 0.5 0.5\n")
+    drawing.put(tmp_path, "classes.txt", "crack\n")
+    plan = plan_to_build(tmp_path, name="mine")
+    assert plan.config.class_names == ("background", "crack")
+    assert unused_of(plan) == {}
 
 
 def test_a_star_completes_the_colors_by_which_the_masks_are_read(tmp_path):

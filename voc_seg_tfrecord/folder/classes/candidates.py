@@ -133,7 +133,6 @@ def _find_in_splits(tree: VocTree, names_in_root: Container[str]) -> ClassFilesO
         misnamed += found.misnamed
         for file in found.files:
             files_by_name.setdefault(posixpath.basename(file.source), []).append(file)
-    _check_folders_agree(tree.root, files_by_folder)
     if not SplitFolders(tree).dividing_first_folders:
         _check_all_have_class_files(tree, files_by_name)
     united = []
@@ -143,6 +142,7 @@ def _find_in_splits(tree: VocTree, names_in_root: Container[str]) -> ClassFilesO
         united.append(_unite(tree.root, source, files))
         if len({file.entries for file in files}) > 1:
             notes.append(f"The splits have different files {name}; all are used.")
+    _check_folders_agree(tree.root, files_by_folder)
     return ClassFilesOfFolder(united, misnamed if united else (), notes)
 
 
