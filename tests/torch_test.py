@@ -207,6 +207,7 @@ def test_a_transform_may_make_images_floats_and_bring_complete_ones_to_one_size(
         ({"workers": -1}, "workers"),
         ({"num_workers": 2}, "num_workers: 2.*give workers"),
         ({"collate_fn": list}, "collate_fn.*give transform"),
+        ({"scale": (1, 1)}, "scale: no argument.*did you mean 'scales'"),
         ({"drop_last": "False"}, "drop_last: 'False'.*True or False"),
         ({"flip": "no"}, "flip: 'no'.*True or False"),
         ({"scales": (float("nan"), 1.0)}, "scales"),
@@ -225,6 +226,11 @@ def test_sources_that_cannot_be_batched_are_refused_with_what_to_do(data_dir, so
         list(loader(opened(data_dir, decode=False), **PLAIN))
     with pytest.raises(ConfigError, match="no examples"):
         loader(source[:0], drop_last=False, **PLAIN)
+    for other in ("sample", [source], torch.utils.data.Subset(source, [0])):
+        with pytest.raises(ConfigError, match="what voc_seg_tfrecord.data_source returns"):
+            loader(other, **PLAIN)
+    with pytest.raises(ConfigError, match="leave it out: evaluation_loader gives complete images"):
+        evaluation_loader(source, size=8)
     with pytest.raises(ConfigError, match="EpochBatches"):
         batches_of.SegmentationDataset(source, size=8)[3]
 

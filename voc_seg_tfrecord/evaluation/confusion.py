@@ -43,6 +43,12 @@ class Confusion:
     """
 
     def __init__(self, class_names: Sequence[str], *, boundary: float | None = None) -> None:
+        if isinstance(class_names, int):
+            raise ConfigError(
+                "class_names",
+                found=str(class_names),
+                expected="the names of the classes, as data_source(...).class_names has them",
+            )
         if not 0 < len(class_names) <= VOID:
             raise ConfigError(
                 "class_names", found=f"{len(class_names)} names", expected=f"1 to {VOID} names"
@@ -222,7 +228,8 @@ def _as_mask_batch(array: np.ndarray, name: str, where: object) -> np.ndarray:
             where or name,
             found=f"a {name} {dtype}{list(values.shape)}",
             expected="integers [H, W], [H, W, 1], [B, H, W] or [B, H, W, 1]",
-            remedy="take .argmax(-1) of the scores of a network",
+            remedy="take the class of each pixel from the scores of a network: .argmax(1) of "
+            "[B, classes, H, W], or .argmax(-1) of [B, H, W, classes]",
         )
     if np.ma.is_masked(array):
         batch = _with_batch_axis(_fill_masked(array, name, where))

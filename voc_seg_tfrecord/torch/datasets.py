@@ -225,6 +225,22 @@ def _open_sizes(source: DataSource) -> DataSource | None:
     return with_features(source, [HEIGHT, WIDTH])
 
 
+def check_source(source: object) -> None:
+    """Checks that examples come from `data_source`.
+
+    Raises:
+      ConfigError: if they do not, as those of a list, of a name or of PyTorch's `Subset`.
+    """
+    if not isinstance(source, DataSource):
+        raise ConfigError(
+            "source",
+            found=f"a {type(source).__name__}",
+            expected="what voc_seg_tfrecord.data_source returns for a split",
+            remedy="open the dataset with data_source(NAME, SPLIT); to choose examples, slice the "
+            "source (source[:100]), or give ids=",
+        )
+
+
 def with_features(source: DataSource, names: Sequence[str]) -> DataSource:
     """Returns a source with these features and no others.
 

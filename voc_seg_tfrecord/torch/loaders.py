@@ -1,6 +1,7 @@
 """Loaders of batches, by threads of this process or by worker processes."""
 
 from collections.abc import Iterator
+import inspect
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ import torch
 from torch.utils import data
 
 from voc_seg_tfrecord import arrays
-from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, did_you_mean
 from voc_seg_tfrecord.core.names import FILENAME, LABELS
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.reading.data_source import DataSource
@@ -21,7 +22,12 @@ from voc_seg_tfrecord.reading.epoch_order import (
     check_shard,
 )
 from voc_seg_tfrecord.torch.batch import BatchBuffers, Channels, describe_batch
-from voc_seg_tfrecord.torch.datasets import EvaluationDataset, SegmentationDataset, with_features
+from voc_seg_tfrecord.torch.datasets import (
+    EvaluationDataset,
+    SegmentationDataset,
+    check_source,
+    with_features,
+)
 from voc_seg_tfrecord.torch.epochs import EpochBatches
 from voc_seg_tfrecord.torch.transforms import Transform
 
@@ -38,6 +44,9 @@ _OWN_OPTIONS = {
     "dataset": "give the data_source as the first argument",
 }
 """Arguments of PyTorch's `DataLoader` that a loader sets itself, and what to do instead."""
+
+_NAMES_OF_OPTIONS = frozenset(inspect.signature(data.DataLoader.__init__).parameters)
+"""The arguments of PyTorch's `DataLoader`."""
 
 _BATCHES_OF_USER = 3
 """How many batches a training may hold without new memory: one that it trains on, the next one, and
@@ -102,6 +111,7 @@ def loader(
       ConfigError: if an argument is wrong, a feature is missing in the source, or an epoch has no
         batch.
     """
+    check_source(source)
     dataset = SegmentationDataset(
         source,
         size=size,
@@ -165,6 +175,7 @@ def evaluation_loader(
     Raises:
       ConfigError: if an argument is wrong, or a feature is missing in the source.
     """
+    check_source(source)
     check_count("batch_size", batch_size)
     check_shard(shard)
     dataset = EvaluationDataset(source.shard(*shard), multiple=multiple, channels=channels)
@@ -176,6 +187,27 @@ def evaluation_loader(
         byte_count=dataset.count_bytes(batch_size),
         in_threads=True,
         options=options,
+    )
+
+
+_ARGUMENTS = inspect.signature(loader).parameters
+"""The arguments of `loader`, most of which `evaluation_loader` does not have."""
+
+
+def _unknown_argument_error(name: str) -> ConfigError:
+    expected = "an argument of this loader, or of PyTorch's DataLoader"
+    if name in _ARGUMENTS:
+        return ConfigError(
+            name,
+            found="an argument of loader, and not of evaluation_loader",
+            expected=expected,
+            remedy="leave it out: evaluation_loader gives complete images, in order",
+        )
+    return ConfigError(
+        name,
+        found=f"no argument of this loader{did_you_mean(name, _ARGUMENTS)}",
+        expected=expected,
+        remedy="correct its name, or leave it out",
     )
 
 
@@ -206,6 +238,8 @@ class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-igno
     ) -> None:
         if isinstance(workers, bool) or not isinstance(workers, int) or workers < 0:
             raise ConfigError("workers", found=repr(workers), expected="0 or more processes")
+        for name in options.keys() - _NAMES_OF_OPTIONS:
+            raise _unknown_argument_error(name)
         for name in _OWN_OPTIONS.keys() & options.keys():
             raise ConfigError(
                 name,
