@@ -227,7 +227,7 @@ def test_sources_that_cannot_be_batched_are_refused_with_what_to_do(data_dir, so
     with pytest.raises(ConfigError, match="no examples"):
         loader(source[:0], drop_last=False, **PLAIN)
     for other in ("sample", [source], torch.utils.data.Subset(source, [0])):
-        with pytest.raises(ConfigError, match="what voc_seg_tfrecord.data_source returns"):
+        with pytest.raises(ConfigError, match=r"what voc_seg_tfrecord\.data_source returns"):
             loader(other, **PLAIN)
     with pytest.raises(ConfigError, match="leave it out: evaluation_loader gives complete images"):
         evaluation_loader(source, size=8)
