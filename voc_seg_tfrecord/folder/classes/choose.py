@@ -6,7 +6,6 @@ The class files of a folder, each in the ways in which it may be numbered, are t
 
 from collections.abc import Sequence
 import dataclasses
-import posixpath
 
 from etils import epath
 
