@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--html", metavar="FILE", help="also write a page with thumbnails of all findings"
     )
     parser.add_argument(
-        "--csv", metavar="FIXES", help="also write a table of what to fix, with one row per finding"
+        "--csv", metavar="FILE", help="also write a table of what to fix, with one row per finding"
     )
     arguments.add(parser, "decisions", "no_fit", "rgb")
     parser.add_argument(

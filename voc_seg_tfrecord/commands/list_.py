@@ -50,17 +50,12 @@ def _print(folder: str, datasets: list[ListedVersion]) -> None:
     screen.show_table(columns, [_row(dataset) for dataset in datasets])
 
 
-def _row(dataset: ListedVersion) -> tuple[str, ...]:
-    built = f"{dataset.built:%Y-%m-%dT%H:%M}" if dataset.built else "-"
+def _row(dataset: ListedVersion) -> tuple[str | None, ...]:
+    built = f"{dataset.built:%Y-%m-%dT%H:%M}" if dataset.built else None
     splits = ",".join(f"{split}={count}" for split, count in dataset.splits.items())
-    return (
-        dataset.name,
-        dataset.version or "-",
-        built,
-        format_size(dataset.bytes),
-        splits or "-",
-        dataset.problem or "complete",
-    )
+    size = format_size(dataset.bytes)
+    state = dataset.problem or "complete"
+    return (dataset.name, dataset.version or None, built, size, splits or None, state)
 
 
 def format_size(number: int) -> str:

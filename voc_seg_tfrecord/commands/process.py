@@ -39,8 +39,8 @@ def is_command_line() -> bool:
     words = sys.orig_argv
     if "-m" not in words:
         return False
-    module = words[words.index("-m") + 1 :][:1]
-    return module == [_PACKAGE]
+    following = words.index("-m") + 1
+    return following < len(words) and words[following] == _PACKAGE
 
 
 # Asked once, because `python -m` changes `sys.argv` later.

@@ -132,15 +132,15 @@ class VocSegConfig(tfds.core.BuilderConfig):
     )
     class_names: Sequence[str] = row(
         _CLASSES_BY_DEFAULT,
-        "class names in the order of mask values, background among them. A name such as `void` or "
-        "`ignore` is not a class: its pixels are 255, and the numbers of later classes are one "
-        "lower",
+        "class names in the order of mask values, background among them",
         words="a list of names",
         group=CLASSES,
         usage="separated by commas; or voc for VOC's 21, cityscapes for the 19 of its training "
         "ids, camvid for SegNet's 11; default: from the class file in ROOT",
-        in_config="default: those of the release, and for own data VOC's 21 if the folder's masks "
-        "have VOC's colors, or its class file VOC's names; else the build stops",
+        in_config="a name such as `void` or `ignore` is not a class: its pixels are 255, and the "
+        "numbers of later classes are one lower; default: those of the release, and for own data "
+        "VOC's 21 if the folder's masks have VOC's colors, or its class file VOC's names; else the "
+        "build stops",
     )
     classes: Sequence[Sequence[Any]] | Mapping[Any, str] = row(
         (),

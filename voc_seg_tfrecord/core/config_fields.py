@@ -294,7 +294,7 @@ class LayoutKeys:
     )
     masks: str = row(
         "",
-        "folder of masks; or a folder for each class, where later classes cover earlier ones: "
+        "folder of masks; or a folder for each class, where later classes cover earlier ones, "
         "as in disc=masks_disc,cup=masks_cup",
         group=FOLDERS,
         usage="relative to ROOT; default: detected",
