@@ -128,7 +128,9 @@ def test_the_same_pixels_compressed_in_another_way_are_equal(doctored):
 def test_a_record_that_the_source_does_not_list_is_named(sample, root):
     path = root / "ImageSets" / "Segmentation" / "train.txt"
     path.write_text(path.read_text().replace(f"{FIRST}\n", ""))
-    assert found(sample, root) == [f"train {FIRST}: unexpected: the source's list does not name it"]
+    assert found(sample, root) == [
+        f"train {FIRST}: unexpected: the split of the source does not have it"
+    ]
 
 
 def test_a_damaged_shard_is_named_and_the_rest_still_verified(sample, tmp_path):

@@ -350,10 +350,39 @@ def test_a_prediction_under_another_name_is_named_and_the_right_name_too(sample,
     assert "name the prediction 2007_000001.png or 2007_000001.npy" in str(refused.value)
 
 
-@pytest.mark.parametrize("shape", [(21, 5, 5), (5, 5, 21), (5, 5)])
+SCORES = {
+    (21, 5, 5): r"\(argmax\).*--probabilities CHW",
+    (5, 5, 21): r"\(argmax\).*--probabilities HWC",
+    (5, 5): r"as integers: \.astype\('uint8'\)",
+}
+
+
+@pytest.mark.parametrize("shape", SCORES)
 def test_scores_in_place_of_classes_are_told_what_to_save(sample, tmp_path, shape):
     scores = np.random.default_rng(0).normal(size=shape).astype(np.float32)
     for image_id in ("2007_000001", "2008_000002", "2009_000003"):
         np.save(tmp_path / f"{image_id}.npy", scores)
-    with pytest.raises(SplitError, match=r"\(argmax\).*--probabilities CHW"):
+    with pytest.raises(SplitError, match=SCORES[shape]):
         evaluate(sample, "train", tmp_path)
+
+
+def test_predictions_under_numbers_and_in_other_formats_are_named(sample, tmp_path):
+    predictions = write_predictions(sample, tmp_path / "predictions")
+    for number, path in enumerate(sorted(predictions.iterdir())):
+        path.rename(predictions / f"{number:05}.png")
+    words = "no such file among 3 predictions, such as 00000.png"
+    with pytest.raises(SplitError, match=words):
+        evaluate(sample, "train", predictions)
+    for path in predictions.iterdir():
+        path.rename(path.with_suffix(".npz"))
+    with pytest.raises(ConfigError, match=r"no \.npy file among 00000\.npz"):
+        evaluate(sample, "train", predictions)
+
+
+def test_white_in_place_of_a_class_is_told_to_save_its_index(sample, tmp_path):
+    predictions = write_predictions(sample, tmp_path / "predictions")
+    for path in predictions.iterdir():
+        values = np.asarray(Image.open(path))
+        Image.fromarray(np.where(values > 0, 255, 0).astype(np.uint8)).save(path)
+    with pytest.raises(SplitError, match="save the index of the class in place of 255, such as 1"):
+        evaluate(sample, "train", predictions)

@@ -418,7 +418,7 @@ def _source_problems(
         yield f"its source cannot be used: {error}"
         return
     if original is None:
-        yield "unexpected: the source's list does not name it"
+        yield "unexpected: the split of the source does not have it"
         return
     names = {*record.features, *original.features}
     if has_bands:

@@ -187,11 +187,14 @@ def _check_predicted_values(
     """Checks that the values of a prediction are classes; see `_check_mask_values`."""
     is_unknown = values >= classes
     if is_unknown.any():
+        remedy = "predict one of the classes for every pixel"
+        if {*values.tolist()} <= {0, VOID}:
+            remedy = f"save the index of the class in place of {VOID}, such as 1"
         raise MaskError(
             where or "prediction",
             found=f"a prediction with the values {_show_values(values, pixels, is_unknown)}",
             expected=f"0 to {classes - 1}; {VOID} (void) cannot be predicted",
-            remedy="predict one of the classes for every pixel",
+            remedy=remedy,
             kind="unknown prediction value",
         )
 

@@ -30,6 +30,7 @@ from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.core.names import IMAGE, VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.threads import ordered_map
+from voc_seg_tfrecord.folder.tree.listing import files_below
 from voc_seg_tfrecord.folder.tree.names import Names, index_files
 from voc_seg_tfrecord.formats import numpy_files, pillow, png
 from voc_seg_tfrecord.formats.mask_samples import read_samples_on_black
@@ -99,7 +100,9 @@ class Predictions:
             raise _no_predictions_error(self.folder, "no such folder")
         self.names: Names = index_files(self.folder, (".png", ".npy"))
         if not self.names:
-            raise _no_predictions_error(self.folder, "no .png and no .npy file")
+            found = sorted(files_below(self.folder))
+            others = f" among {several(found)}" if found else ""
+            raise _no_predictions_error(self.folder, f"no .png and no .npy file{others}")
         ambiguous = self.names.names_by_ambiguous_id
         if ambiguous:
             image_id, files = next(iter(ambiguous.items()))
@@ -145,8 +148,9 @@ class Predictions:
 
     def _missing_error(self, image_id: str) -> MaskError:
         """Returns the error about an image without a prediction of its name."""
-        found = "no such file"
-        remedy = "predict all images of the split"
+        count = counted(len(self.names), "prediction")
+        found = f"no such file among {count}, such as {next(iter(self.names.values()))}"
+        remedy = "predict all images of the split, and name each prediction as its image"
         named_alike = [file for name, file in self.names.items() if image_id in name]
         if named_alike:
             found = f"no such file, but {several(named_alike, _MAX_SHOWN_FILES)}"
@@ -195,14 +199,12 @@ def _read_indices(file: File, classes: int) -> np.ndarray:
     try:
         samples = read_samples_on_black(file)
     except MaskError as error:
-        are_scores = file.kind is Kind.NUMPY and numpy_files.read_dtype(file).kind == "f"
-        if not are_scores:
+        if file.kind is not Kind.NUMPY or numpy_files.read_dtype(file).kind != "f":
             raise
-        raise error.changed(
-            expected="one class index per pixel",
-            remedy="save the class with the highest score (argmax), or save the softmax of the "
-            "scores and give --probabilities CHW",
-        ) from None
+        expected = "one class index per pixel"
+        scores = numpy_files.read_numpy(file, "f", expected)
+        remedy = _advise_on_scores(scores, classes)
+        raise error.changed(expected=expected, remedy=remedy) from None
     if samples.kind == "rgb":
         raise MaskError(
             file.where,
@@ -229,6 +231,18 @@ def _read_indices(file: File, classes: int) -> np.ndarray:
             remedy="save the index of the class with the highest score (argmax)",
         )
     return samples.values
+
+
+def _advise_on_scores(scores: np.ndarray, classes: int) -> str:
+    """Returns what to save in place of floats, as their shape tells."""
+    if scores.ndim == 2:
+        return "save class indices as integers: .astype('uint8')"
+    classes_are_last = scores.shape[-1] == classes and scores.shape[0] != classes
+    axes = "HWC" if classes_are_last else "CHW"
+    return (
+        "save the class with the highest score (argmax), or save the softmax of the scores and "
+        f"give --probabilities {axes}"
+    )
 
 
 def _read_probabilities(file: File, axes: str, classes: int) -> np.ndarray:
