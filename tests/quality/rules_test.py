@@ -6,7 +6,7 @@ from support import planted
 
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats.pillow import encode_png
-from voc_seg_tfrecord.quality import finding, misfits, rules
+from voc_seg_tfrecord.quality import evidence, finding, misfits, rules
 from voc_seg_tfrecord.quality.evidence import MAX_SPECK_PIXELS, examine
 
 
@@ -33,6 +33,33 @@ def found(evidence):
 
 def test_a_usual_set_has_no_findings(usual):
     assert found(usual) == []
+
+
+def test_of_a_large_set_a_sample_is_measured_in_full_and_a_note_says_so(monkeypatch):
+    ids = [f"2007_{number:06}" for number in range(5000)]
+    assert all(evidence.is_fitted(image_id, len(ids)) for image_id in ids)
+    monkeypatch.setattr(evidence, "MAX_FITTED_IMAGES", 500)
+    sample = [image_id for image_id in ids if evidence.is_fitted(image_id, len(ids))]
+    assert 430 < len(sample) < 570
+    monkeypatch.setattr(evidence, "MAX_FITTED_IMAGES", 9)
+    pairs = [planted.draw(number) for number in range(40)]
+    pairs[39].image[:] = pairs[0].image  # a copy is found in all images
+    examples = [
+        examine(
+            File(encode_png(pair.image), str(number)),
+            pair.mask,
+            image_id=str(number),
+            split="train",
+            measure_fit=evidence.is_fitted(str(number), len(pairs)),
+        )
+        for number, pair in enumerate(pairs)
+    ]
+    findings = found(examples)
+    assert "same image twice" in {one.kind for one in findings}
+    sampled = sum(evidence.is_fitted(str(number), 40) for number in range(40))
+    assert 0 < sampled < 40
+    assert f"A sample of {sampled} of 40 images was searched" in findings[-1].message
+    assert findings[-1].kind == finding.NOTE
 
 
 def test_a_rule_names_the_place_of_what_it_found(usual):

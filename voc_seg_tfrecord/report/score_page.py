@@ -18,6 +18,7 @@ from voc_seg_tfrecord.core.requirements import all_versions
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.evaluation import folder
+from voc_seg_tfrecord.evaluation.folder import ScoredPair
 from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.quality.finding import Finding
@@ -353,6 +354,7 @@ def _make_cards(
     if not shown_images:
         return {}
     scores = {_place_of(score): score for score in shown_images}
+    tiling = metadata.tiling_of(builder)
 
     def make_card(item: tuple[CardPlace, Record]) -> Card:
         place, record = item
@@ -369,7 +371,8 @@ def _make_cards(
         image = None
         with contextlib.suppress(VocSegError):
             image = decode_shown(record, display)
-        pictures = _draw_prediction(builder, record, image, predictions, result.background, colors)
+        pair = folder.pair_with_prediction(record, record.pixels(MASK), predictions, tiling)
+        height, width = pair.mask.shape
         files = record.bytes(IMAGE) + record.bytes(MASK)
         detail = _describe_confusions(score, names)
         return Card(
@@ -381,44 +384,16 @@ def _make_cards(
             example=ExampleThumbnails(
                 record.id,
                 record.id,
-                pictures.height,
-                pictures.width,
+                height,
+                width,
                 shares={label: float(alone.iou[label]) for label in present},
             ),
             notes=notes,
-            side_by_side=_put_side_by_side(record.id, pictures, detail),
+            side_by_side=_draw_pair(record.id, image, pair, result.background, colors, detail),
         )
 
     cards = ordered_map(make_card, records.read_at(builder, scores))
     return {place: card for (place, _), card in cards}
-
-
-@dataclasses.dataclass(frozen=True)
-class _PredictionPictures:
-    """Data URLs of an image, its mask, the prediction and what is wrong; and the size in pixels.
-
-    The image is empty if it cannot be decoded.
-    """
-
-    height: int
-    width: int
-    image: str
-    mask: str
-    prediction: str
-    difference: str
-
-
-def _put_side_by_side(
-    image_id: str, pictures: _PredictionPictures, detail: str
-) -> list[NamedPicture]:
-    """Returns the four pictures of a card; the last is described by the confusions in words."""
-    difference = f"Difference of {image_id}: {detail or 'none'}"
-    return [
-        NamedPicture("image", pictures.image, f"Image of {image_id}"),
-        NamedPicture("mask", pictures.mask, f"Mask of {image_id}", is_mask=True),
-        NamedPicture("prediction", pictures.prediction, f"Prediction of {image_id}", is_mask=True),
-        NamedPicture("difference", pictures.difference, difference, is_mask=True),
-    ]
 
 
 def _card_of_region(card: Card, finding: Finding) -> Card:
@@ -445,42 +420,39 @@ def _describe_confusions(score: ImageScore, names: Sequence[str]) -> str:
     )
 
 
-def _draw_prediction(
-    builder: tfds.core.DatasetBuilder,
-    record: Record,
+def _draw_pair(
+    image_id: str,
     image: np.ndarray | None,
-    predictions: Predictions,
+    pair: ScoredPair,
     background: int | None,
     colors: np.ndarray,
-) -> _PredictionPictures:
+    detail: str,
+) -> list[NamedPicture]:
     """Draws the part of an image that was compared with its prediction.
 
     Args:
-      builder: of the built dataset.
-      record: the record.
-      image: its image, uint8 `[H, W, 3]`; None if it cannot be decoded.
-      predictions: where its prediction is.
+      image_id: its id.
+      image: uint8 `[H, W, 3]`; None if it cannot be decoded.
+      pair: its mask and the prediction.
       background: the class that is background.
       colors: of the classes.
+      detail: what is wrong, in words; empty if nothing is.
     """
-    pair = folder.pair_with_prediction(
-        record, record.pixels(MASK), predictions, metadata.tiling_of(builder)
-    )
-    mask = pair.mask
     predicted = pair.prediction.classes.astype(np.uint8)
-    url_of_image = ""
+    kinds = classify_pixels(pair.mask, predicted, background)
+    colors_of_kinds = np.array(_COLORS_OF_PIXEL_KINDS, np.uint8)
+    url = ""
     if image is not None:
-        url_of_image = image_url(np.ascontiguousarray(image[pair.window]))
-    kinds = classify_pixels(mask, predicted, background)
-    height, width = mask.shape
-    return _PredictionPictures(
-        height=height,
-        width=width,
-        image=url_of_image,
-        mask=mask_url(reduce_mask(mask), colors),
-        prediction=mask_url(reduce_mask(predicted), colors),
-        difference=mask_url(reduce_mask(kinds), np.array(_COLORS_OF_PIXEL_KINDS, np.uint8)),
-    )
+        url = image_url(np.ascontiguousarray(image[pair.window]))
+    pictures = [NamedPicture("image", url, f"Image of {image_id}")]
+    for name, values, palette, alternative in (
+        ("mask", pair.mask, colors, f"Mask of {image_id}"),
+        ("prediction", predicted, colors, f"Prediction of {image_id}"),
+        ("difference", kinds, colors_of_kinds, f"Difference of {image_id}: {detail or 'none'}"),
+    ):
+        url = mask_url(reduce_mask(values), palette)
+        pictures.append(NamedPicture(name, url, alternative, is_mask=True))
+    return pictures
 
 
 def classify_pixels(mask: np.ndarray, classes: np.ndarray, background: int | None) -> np.ndarray:
