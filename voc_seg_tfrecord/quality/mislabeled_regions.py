@@ -317,17 +317,10 @@ def _surest_first(probabilities: np.ndarray, columns: np.ndarray, column: int) -
     return rows[order]
 
 
-def _first_elsewhere(
-    rows: np.ndarray, image_of_region: np.ndarray, own_image: int
-) -> Sequence[int]:
+def _first_elsewhere(rows: np.ndarray, image_of_region: np.ndarray, own_image: int) -> list[int]:
     """Returns the first three of rows whose regions are in another image."""
-    found: list[int] = []
-    for row in rows.tolist():
-        if len(found) == _SHOWN_REGIONS:
-            break
-        if image_of_region[row] != own_image:
-            found.append(row)
-    return found
+    is_elsewhere = image_of_region[rows] != own_image
+    return rows[is_elsewhere][:_SHOWN_REGIONS].tolist()
 
 
 def _sort_confused_pairs(

@@ -134,9 +134,11 @@ def pixels_with_data(image: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
     height, width, band_count = image.shape
     step = max(1, height * width // _MAX_SAMPLED_PIXELS_PER_IMAGE)
     pixels = image.reshape(-1, band_count)[::step]
-    has_data = np.isfinite(pixels).all(axis=1) & (pixels != 0).any(axis=1)
+    has_data = np.isfinite(pixels).all(axis=1)
+    has_data &= pixels.any(axis=1)
     if mask is not None:
-        has_data &= mask.ravel()[::step] != VOID
+        values = mask.ravel()[::step]
+        has_data &= values != VOID
     return pixels[has_data]
 
 

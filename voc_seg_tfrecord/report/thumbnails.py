@@ -239,15 +239,17 @@ def crop_box(
     Returns:
       None if the box is not `is_small`, or image and mask do not have one size.
     """
-    if image is None or mask is None or image.shape[:2] != mask.shape[:2]:
+    if image is None or mask is None:
         return None
-    if not is_small(box, mask.shape[:2]):
+    if image.shape[:2] != mask.shape[:2] or not is_small(box, mask.shape[:2]):
         return None
     left, top, width, height = box
-    rows = slice(max(0, top - _LINE_DISTANCE_PX), top + height + _LINE_DISTANCE_PX)
-    columns = slice(max(0, left - _LINE_DISTANCE_PX), left + width + _LINE_DISTANCE_PX)
+    first_row = max(0, top - _LINE_DISTANCE_PX)
+    first_column = max(0, left - _LINE_DISTANCE_PX)
+    last_row = top + height + _LINE_DISTANCE_PX
+    last_column = left + width + _LINE_DISTANCE_PX
     is_in_box = np.zeros(mask.shape[:2], bool)
-    is_in_box[rows, columns] = True
+    is_in_box[first_row:last_row, first_column:last_column] = True
     return Crops(
         _crop_region(image, is_in_box),
         _crop_region(mask, is_in_box, colors if mask.ndim == 2 else None),
