@@ -218,9 +218,13 @@ def _check_name(member: _Member, where: epath.Path) -> str:
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if not parts and not member.is_folder:
         raise _refused(where, "a file without a name")
-    if not parts or parts[0] == _MACOS:
+    if not parts:
         return ""
-    if name.startswith("/") or ".." in parts or ":" in parts[0] or "\0" in name:
+    if parts[0] == _MACOS:
+        return ""
+    is_absolute = name.startswith("/") or ":" in parts[0]
+    leads_up = ".." in parts
+    if is_absolute or leads_up or "\0" in name:
         raise _refused(where, f"the name {member.name!r}, which leaves the folder")
     if not member.is_folder and not member.is_file:
         raise _refused(where, f"{member.name!r}, which is no file but a link or device")

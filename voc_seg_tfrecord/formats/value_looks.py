@@ -105,7 +105,7 @@ def _look_like_object_numbers(looks: Sequence[_MaskLook]) -> bool:
     | one | many, with gaps, as in crops | many | much |
     """
     counts = [len(look.values) for look in looks]
-    number_count = len({value for look in looks for value in look.values})
+    number_count = len(_all_values(looks))
     if number_count < MIN_OBJECT_NUMBERS:
         return False
     masks_without_gaps = sum(look.values == (*range(1, len(look.values) + 1),) for look in looks)
@@ -130,16 +130,24 @@ def _look_like_object_numbers(looks: Sequence[_MaskLook]) -> bool:
     return counts_vary or not _steps_are_small(looks)
 
 
+def _all_values(looks: Sequence[_MaskLook]) -> set[int]:
+    """Returns the values that any of the masks has, except 0 and void."""
+    values: set[int] = set()
+    for look in looks:
+        values.update(look.values)
+    return values
+
+
 def _look_like_degrees(looks: Sequence[_MaskLook]) -> bool:
     """Says whether neighbors differ little, or values between others are soft edges."""
-    level_count = len({value for look in looks for value in look.values}) + 1
+    level_count = len(_all_values(looks)) + 1
     if level_count >= MIN_LEVELS and _steps_are_small(looks):
         return True
-    between = sum(look.between for look in looks)
-    slope = sum(look.slope for look in looks)
-    if level_count < MIN_SOFT_LEVELS or not between:
+    pixels_between = sum(look.between for look in looks)
+    pixels_on_slope = sum(look.slope for look in looks)
+    if level_count < MIN_SOFT_LEVELS or not pixels_between:
         return False
-    return slope >= MIN_SHARE_OF_SLOPE * between
+    return pixels_on_slope >= MIN_SHARE_OF_SLOPE * pixels_between
 
 
 def _steps_are_small(looks: Sequence[_MaskLook]) -> bool:
@@ -198,19 +206,25 @@ def _count_regions_less_holes(mask: np.ndarray, counts: np.ndarray) -> np.ndarra
     """
     count = functools.partial(np.bincount, minlength=VOID + 1)
     regions = counts.astype(np.int64)
-    left, right = mask[:, :-1], mask[:, 1:]
+    left = mask[:, :-1]
+    right = mask[:, 1:]
     regions -= count(right[right == left])
-    upper, lower = mask[:-1], mask[1:]
+    upper = mask[:-1]
+    lower = mask[1:]
     regions -= count(lower[lower == upper])
-    top_left, top_right = mask[:-1, :-1], mask[:-1, 1:]
-    low_left, low_right = mask[1:, :-1], mask[1:, 1:]
-    down = top_left == low_right
-    up = top_right == low_left
-    across = top_left == top_right
-    is_full = down & up & across
+    top_left = mask[:-1, :-1]
+    top_right = mask[:-1, 1:]
+    low_left = mask[1:, :-1]
+    low_right = mask[1:, 1:]
+    down_diagonal_is_equal = top_left == low_right
+    up_diagonal_is_equal = top_right == low_left
+    top_is_equal = top_left == top_right
+    is_full = down_diagonal_is_equal & up_diagonal_is_equal & top_is_equal
     # A corner alone: the two of a diagonal are equal, and both others differ from them.
-    is_down_alone = down & ~across & (top_left != low_left)
-    is_up_alone = up & ~across & (top_right != low_right)
+    left_differs = top_left != low_left
+    right_differs = top_right != low_right
+    is_down_alone = down_diagonal_is_equal & ~top_is_equal & left_differs
+    is_up_alone = up_diagonal_is_equal & ~top_is_equal & right_differs
     regions += count(top_left[is_full])
     regions -= count(top_left[is_down_alone])
     regions -= count(top_right[is_up_alone])
@@ -222,21 +236,30 @@ def _count_steps(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     steps = np.zeros(VOID + 1, np.int64)
     at_edges = np.zeros(VOID + 1, np.int64)
     signed = mask.astype(np.int16)
-    for first, second in ((signed[:, 1:], signed[:, :-1]), (signed[1:], signed[:-1])):
-        is_edge = (first != second) & (first != VOID) & (second != VOID)
-        steps += np.bincount(np.abs(first - second)[is_edge], minlength=VOID + 1)
-        for side in (first, second):
-            at_edges += np.bincount(side[is_edge], minlength=VOID + 1)
+    neighbors_in_rows = (signed[:, 1:], signed[:, :-1])
+    neighbors_in_columns = (signed[1:], signed[:-1])
+    for first, second in (neighbors_in_rows, neighbors_in_columns):
+        has_void = (first == VOID) | (second == VOID)
+        is_edge = (first != second) & ~has_void
+        values_of_first = first[is_edge]
+        values_of_second = second[is_edge]
+        differences = np.abs(values_of_first - values_of_second)
+        steps += np.bincount(differences, minlength=VOID + 1)
+        at_edges += np.bincount(values_of_first, minlength=VOID + 1)
+        at_edges += np.bincount(values_of_second, minlength=VOID + 1)
     return steps, at_edges
 
 
 def _is_on_slope(mask: np.ndarray) -> np.ndarray:
     """Returns which pixels have a lower and a higher neighbor in one line, bool `[H, W]`."""
     on_slope = np.zeros(mask.shape, bool)
-    # `on_slope.T` is a view, so the second pass adds the columns to the same array.
-    for view, result in ((mask, on_slope), (mask.T, on_slope.T)):
-        before, middle, after = view[:, :-2], view[:, 1:-1], view[:, 2:]
-        rises = (before < middle) & (middle < after)
-        falls = (before > middle) & (middle > after)
-        result[:, 1:-1] |= rises | falls
+    on_slope[:, 1:-1] |= _rises_or_falls(mask[:, :-2], mask[:, 1:-1], mask[:, 2:])
+    on_slope[1:-1] |= _rises_or_falls(mask[:-2], mask[1:-1], mask[2:])
     return on_slope
+
+
+def _rises_or_falls(before: np.ndarray, middle: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Returns where three arrays of one shape ascend or descend, bool."""
+    rises = (before < middle) & (middle < after)
+    falls = (before > middle) & (middle > after)
+    return rises | falls
