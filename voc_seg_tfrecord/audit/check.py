@@ -20,7 +20,7 @@ from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
 from voc_seg_tfrecord.core.names import IMAGE, INSTANCES, MASK, VOID, background_index
 from voc_seg_tfrecord.core.processes import ordered_map
 from voc_seg_tfrecord.folder.absent_images import advise_on_absent_images
-from voc_seg_tfrecord.folder.plan import MEANING, SPLITS, FolderPlan
+from voc_seg_tfrecord.folder.plan import FolderPlan, NoMeaning
 from voc_seg_tfrecord.folder.splits.excluded import advise_exclude
 from voc_seg_tfrecord.folder.tree.pairs import Pair
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -188,14 +188,14 @@ def check_plan(
     config = plan.config
     report = Report(
         [*map(as_finding, plan.problems), *_notes(plan), *_left_out(plan)],
-        plan if not plan.undecided else None,
+        plan if plan.is_decided else None,
         tuple(config.built_class_names),
         tree=plan.tree,
     )
     pairs, absent = _find_pairs(plan)
     report.findings += absent
     # If nobody knows what the masks mean, an empty mask of the same size stands for each.
-    is_blank = MEANING in plan.undecided
+    is_blank = plan.meaning is NoMeaning.UNDECIDED
     spec = config.example_spec(index_rule(1) if is_blank else plan.mask_rule)
     spec = with_band_count(spec, (pair for _, pair in pairs))
     # A build only tries to decode images; here both decoders have to agree.
@@ -216,11 +216,11 @@ def _notes(plan: FolderPlan) -> Iterable[Finding]:
     """Yields what the plan notes, and what could not be checked because it is undecided."""
     notes = list(plan.notes)
     if plan.splits:  # else no image is read, and nothing is said of how
-        if SPLITS in plan.undecided:
+        if plan.chosen_splits.undecided:
             notes.append(
                 "The splits are not decided, so all images were read, whatever the lists say."
             )
-        if MEANING in plan.undecided:
+        if plan.meaning is NoMeaning.UNDECIDED:
             notes.append(
                 "It is not decided what the masks mean. So they were decoded and compared with the "
                 "size of their images, but it was not checked whether their values are classes."
@@ -234,7 +234,9 @@ def _left_out(plan: FolderPlan) -> Iterable[Finding]:
     for split, ids in plan.left_out.items():
         for image_id in ids:
             record_id = plan.tree.record_id(image_id)
-            if SPLITS in plan.undecided:  # the ids are those of all images, and no list was read
+            if (
+                plan.chosen_splits.undecided
+            ):  # the ids are those of all images, and no list was read
                 kind = "no mask"
                 problem = "this image has no mask"
                 remedy = "add the mask"

@@ -17,6 +17,7 @@ from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.folder import account
 from voc_seg_tfrecord.folder.alternatives import check_alternatives
+from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.plan import (
     ClassOptions,
     FolderPlan,
@@ -264,7 +265,7 @@ def _facts_of_files(plan: FolderPlan) -> list[_Fact]:
     tree = plan.tree
     origin = tree.labels.origin or f"in {tree.layout.describe('masks')}"
     meaning = "value"
-    if plan.meaning is not None:
+    if isinstance(plan.meaning, MaskMeaning):
         meaning = f"{plan.meaning.by}, {plan.meaning.candidate.source}"
     return [
         ("images", f"{len(tree.images)} in {tree.layout.describe('images')}"),

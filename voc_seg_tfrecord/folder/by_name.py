@@ -42,17 +42,41 @@ class FilesByName:
 
     Example: `C:\data\images\1.png` and `s3://b/images/1` mean `set/images/1.png`.
 
+    Paths are compared in Unicode's composed form: macOS writes the letters of a name and their
+    marks apart, and tools write them together.
+
     Args:
-      paths: the paths of the files below the given folder.
+      paths: the paths of the files below the given folder. Of several that fit, the first ones come
+        first.
     """
 
     def __init__(self, paths: Iterable[str]):
         self._paths_by_stem: dict[str, list[str]] = collections.defaultdict(list)
         self._has_names_with_query = False
         for path in paths:
-            stem = posixpath.splitext(_normalize(path))[0].rpartition("/")[2]
-            self._paths_by_stem[stem].append(path)
+            self._paths_by_stem[_composed_stem(path)].append(path)
             self._has_names_with_query |= "?" in path
+
+    def at(self, path: str) -> str | None:
+        """Returns the file at a path; None if there is none."""
+        paths = self._paths_by_stem.get(_composed_stem(path), ())
+        if path in paths:
+            return path
+        composed = _normalize(path)
+        return next((each for each in paths if _normalize(each) == composed), None)
+
+    def with_any_ending(self, path: str) -> list[str]:
+        """Returns the files at a path and any ending: `a/1.jpg` and `a/1.png` for `a/1`."""
+        composed = _normalize(path)
+        paths = self._paths_by_stem.get(posixpath.basename(composed), ())
+        return [each for each in paths if posixpath.splitext(_normalize(each))[0] == composed]
+
+    def named(self, name: str) -> list[str]:
+        """Returns the files of a name, in any folder; it may lack the ending."""
+        composed = _normalize(name)
+        paths = self._paths_by_stem.get(_composed_stem(name), ())
+        of_name = [path for path in paths if posixpath.basename(_normalize(path)) == composed]
+        return [*of_name, *self._paths_by_stem.get(composed, ())]
 
     def find(self, text: str) -> Matches:
         """Returns the files whose paths share the most with a text.
@@ -326,6 +350,11 @@ def count_same_ends(path: Sequence[str], wanted: Sequence[str]) -> int:
             break
         count += 1
     return count
+
+
+def _composed_stem(path: str) -> str:
+    """Returns the name of a file without its folders and ending, in the form that lists use."""
+    return posixpath.splitext(_normalize(path))[0].rpartition("/")[2]
 
 
 def _normalize(text: str) -> str:

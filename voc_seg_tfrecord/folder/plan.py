@@ -8,11 +8,12 @@ is.
 
 from collections.abc import Collection, Mapping, Sequence
 import dataclasses
+import enum
 import functools
 import posixpath
 from typing import Any
 
-from voc_seg_tfrecord.core.class_rows import add_found_rows, check_rows
+from voc_seg_tfrecord.core.class_rows import Rows, add_found_rows, check_rows
 from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
@@ -53,11 +54,12 @@ NAMES_OF_VALUES = tuple(f"class {value}" for value in range(VOID))
 ANY_VALUE = index_rule(VOID)
 """The rule of masks whose meaning is not decided: any value is a class."""
 
-SPLITS = "splits"
-"""The splits are undecided: all images are in one, whatever lists say."""
 
-MEANING = "meaning"
-"""It is undecided what the masks mean, so any value is a class."""
+class NoMeaning(enum.Enum):
+    """Why a plan does not say what the masks mean."""
+
+    GIVEN_RULE = "the caller gave the rule of the masks"
+    UNDECIDED = "the step could not choose, so any value is a class"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,14 +87,12 @@ class FolderPlan:
       config: what a build is told, complete: `tfds build` with it gives the same bytes.
       tree: the images and labels, each image with the mask that its name or a text gives it.
       class_file: the labeling tool's file of class names, where there is one.
-      chosen_splits: the splits.
-      meaning: what the masks mean, and why, if that was decided here; None if the caller gave
-        `mask_rule`, or if `undecided` has `MEANING`.
+      chosen_splits: the splits. If they are undecided, all images are in one, whatever lists say.
+      meaning: what the masks mean, and why, if that was decided here.
       mask_rule: how each mask is read.
       notes: what else a user should know.
       unused: the files of the folder that are not used.
       problems: what stops a build, in the order of the steps; none if the plan did not read on.
-      undecided: what is not decided: none, one or both of `SPLITS` and `MEANING`.
       are_classes_numbered: whether the user gave the numbers of the classes by an option. The
         caller who knows the user's options sets it.
       fault: why there are no class names, if the plan reads on with names that stand for values.
@@ -103,12 +103,11 @@ class FolderPlan:
     tree: VocTree
     class_file: ClassFile | None
     chosen_splits: Splits
-    meaning: MaskMeaning | None
+    meaning: MaskMeaning | NoMeaning
     mask_rule: MaskRule
     notes: tuple[str, ...]
     unused: Account
     problems: tuple[VocSegError, ...] = ()
-    undecided: frozenset[str] = frozenset()
     are_classes_numbered: bool = True
     fault: VocSegError | None = None
     replaced_masks: Collection[str] = ()
@@ -130,10 +129,23 @@ class FolderPlan:
 
     @property
     def index_by_value(self) -> Mapping[int, int]:
-        """The class index, or 255, of each value of the masks; empty if masks are drawn."""
-        if self.meaning is None or self.tree.labels.origin:
+        """The class index, or 255, of each value of the masks.
+
+        Empty if masks are drawn, or if it was not decided here.
+        """
+        if isinstance(self.meaning, NoMeaning) or self.tree.labels.origin:
             return {}
         return self.meaning.index_by_value
+
+    @property
+    def rows(self) -> Rows:
+        """The meaning of the masks as a table of classes; empty if it was not decided here."""
+        return () if isinstance(self.meaning, NoMeaning) else self.meaning.rows
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether splits and meaning are decided."""
+        return self.meaning is not NoMeaning.UNDECIDED and not self.chosen_splits.undecided
 
     @property
     def left_out(self) -> Mapping[str, Sequence[str]]:
@@ -339,22 +351,17 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
     config = opened.config
     problems = opened.problems
     class_file = problems.try_step(_choose_class_file, opened)
-    meaning = None if rule is not None else _choose_meaning(opened, class_file)
-    mask_rule = ANY_VALUE
-    if rule is not None:
-        mask_rule = rule
-    elif meaning is not None:
+    meaning = NoMeaning.GIVEN_RULE if rule else _choose_meaning(opened, class_file)
+    mask_rule = rule or ANY_VALUE
+    decided = None
+    if isinstance(meaning, MaskMeaning):
+        decided = meaning
         mask_rule = meaning.rule
         if class_file is not None and class_file.file is None:
             mask_rule = advise_more_names(mask_rule, config)
     # Before dividing: that surveys more masks if it is by classes, and notes do not count these.
-    notes = list_notes(config, opened.chosen_splits, class_file, meaning)
+    notes = list_notes(config, opened.chosen_splits, class_file, decided)
     chosen_splits = divide_pool(opened.chosen_splits, config, mask_rule, problems)
-    undecided = set[str]()
-    if chosen_splits.undecided:
-        undecided.add(SPLITS)
-    if rule is None and meaning is None:
-        undecided.add(MEANING)
     data = DataInUse(
         opened.tree,
         chosen_splits.used,
@@ -377,21 +384,22 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
         notes=notes,
         unused=unused,
         problems=tuple(problems.found),
-        undecided=frozenset(undecided),
         replaced_masks=opened.stated.replaced_masks,
         fault=opened.fault,
     )
 
 
-def _choose_meaning(opened: OpenFolder, class_file: ClassFileChoice | None) -> MaskMeaning | None:
-    """Returns what the masks of the images in splits mean; None if that cannot be decided.
+def _choose_meaning(
+    opened: OpenFolder, class_file: ClassFileChoice | None
+) -> MaskMeaning | NoMeaning:
+    """Returns what the masks of the images in splits mean; `UNDECIDED` if it cannot be decided.
 
     Args:
       opened: the folder.
       class_file: the class file; None if it could not be decided.
     """
     if class_file is None:
-        return None
+        return NoMeaning.UNDECIDED
     config, tree, file = opened.config, opened.tree, class_file.file
     advice = advise_table(tree.given, tree.layout, config, named=file is None)
     used_ids = opened.chosen_splits.used
@@ -399,11 +407,12 @@ def _choose_meaning(opened: OpenFolder, class_file: ClassFileChoice | None) -> M
     labels = tree.labels
     if not opened.has_names_of_values:
         step = choose_meaning_of_labels
-        return opened.problems.try_step(step, labels, ids, config, file, advice)
+        meaning = opened.problems.try_step(step, labels, ids, config, file, advice)
+        return meaning or NoMeaning.UNDECIDED
     try:
         return choose_meaning_of_labels(labels, ids, config, file, advice)
     except VocSegError:  # that the masks have no class names is a problem of its own
-        return None
+        return NoMeaning.UNDECIDED
 
 
 def _choose_class_file(opened: OpenFolder) -> ClassFileChoice:

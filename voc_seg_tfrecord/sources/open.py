@@ -249,7 +249,7 @@ def own_source(plan: FolderPlan) -> Source:
         splits,
         with_band_count(plan.config.example_spec(plan.mask_rule), items),
         colors=class_colors(plan.class_file, plan.config),
-        rows=plan.meaning.rows if plan.meaning else (),
+        rows=plan.rows,
         index_by_value=plan.index_by_value,
         numbered=plan.are_classes_numbered,
     )

@@ -1,8 +1,8 @@
 """Finds the image that an annotation file means by the name that it has for it."""
 
-import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 import dataclasses
+import functools
 import posixpath
 import re
 import urllib.parse
@@ -11,7 +11,7 @@ from voc_seg_tfrecord.core.errors import MaskError, VocSegError
 from voc_seg_tfrecord.core.layout import IMAGE_OR_ARRAY_ENDINGS
 from voc_seg_tfrecord.core.spelling import as_nfc, visible_form
 from voc_seg_tfrecord.core.split_names import only_split_in
-from voc_seg_tfrecord.folder.by_name import count_same_ends
+from voc_seg_tfrecord.folder.by_name import FilesByName, count_same_ends
 from voc_seg_tfrecord.folder.files.folder_names import split_of
 from voc_seg_tfrecord.folder.files.paths import common_folder_of_files, stem
 from voc_seg_tfrecord.folder.looks import Looks
@@ -38,9 +38,7 @@ class FoundImage:
 class AnnotatedImages:
     """Finds the images of a folder by the names that the annotation files of a tool have for them.
 
-    Paths and names are compared in Unicode's composed form: macOS writes the letters of a name and
-    their marks apart, and tools write them together. Where several images fit, JPEGs come first: of
-    `a.jpg` and `a.png`, the latter may be a mask.
+    Where several images fit, JPEGs come first: of `a.jpg` and `a.png`, the latter may be a mask.
 
     Args:
       tool: the tool.
@@ -58,37 +56,29 @@ class AnnotatedImages:
     ):
         self._tool = tool
         self._looks = looks
-        self._paths = frozenset(paths)
-        self._path_by_composed_path: dict[str, str] = {}
-        self._folder_names: set[str] = set()
-        self._by_path_without_ending: dict[str, list[str]] = collections.defaultdict(list)
-        self._by_name: dict[str, list[str]] = collections.defaultdict(list)
-        self._by_loose_stem: dict[str, list[str]] = collections.defaultdict(list)
-        for path in sorted(paths, key=_rank_of_ending):
-            composed = as_nfc(path)
-            folder, name = posixpath.split(composed)
-            self._path_by_composed_path[composed] = path
-            self._folder_names.add(posixpath.basename(folder))
-            self._by_path_without_ending[posixpath.splitext(composed)[0]].append(path)
-            self._by_name[name].append(path)
-            # The names of a video's frames may lack the ending.
-            self._by_name[posixpath.splitext(name)[0]].append(path)
-            self._by_loose_stem[_loosen_stem(path)].append(path)
+        self._paths = sorted(paths, key=_rank_of_ending)
+        self._images = FilesByName(self._paths)
         self._folders_with_both: set[str] = set()
         """The folders that have annotation files, and beside them images that they name."""
         for file_path, file in files.items():
             folder = posixpath.dirname(file_path)
             for annotation in file.annotations:
-                if self._at(posixpath.join(folder, annotation.image)) is not None:
+                if self._images.at(posixpath.join(folder, annotation.image)) is not None:
                     self._folders_with_both.add(folder)
 
-    def _at(self, path: str) -> str | None:
-        """Returns the image at a path; None if there is none."""
-        return path if path in self._paths else self._path_by_composed_path.get(as_nfc(path))
+    @functools.cached_property
+    def _folder_names(self) -> Set[str]:
+        """The names of the folders of images."""
+        folders = {posixpath.dirname(path) for path in self._paths}
+        return {as_nfc(posixpath.basename(folder)) for folder in folders}
 
-    def _with_any_ending(self, path: str) -> Sequence[str]:
-        """Returns the images at a path and any ending: `a/1.jpg` and `a/1.png` for `a/1`."""
-        return self._by_path_without_ending.get(as_nfc(path), [])
+    @functools.cached_property
+    def _paths_by_loose_stem(self) -> Mapping[str, Sequence[str]]:
+        """The images by `_loosen_stem`."""
+        paths_by_stem: dict[str, list[str]] = {}
+        for path in self._paths:
+            paths_by_stem.setdefault(_loosen_stem(path), []).append(path)
+        return paths_by_stem
 
     def find(self, file: str, annotation: Annotation) -> FoundImage | None:
         """Returns the image of an annotation; None if it is not here.
@@ -109,8 +99,8 @@ class AnnotatedImages:
             return self._find_by_name(file, annotation)
         image = annotation.image
         name_of_file = self._tool.without_ending(file)
-        beside_file = self._with_any_ending(name_of_file)
-        path = self._at(posixpath.normpath(posixpath.join(posixpath.dirname(file), image)))
+        beside_file = self._images.with_any_ending(name_of_file)
+        path = self._images.at(posixpath.normpath(posixpath.join(posixpath.dirname(file), image)))
         if path is not None:
             _check_is_one_of(beside_file, path, file, image)
             found: FoundImage | None = FoundImage(path)
@@ -120,7 +110,7 @@ class AnnotatedImages:
             found = self._find_by_name(file, annotation)
         if found is not None:
             folder = posixpath.dirname(found.path)
-            of_same_name = self._with_any_ending(
+            of_same_name = self._images.with_any_ending(
                 posixpath.join(folder, posixpath.basename(name_of_file))
             )
             _check_is_one_of(of_same_name, found.path, file, image)
@@ -148,7 +138,7 @@ class AnnotatedImages:
             if as_nfc(posixpath.basename(path)) == name:
                 return FoundImage(path)
         if _loosen_stem(image) != _loosen(name_of_file):
-            for path in self._by_loose_stem.get(_loosen_stem(image), []):
+            for path in self._paths_by_loose_stem.get(_loosen_stem(image), ()):
                 _check_is_one_of(beside_file, path, file, image)
         has_other_name = image != "" and stem(image) != name_of_file
         return FoundImage(beside_file[0], is_moved=has_other_name)
@@ -188,7 +178,7 @@ class AnnotatedImages:
         """
         if not wanted_parts:
             return []
-        paths: Sequence[str] = self._by_name.get(wanted_parts[-1], [])
+        paths = self._images.named(wanted_parts[-1])
         folder = posixpath.dirname(file)
         if folder and folder in self._folders_with_both:
             paths = [path for path in paths if posixpath.dirname(path) == folder]
