@@ -92,7 +92,7 @@ def test_an_image_in_two_files_of_one_mask_is_said_plainly(tmp_path):
     for name in "abc":
         pixels = np.asarray(Image.open(tmp_path / f"images/{name}.jpg"))
         Image.fromarray(255 - pixels).save(tmp_path / f"images/{name}.png")
-    text = refused(tmp_path, "2 files for one id: a.jpg and a.png", SplitError)
+    text = refused(tmp_path, "2 files for one id: images/a.jpg and images/a.png", SplitError)
     assert not proposed(text)
 
 

@@ -130,10 +130,10 @@ class Naming:
         if self.narrowness[0] == 0:  # the name is the id
             names_a_file = stem != "" and not stem.endswith("/")
             return stem if names_a_file else None
-        folders, last = self._split(stem)
-        if not last.startswith(self.prefix) or not last.endswith(self.suffix):
+        folders, name = self._split(stem)
+        if not name.startswith(self.prefix) or not name.endswith(self.suffix):
             return None
-        core = last[len(self.prefix) : len(last) - len(self.suffix)]
+        core = name[len(self.prefix) : len(name) - len(self.suffix)]
         if self.infix:
             core = self._without_infix(core)
         if self.between_ids:
@@ -191,15 +191,17 @@ def _has_one_id(pattern: str) -> bool:
     That is one `{id}`, two of them in a folder's name and in the file's, or `{a}` and `{b}` with
     something between them.
     """
-    if ID in pattern:
-        has_parts = FIRST_PART in pattern or SECOND_PART in pattern
-        between = pattern.partition(ID)[2].partition(ID)[0]
-        has_it_twice = pattern.count(ID) == 2 and "/" in between
-        return not has_parts and (pattern.count(ID) == 1 or has_it_twice)
-    if pattern.count(FIRST_PART) != 1 or pattern.count(SECOND_PART) != 1:
+    id_count = pattern.count(ID)
+    part_counts = (pattern.count(FIRST_PART), pattern.count(SECOND_PART))
+    if id_count == 0:
+        _, infix, _ = _cut_pattern(pattern)
+        return part_counts == (1, 1) and infix != ""
+    if part_counts != (0, 0):
         return False
-    _, infix, _ = _cut_pattern(pattern)
-    return infix != ""
+    if id_count == 2:
+        _, between_ids, _ = pattern.split(ID)
+        return "/" in between_ids
+    return id_count == 1
 
 
 def _cut_pattern(pattern: str) -> tuple[str, str, str]:

@@ -109,15 +109,15 @@ class FilesByName:
         name_without_ending, ending = posixpath.splitext(parts[-1])
         has_ending = ending.lower() in IMAGE_OR_MASK_ENDINGS
         stem = name_without_ending if has_ending else parts[-1]
-        shared_by_path: dict[str, int] = {}
+        paths_by_shared: dict[int, list[str]] = {0: []}
         for path in self._paths_by_stem.get(stem, ()):
             compared_path = path if has_ending else posixpath.splitext(path)[0]
             compared = _normalize(compared_path).split("/")
             shared = count_same_ends(compared, parts)
             if shared > 1 or shared in (len(parts), len(compared)):
-                shared_by_path[path] = shared
-        most = max(shared_by_path.values(), default=0)
-        return Matches([path for path, shared in shared_by_path.items() if shared == most], most)
+                paths_by_shared.setdefault(shared, []).append(path)
+        most = max(paths_by_shared)
+        return Matches(paths_by_shared[most], most)
 
 
 class ImageNames(Mapping[str, str]):
@@ -178,15 +178,16 @@ class ImageNames(Mapping[str, str]):
         is_bare = "/" not in name and "\\" not in name
         if is_bare and _composed_without_ending(name) not in self._ids_by_stem:
             return []
-        path = [] if _FILE_AND_MORE.search(name) else _split_path(name)
-        if not path:
+        path = _split_path(name)
+        if not path or _FILE_AND_MORE.search(name):
             return []
         path[-1] = _composed_without_ending(path[-1])
-        count_by_id = {}
+        ids_by_count: dict[int, list[str]] = {0: []}
         for image_id in self._ids_by_stem.get(path[-1], ()):
-            count_by_id[image_id] = self._count_shared_parts(image_id, path)
-        most = max(count_by_id.values(), default=0)
-        return [image_id for image_id, count in count_by_id.items() if most and count == most]
+            count = self._count_shared_parts(image_id, path)
+            ids_by_count.setdefault(count, []).append(image_id)
+        most = max(ids_by_count)
+        return ids_by_count[most] if most else []
 
     @property
     def stems(self) -> KeysView[str]:

@@ -63,7 +63,8 @@ class AnnotatedImages:
         for file_path, file in files.items():
             folder = posixpath.dirname(file_path)
             for annotation in file.annotations:
-                if self._images.at(posixpath.join(folder, annotation.image)) is not None:
+                path = posixpath.join(folder, annotation.image)
+                if self._images.at(path) is not None:
                     self._folders_with_both.add(folder)
 
     @functools.cached_property
@@ -153,15 +154,19 @@ class AnnotatedImages:
         parts = as_nfc(annotation.image).split("/")
         wanted_parts = [part for part in parts if part not in ("", ".", "..")]
         paths = self._list_meant(file, annotation, wanted_parts)
-        if len(paths) > 1 and annotation.size is not None:  # it may have been shown rotated
-            sides = sorted(annotation.size)
-            paths = [path for path in paths if self._looks.sides_of_image(path) == sides] or paths
+        if len(paths) > 1 and annotation.size is not None:
+            sides = sorted(annotation.size)  # it may have been shown rotated
+            of_size = [path for path in paths if self._looks.sides_of_image(path) == sides]
+            paths = of_size or paths
         if len(paths) > 1:
             raise _which_folder(file, annotation.image, paths)
-        if not paths or _lies_in_split_of_another_image(file, annotation, paths[0]):
+        if not paths:
             return None
-        same_count = count_same_ends(as_nfc(paths[0]).split("/"), wanted_parts)
-        return FoundImage(paths[0], is_moved=same_count < len(wanted_parts))
+        path = paths[0]
+        if _lies_in_split_of_another_image(file, annotation, path):
+            return None
+        same_count = _count_same_ends(path, wanted_parts)
+        return FoundImage(path, is_moved=same_count < len(wanted_parts))
 
     def _list_meant(
         self, file: str, annotation: Annotation, wanted_parts: Sequence[str]
@@ -183,22 +188,26 @@ class AnnotatedImages:
         if folder and folder in self._folders_with_both:
             paths = [path for path in paths if posixpath.dirname(path) == folder]
         if len(wanted_parts) > 1 and wanted_parts[-2] in self._folder_names:
-            end = "/".join(["", *wanted_parts[-2:]])
-            paths = [path for path in paths if f"/{as_nfc(path)}".endswith(end)]
-        split_of_file = split_of(file)
-
-        def rank(path: str) -> tuple[int, bool, int, bool]:
-            return (
-                count_same_ends(as_nfc(path).split("/"), wanted_parts),
-                _lies_in(path, annotation.subset),
-                len(common_folder_of_files(file, path)),
-                split_of_file != "" and split_of(path) == split_of_file,
-            )
-
+            paths = [path for path in paths if _count_same_ends(path, wanted_parts) > 1]
         if len(paths) < 2:
             return paths
-        ranks = [rank(path) for path in paths]
-        return [path for path, own in zip(paths, ranks, strict=True) if own == max(ranks)]
+        split_of_file = split_of(file)
+        paths_by_rank: dict[tuple[int, bool, int, bool], list[str]] = {}
+        for path in paths:
+            names_split_of_file = split_of_file != "" and split_of(path) == split_of_file
+            rank = (
+                _count_same_ends(path, wanted_parts),
+                _lies_in(path, annotation.subset),
+                len(common_folder_of_files(file, path)),
+                names_split_of_file,
+            )
+            paths_by_rank.setdefault(rank, []).append(path)
+        return paths_by_rank[max(paths_by_rank)]
+
+
+def _count_same_ends(path: str, wanted_parts: Sequence[str]) -> int:
+    """Returns how many folders and names a path shares with the end of an image's name."""
+    return count_same_ends(as_nfc(path).split("/"), wanted_parts)
 
 
 def _rank_of_ending(path: str) -> int:

@@ -291,8 +291,11 @@ def _list_other_kinds(pairings: Sequence[Pairing], chosen: Sequence[Pairing]) ->
     Example: `{id}_overlay` beside `{id}` and `{id}_mask`. What the user's own pattern names is no
     other kind of files.
     """
-    chosen_kinds = {files.kind for p in chosen for files in (p.images, p.masks)}
-    chosen_folders = {folder for folder, _ in chosen_kinds}
+    chosen_kinds: set[tuple[str, Affix]] = set()
+    chosen_folders: set[str] = set()
+    for pairing in chosen:
+        chosen_kinds |= {pairing.images.kind, pairing.masks.kind}
+        chosen_folders.update(pairing.folders)
     affixes: set[Affix] = set()
     for pairing in pairings:
         for files in (pairing.images, pairing.masks):

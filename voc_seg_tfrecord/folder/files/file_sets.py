@@ -130,13 +130,15 @@ def list_file_sets(listing: Listing, endings: RoleEndings) -> PossibleSets:
     sets = PossibleSets()
     for top, id_by_folder in _folders_of_one_image(listing).items():
         sets.add(_sets_below(listing, top, id_by_folder, endings))
-    paths_of_one_image = {
-        files.path(stem) for files in (*sets.images, *sets.masks) for stem in files.names
-    }
+    sorted_paths: set[str] = set()
+    for files in (*sets.images, *sets.masks):
+        sorted_paths.update(map(files.path, files.names))
     shared_names = SharedNames(listing)
-    for folder, files in listing.files_by_folder.items():
-        pictures = [name for name in files if ending_of(name) in IMAGE_OR_MASK_ENDINGS]
-        others = [n for n in pictures if posixpath.join(folder, n) not in paths_of_one_image]
+    for folder, names_in_folder in listing.files_by_folder.items():
+        pictures = [name for name in names_in_folder if ending_of(name) in IMAGE_OR_MASK_ENDINGS]
+        others = pictures
+        if sorted_paths:
+            others = [name for name in pictures if f"{folder}/{name}" not in sorted_paths]
         # A few beside an image and its mask, such as `a/drawing.png`, are left out with them.
         if len(others) < len(pictures) and 2 * len(others) <= len(pictures):
             continue
@@ -213,9 +215,13 @@ def _folders_of_one_image(listing: Listing) -> dict[str, dict[str, str]]:
         top, image_id = posixpath.split(folder)
         if not image_id or is_split(image_id) or len(names) > _MAX_FILES_OF_ONE_IMAGE:
             continue
-        stems = [stem_of(name) for name in names if ending_of(name) in IMAGE_OR_MASK_ENDINGS]
-        plain_stems = [stem for stem in stems if ROLE_WORDS.issuperset(words(stem))]
-        if {"images", "masks"}.issubset(map(role_of_name, plain_stems)):
+        roles: set[str] = set()
+        for name in names:
+            stem = stem_of(name)
+            is_picture = ending_of(name) in IMAGE_OR_MASK_ENDINGS
+            if is_picture and ROLE_WORDS.issuperset(words(stem)):
+                roles.add(role_of_name(stem))
+        if "images" in roles and "masks" in roles:
             ids_by_top.setdefault(top, {})[folder] = image_id
     return {top: ids for top, ids in ids_by_top.items() if len(ids) > 1}
 

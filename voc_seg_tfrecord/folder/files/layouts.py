@@ -17,7 +17,7 @@ from voc_seg_tfrecord.folder.files.folder_names import (
 )
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half
 from voc_seg_tfrecord.folder.files.pairings import Pairing
-from voc_seg_tfrecord.folder.files.paths import common_folder, deepest_above, folder_names
+from voc_seg_tfrecord.folder.files.paths import common_folder, deepest_above
 from voc_seg_tfrecord.folder.tree.listing import Listing, is_at_or_below
 from voc_seg_tfrecord.tools.nnunet import is_split_word
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
@@ -57,19 +57,25 @@ def top_folders(pairing: Pairing, *, keeps_splits: bool = False) -> Part:
       pairing: the images and masks.
       keeps_splits: whether folders that are called as a split stay.
     """
-    image_folder, mask_folder = pairing.folders
-    images = folder_names(image_folder)
-    masks = folder_names(mask_folder)
-    while images and masks and images[-1] == masks[-1]:
-        if keeps_splits and is_split(images[-1]):
+    images, masks = pairing.folders
+    while images and masks:
+        images_above, last_name = posixpath.split(images)
+        masks_above, last_name_of_masks = posixpath.split(masks)
+        if last_name != last_name_of_masks:
             break
-        shorter, longer = sorted([images[:-1], masks[:-1]], key=len)
-        is_inside = len(shorter) < len(longer) and longer[: len(shorter)] == shorter
-        if is_inside:
+        if keeps_splits and is_split(last_name):
             break
-        images, masks = images[:-1], masks[:-1]
-    folders = "/".join(images), "/".join(masks)
-    return Part("", *folders, pairing.image_name, pairing.mask_name)
+        are_nested = _is_inside(images_above, masks_above) or _is_inside(masks_above, images_above)
+        if are_nested and images_above != masks_above:
+            break
+        images = images_above
+        masks = masks_above
+    return Part("", images, masks, pairing.image_name, pairing.mask_name)
+
+
+def _is_inside(folder: str, top: str) -> bool:
+    """Says whether a folder is another one, which is empty for the root, or lies in it."""
+    return top == "" or is_at_or_below(folder, top)
 
 
 def arrange_as_named(given: GivenLayout, chosen: Sequence[Pairing]) -> ArrangedSet | None:
@@ -122,10 +128,11 @@ def _keep_to_named(given: GivenLayout, root: str, part: Part) -> list[Part]:
     has_unnamed_files = False
     for half, folder in folders.items():
         path = posixpath.normpath(posixpath.join(root, folder))
-        top = folders[half] = "" if path == "." else path
+        top = "" if path == "." else path
+        folders[half] = top
         has_unnamed_files = has_unnamed_files or _has_unnamed_files(given, half, top)
         for named in given.paths_of_named[half]:
-            if named != top and (not top or is_at_or_below(named, top)):
+            if named != top and _is_inside(named, top):
                 paths.add(named.removeprefix(top).strip("/"))
     if not has_unnamed_files:
         return [part]
@@ -169,13 +176,14 @@ def _arrange(
       endings: what names of images and masks end with.
     """
     image_folders = [pairing.images.folder for pairing in chosen]
-    top, *other_tops = {top_folders(pairing) for pairing in chosen}
+    tops = {top_folders(pairing) for pairing in chosen}
+    top = next(iter(tops))
     if top.is_flat:
         folder = common_folder(image_folders)
         top = dataclasses.replace(top, images=folder, masks=folder)
     root = common_folder([top.images, top.masks])
     if (
-        other_tops
+        len(tops) > 1
         or _has_images_beside_other_splits(image_folders, top.images)
         or _is_one_split(top, root)
     ):
@@ -231,9 +239,9 @@ def _arrange_parts(
     names = _names_of_splits(folders) or _names_of_siblings(listing, root, folders)
     if names is None:
         return None
-    parts = [
-        dataclasses.replace(part, name=name) for part, name in zip(folders, names, strict=True)
-    ]
+    parts: list[Part] = []
+    for part, name in zip(folders, names, strict=True):
+        parts.append(dataclasses.replace(part, name=name))
     parts += _parts_without_pairs(listing, root, parts, endings)
     parts.sort(key=lambda part: part.name)
     return ArrangedSet(root, Layout(".", ".", parts=tuple(parts)))

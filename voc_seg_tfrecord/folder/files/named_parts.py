@@ -8,7 +8,7 @@ from voc_seg_tfrecord.core.layout import Layout, Part
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.candidates import FileEvidence
 from voc_seg_tfrecord.folder.files.folder_names import find_split_word
-from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, NamedPath
+from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedPath
 from voc_seg_tfrecord.folder.files.layouts import part_of
 from voc_seg_tfrecord.folder.files.object_masks import check_masks_of_many_images
 from voc_seg_tfrecord.folder.files.pairings import Pairing
@@ -73,10 +73,14 @@ def lay_out_parts(given: GivenLayout, pairings: Sequence[Pairing]) -> Layout:
 
     def rank(pairing: Pairing) -> tuple[int, int]:
         """How well its files are named as images and masks, and then how many there are."""
-        image_role, mask_role = evidence.image_role(pairing), evidence.mask_role(pairing)
-        right = (image_role == "images") + (mask_role == "masks")
-        wrong = (image_role in ("masks", "drawn")) + (mask_role in ("images", "drawn"))
-        return right - wrong, len(pairing.pairs)
+        roles = (evidence.image_role(pairing), evidence.mask_role(pairing))
+        fit = 0
+        for role, right_role in zip(roles, ("images", "masks"), strict=True):
+            if role == right_role:
+                fit += 1
+            elif role != "":
+                fit -= 1
+        return fit, len(pairing.pairs)
 
     parts: list[Part] = []
     for part in _list_named_parts(given):
@@ -134,36 +138,43 @@ def _list_named_parts(given: GivenLayout) -> list[Part]:
       ConfigError: if a folder of images is in two parts, or if a part has two folders of images or
         of masks, or none.
     """
-    image_folders = [each.path for each in given.image_folders]
-    repeated = [folder for folder in image_folders if image_folders.count(folder) > 1]
-    if repeated:
-        raise ConfigError(
-            "option images",
-            found=f"the folder {repeated[0]!r} twice",
-            expected="different folders for each part",
-            remedy="name each folder once",
-        )
-    for option, folders in (("images", given.image_folders), ("masks", given.mask_folders)):
-        names = [each.part for each in folders]
-        repeated = [name for name in names if names.count(name) > 1]
-        if repeated:
+    image_folder_by_part = _folder_by_part("images", given.image_folders)
+    mask_folder_by_part = _folder_by_part("masks", given.mask_folders)
+    part_by_folder: dict[str, Part] = {}
+    for name, folder in image_folder_by_part.items():
+        if name not in mask_folder_by_part:
+            raise _incomplete_part_error("images", name, "masks", folder)
+        if folder in part_by_folder:
+            raise ConfigError(
+                "option images",
+                found=f"the folder {folder!r} twice",
+                expected="different folders for each part",
+                remedy="name each folder once",
+            )
+        part_by_folder[folder] = Part(name, folder, mask_folder_by_part[name])
+    for name, folder in mask_folder_by_part.items():
+        if name not in image_folder_by_part:
+            raise _incomplete_part_error("masks", name, "images", folder)
+    return [*part_by_folder.values()]
+
+
+def _folder_by_part(option: Half, folders: Sequence[NamedPath]) -> dict[str, str]:
+    """Returns the folder of each part that an option names.
+
+    Raises:
+      ConfigError: if a part has two.
+    """
+    folder_by_part: dict[str, str] = {}
+    for folder in folders:
+        if folder.part in folder_by_part:
             raise ConfigError(
                 f"option {option}",
-                found=f"two folders for the part {repeated[0]!r}",
+                found=f"two folders for the part {folder.part!r}",
                 expected="one folder for each part",
                 remedy="name each part once, such as train_1=A,train_2=B",
             )
-    image_folder_of_part = {each.part: each.path for each in given.image_folders}
-    mask_folder_of_part = {each.part: each.path for each in given.mask_folders}
-    for name, folder in image_folder_of_part.items():
-        if name not in mask_folder_of_part:
-            raise _incomplete_part_error("images", name, "masks", folder)
-    for name, folder in mask_folder_of_part.items():
-        if name not in image_folder_of_part:
-            raise _incomplete_part_error("masks", name, "images", folder)
-    return [
-        Part(name, path, mask_folder_of_part[name]) for name, path in image_folder_of_part.items()
-    ]
+        folder_by_part[folder.part] = folder.path
+    return folder_by_part
 
 
 def _incomplete_part_error(option: str, part: str, missing: str, folder: str) -> ConfigError:

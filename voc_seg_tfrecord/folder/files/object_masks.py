@@ -132,21 +132,24 @@ def _image_of_folder(
     """
     above, name = posixpath.split(folder)
     namesakes = images_by_stem.get(name, ())
-    possible_images = [path for path in namesakes if posixpath.dirname(path) != folder]
-    if len(possible_images) == 1:
-        return possible_images[0]
+    images_elsewhere = [path for path in namesakes if posixpath.dirname(path) != folder]
+    if len(images_elsewhere) == 1:
+        return images_elsewhere[0]
+    images: list[str] = []
     if role_of_name(name, is_folder=True) == "masks":
-        beside = [above, *(posixpath.join(above, each) for each in _FOLDERS_OF_ONE_IMAGE)]
-        pictures_beside = [path for each in beside for path in pictures_by_folder.get(each, ())]
-        possible_images = [path for path in pictures_beside if path.lower().endswith(IMAGE_ENDINGS)]
+        for path_beside in ("", *_FOLDERS_OF_ONE_IMAGE):
+            pictures = pictures_by_folder.get(posixpath.join(above, path_beside).rstrip("/"), ())
+            images += [path for path in pictures if path.lower().endswith(IMAGE_ENDINGS)]
     else:
-        pictures = pictures_by_folder[folder]
-        masks = [path for path in pictures if role_of_name(stem(path)) == "masks"]
+        masks: list[str] = []
+        for path in pictures_by_folder[folder]:
+            if role_of_name(stem(path)) == "masks":
+                masks.append(path)
+            elif path.lower().endswith(PHOTO_ENDINGS):
+                images.append(path)
         if len(masks) < 2:
             return ""
-        photos = [path for path in pictures if path.lower().endswith(PHOTO_ENDINGS)]
-        possible_images = [path for path in photos if path not in masks]
-    return possible_images[0] if len(possible_images) == 1 else ""
+    return images[0] if len(images) == 1 else ""
 
 
 def check_masks_of_many_images(

@@ -62,6 +62,8 @@ def paths_below(paths: Iterable[str], top: str) -> list[str]:
 def paths_below_any(paths: Iterable[str], tops: Iterable[str]) -> list[str]:
     """Returns the paths at or below some folders, in the order of these; all if one is empty."""
     paths_by_top: dict[str, list[str]] = {top: [] for top in tops}
+    if [*paths_by_top] == [""]:
+        return [*paths]
     for path in paths:
         top = deepest_above(path, paths_by_top)
         if top is not None:

@@ -72,6 +72,15 @@ class Names(Mapping[str, str]):
         remaining = {image_id: names for image_id, names in ambiguous if image_id not in name_by_id}
         return Names(dict(sorted({**self._files, **name_by_id}.items())), remaining)
 
+    def without(self, image_ids: Iterable[str]) -> "Names":
+        """Returns the names of the other ids."""
+        remaining = {**self._files}
+        ambiguous = {**self.names_by_ambiguous_id}
+        for image_id in image_ids:
+            del remaining[image_id]
+            ambiguous.pop(image_id, None)
+        return Names(remaining, ambiguous)
+
     def find_id(self, image_id: str) -> str | None:
         """Returns an id in the Unicode form of its file's name; None if there is no such file."""
         if image_id in self._files:

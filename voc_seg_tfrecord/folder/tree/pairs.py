@@ -8,7 +8,6 @@ import functools
 import os
 import posixpath
 from typing import Any, Self
-import unicodedata
 
 from etils import epath
 
@@ -106,9 +105,10 @@ def channel_paths(image: epath.PathLike, count: int) -> list[epath.PathLike]:
     if count == 1:
         return [image]
     stem, ending = os.path.splitext(os.fspath(image))  # noqa: PTH122 - quick, and a bucket's too
-    stem_without_number = stem[:-_CHANNEL_DIGITS]
-    first = int(stem[-_CHANNEL_DIGITS:])
-    return [f"{stem_without_number}{number:04}{ending}" for number in range(first, first + count)]
+    beginning = stem[:-_CHANNEL_DIGITS]
+    first_number = int(stem[-_CHANNEL_DIGITS:])
+    numbers = range(first_number, first_number + count)
+    return [f"{beginning}{number:04}{ending}" for number in numbers]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,7 +166,7 @@ class PartFiles:
 
     def name_below_folder(self, image_id: str) -> str:
         """Returns the name of an id's file below the folder."""
-        return self._without_folder(self.names[image_id])
+        return self.names[image_id].removeprefix(posixpath.join(self.folder_below_root, ""))
 
     def ambiguous_names(self, image_id: str) -> Sequence[str]:
         """Returns the paths of all files of an id that has several; none if it has one."""
@@ -181,9 +181,6 @@ class PartFiles:
         """Returns the full path of an id's file; None if there is none."""
         name = self.names.get(image_id)
         return None if name is None else self._root_with_slash + name
-
-    def _without_folder(self, path: str) -> str:
-        return path.removeprefix(posixpath.join(self.folder_below_root, ""))
 
     @functools.cached_property
     def _root_with_slash(self) -> str:
@@ -218,10 +215,9 @@ class PartFiles:
         paths = self.ambiguous_names(image_id)
         if not paths:
             return None
-        names = [self._without_folder(path) for path in paths]
         return LayoutError(
             self.root / paths[0],
-            found=f"{len(names)} files for one id: {' and '.join(names)}",
+            found=f"{len(paths)} files for one id: {' and '.join(paths)}",
             expected=f"{expected}, and no second one",
             remedy="keep one of the files, and rename or remove the others",
             kind="several files for one id",
@@ -232,16 +228,4 @@ def _difference(image_id: str, similar_id: str) -> str:
     """Describes how two ids differ that look alike."""
     if as_nfc(image_id) != as_nfc(similar_id):
         return f"{similar_id!r} is there, which differs in upper and lower case"
-    return (
-        "one whose name looks the same is there. The id has the Unicode form "
-        f"{_name_unicode_form(image_id)}, and the name of the file has "
-        f"{_name_unicode_form(similar_id)}"
-    )
-
-
-def _name_unicode_form(text: str) -> str:
-    """Returns `NFC` or `NFD`; `mixed` for a text that is in neither form."""
-    for form in ("NFC", "NFD"):
-        if unicodedata.is_normalized(form, text):
-            return form
-    return "mixed"
+    return "one whose name looks the same is there, in another Unicode form"

@@ -1,14 +1,13 @@
 """Lists the images and masks in the folders of a set, and gives each its id."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 import dataclasses
-import functools
 import posixpath
-from typing import NamedTuple
+
+from etils import epath
 
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.layout import MASK_ENDINGS, PHOTO_ENDINGS, Layout, Naming, Part
-from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.names import Names, index_names
 
@@ -64,33 +63,31 @@ class SetFolders:
         Raises:
           LayoutError: if the name of a file has control characters or is not UTF-8.
         """
-        found_images = [*self._find_images()]
-        images = self._index(found_images, self.layout.images, self.image_endings)
-        found_masks = [*self._find_masks(images, self.mask_endings)]
-        masks = self._index(found_masks, self.layout.masks, self.mask_endings)
-        found_photos = [*self._find_masks(images, PHOTO_ENDINGS)]
+        images = self._find_images()
+        masks = self._find_masks(images, self.mask_endings)
+        photos = self._find_masks(images, PHOTO_ENDINGS)
         if self.other_kinds:
-            all_kinds = SetFiles(images, masks, Names())
-            found_images = _without_other_kinds(found_images, all_kinds)
-            images = self._index(found_images, self.layout.images, self.image_endings)
-            found_masks = _without_other_kinds(found_masks, all_kinds)
-            masks = self._index(found_masks, self.layout.masks, self.mask_endings)
-            found_photos = _without_other_kinds(found_photos, all_kinds)
-        if found_photos:
-            paths_of_images = {file.path for file in found_images}
-            found_photos = [file for file in found_photos if file.path not in paths_of_images]
-        photos = self._index(found_photos, self.layout.masks, PHOTO_ENDINGS)
+            parts = self.layout.folders()
+            image_namings = [part.image_naming for part in parts]
+            mask_namings = [part.mask_naming for part in parts]
+            masks_of_images = self._without_other_kinds(masks, mask_namings, images)
+            images = self._without_other_kinds(images, image_namings, masks)
+            photos = self._without_other_kinds(photos, mask_namings, images)
+            masks = masks_of_images
+        if photos:
+            paths_of_images = {*images.values()}
+            photos = photos.without(i for i, path in photos.items() if path in paths_of_images)
         return SetFiles(images, masks, photos, self.mask_endings)
 
-    def _find_images(self) -> Iterator["_FoundFile"]:
-        """Yields the files that are images by their folders and names."""
+    def _find_images(self) -> Names:
+        """Finds the files that are images by their folders and names."""
+        files: list[tuple[str, str]] = []
         for part in self.layout.folders():
-            yield from self._find(
-                part, part.images, part.image_naming, part.mask_naming, self.image_endings
-            )
+            files += self._find(part, part.images, part.image_naming, part.mask_naming)
+        return index_names(files, self._top / self.layout.images, self.image_endings)
 
-    def _find_masks(self, images: Names, endings: Sequence[str]) -> Iterator["_FoundFile"]:
-        """Yields the files that are masks by their folders and names.
+    def _find_masks(self, images: Names, endings: Sequence[str]) -> Names:
+        """Finds the files that are masks by their folders and names.
 
         A mask in a folder that several parts share belongs to each part that has an image with its
         id; if none has, to the first part.
@@ -99,33 +96,31 @@ class SetFolders:
           images: the images.
           endings: what masks end with.
         """
+        parts_by_folder: dict[str, list[str]] = {}
         for part in self.layout.folders():
-            parts = self._parts_by_mask_folder[part.masks]
-            for file in self._find(part, part.masks, part.mask_naming, part.image_naming, endings):
-                if len(parts) > 1:
-                    id_in_part = file.id.removeprefix(f"{part.name}/")
-                    owners = [name for name in parts if f"{name}/{id_in_part}" in images]
-                    if part.name not in (owners or parts[:1]):
-                        continue
-                yield file
+            parts_by_folder.setdefault(part.masks, []).append(part.name)
+        files: list[tuple[str, str]] = []
+        for part in self.layout.folders():
+            sharing_parts = parts_by_folder[part.masks]
+            found = self._find(part, part.masks, part.mask_naming, part.image_naming)
+            if len(sharing_parts) == 1:
+                files += found
+                continue
+            for mask_id, path in found:
+                id_in_part = mask_id.removeprefix(f"{part.name}/")
+                owners = [name for name in sharing_parts if f"{name}/{id_in_part}" in images]
+                if part.name in (owners or sharing_parts[:1]):
+                    files.append((mask_id, path))
+        return index_names(files, self._top / self.layout.masks, endings)
 
-    @functools.cached_property
-    def _parts_by_mask_folder(self) -> Mapping[str, Sequence[str]]:
-        """The names of the parts that have a folder of masks."""
-        names: dict[str, list[str]] = {}
-        for part in self.layout.folders():
-            names.setdefault(part.masks, []).append(part.name)
-        return names
+    @property
+    def _top(self) -> epath.Path:
+        return self.listing.root / self.root
 
     def _find(
-        self,
-        part: Part,
-        folder: str,
-        naming: Naming,
-        naming_of_others: Naming,
-        endings: Sequence[str],
-    ) -> Iterator["_FoundFile"]:
-        """Yields the files of a folder that are images, or masks, by their names.
+        self, part: Part, folder: str, naming: Naming, naming_of_others: Naming
+    ) -> Iterator[tuple[str, str]]:
+        """Yields the ids and paths of files that are images, or masks, by their folder and names.
 
         In a common folder the narrower pattern counts: `a_mask.png` fits `{id}_mask`, so that it is
         no image, although it fits the `{id}` of images. If a part has a name, the ids of its files
@@ -136,47 +131,33 @@ class SetFolders:
           folder: its folder of images, or of masks.
           naming: how they are named.
           naming_of_others: how the masks, or the images, are named.
-          endings: what they end with, in lower case.
         """
         others_are_narrower = part.is_flat and naming_of_others.narrowness > naming.narrowness
         is_deep = naming.names_folders or self.layout.belongs_with_its_subfolders(folder)
         top = posixpath.normpath(posixpath.join(self.root, folder))
         beginning_of_path = "" if top == "." else f"{top}/"
         beginning_of_id = f"{part.name}/" if part.name else ""
-        other_kinds = [kind for kind in self.other_kinds if kind != naming]
         for name in self.listing.below(top, deep=is_deep):
-            file_id = naming.id_of(name) if ending_of(name) in endings else None
+            file_id = naming.id_of(name)
             if not file_id or (others_are_narrower and naming_of_others.id_of(name)):
                 continue
             path = beginning_of_path + name
             if path not in self.left_out:
-                is_of_other_kind = any(kind.id_of(name) for kind in other_kinds)
-                yield _FoundFile(beginning_of_id + file_id, path, is_of_other_kind)
+                yield beginning_of_id + file_id, path
 
-    def _index(self, files: Iterable["_FoundFile"], folder: str, endings: Sequence[str]) -> Names:
-        path_by_id = ((file.id, file.path) for file in files)
-        return index_names(path_by_id, self.listing.root / self.root / folder, endings)
+    def _without_other_kinds(
+        self, files: Names, namings: Sequence[Naming], partners: Names
+    ) -> Names:
+        """Returns the files without those that are named as other kinds are, unless they are pairs.
 
-
-class _FoundFile(NamedTuple):
-    """A file in a folder of a set.
-
-    Attributes:
-      id: its id.
-      path: its path below the given folder.
-      is_of_other_kind: whether its name is that of files that are neither images nor masks.
-    """
-
-    id: str
-    path: str
-    is_of_other_kind: bool
-
-
-def _without_other_kinds(files: Iterable[_FoundFile], all_kinds: SetFiles) -> list[_FoundFile]:
-    """Returns the files without those of other kinds, unless an image and a mask have their id."""
-    remaining: list[_FoundFile] = []
-    for file in files:
-        are_pair = file.id in all_kinds.images and file.id in all_kinds.masks
-        if are_pair or not file.is_of_other_kind:
-            remaining.append(file)
-    return remaining
+        Args:
+          files: the images, or the masks.
+          namings: how these are named.
+          partners: the masks, or the images.
+        """
+        other_kinds = [kind for kind in self.other_kinds if kind not in namings]
+        ids_of_other_kinds: list[str] = []
+        for file_id, path in files.items():
+            if file_id not in partners and any(kind.id_of(path) for kind in other_kinds):
+                ids_of_other_kinds.append(file_id)
+        return files.without(ids_of_other_kinds)

@@ -217,13 +217,15 @@ class VocTree:
 
         An id that has several files of one part has all of them here.
         """
+        parts_of_labels = {"mask"}
+        if self.labels.object_masks is not None:
+            parts_of_labels.add("instances")
         paths = {}
         for part, files in self.files_by_part(image_id, ALL_FILES).items():
             if image_id not in files.names:
                 continue
             names = files.ambiguous_names(image_id) or (files.names[image_id],)
-            is_of_labels = part == "mask" or (part == "instances" and self.labels.object_masks)
-            if is_of_labels:
+            if part in parts_of_labels:
                 names = self.labels.files_of(image_id)
             paths[part] = [files.root / name for name in names]
         return paths
@@ -393,11 +395,8 @@ class Items(Mapping[str, Pair]):
 
     An id is in it if it has an image, and a mask if that is needed.
 
-    | to get | checks |
-    | --- | --- |
-    | `items[image_id]`, `find` | all files that are needed, also XML files |
-    | `of_split` | the same for all ids of a split, and names what is missing together |
-    | `make` | nothing: the caller knows that the files are there |
+    `items[image_id]` and `find` check that all files are there that are needed, also XML files;
+    `of_split` does so for all ids of a split, and names what is missing together.
 
     Args:
       tree: makes the pairs.
@@ -434,10 +433,6 @@ class Items(Mapping[str, Pair]):
         fault = self._find_fault(image_id)
         if fault is not None:
             raise fault
-        return self.make(image_id)
-
-    def make(self, image_id: str) -> Pair:
-        """Returns the pair of an id whose needed files are known to be there."""
         return self._tree.make_pair(image_id, self._parts)
 
     def of_split(self, split: str, ids: Sequence[str]) -> "Pairs":
@@ -458,7 +453,7 @@ class Items(Mapping[str, Pair]):
         if fault_by_id:
             self._tree.check_complete(self._parts)
             raise SplitError(split, [*fault_by_id.values()], len(ids), ids=[*fault_by_id])
-        return Pairs(self, ids)
+        return Pairs(self._tree, self._parts, ids)
 
     def _find_fault(self, image_id: str) -> LayoutError | None:
         """Returns the error that the files of an id have: one is missing, or there are several."""
@@ -473,16 +468,18 @@ class Pairs(Sequence[Pair]):
     """The pairs of ids whose files are all there, in their order.
 
     Args:
-      items: makes the pair of each id.
+      tree: makes the pairs.
+      parts: what is needed beside the image.
       ids: the ids.
 
     Attributes:
       ids: the ids, which are the keys of examples.
     """
 
-    def __init__(self, items: Items, ids: Sequence[str]):
+    def __init__(self, tree: VocTree, parts: NeededFiles, ids: Sequence[str]):
         self.ids = ids
-        self._items = items
+        self._tree = tree
+        self._parts = parts
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -495,5 +492,5 @@ class Pairs(Sequence[Pair]):
 
     def __getitem__(self, index: int | slice) -> "Pair | Pairs":
         if isinstance(index, slice):
-            return Pairs(self._items, self.ids[index])
-        return self._items.make(self.ids[index])
+            return Pairs(self._tree, self._parts, self.ids[index])
+        return self._tree.make_pair(self.ids[index], self._parts)
