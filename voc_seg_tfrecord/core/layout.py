@@ -13,7 +13,6 @@ from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 MASK_ENDINGS = (".png", ".npy", ".bmp", ".tif", ".tiff", ".gif")
 """Endings, in lower case, that make a file in a mask folder a mask."""
 
-ENDINGS_BY_ROLE = {"images": IMAGE_ENDINGS, "masks": MASK_ENDINGS}
 IMAGE_OR_ARRAY_ENDINGS = (*IMAGE_ENDINGS, ".npy")
 """Endings of images where bands are wanted."""
 
@@ -118,16 +117,17 @@ class Naming:
     def id_of(self, name: str) -> str | None:
         """Returns the id of a file by its name below its folder; None if it does not fit."""
         stem, _, ending = name.rpartition(".")
-        has_ending = stem != "" and "/" not in ending
-        if not has_ending:
-            stem, ending = name, ""
+        if stem == "" or "/" in ending:  # it has no ending
+            stem = name
+            ending = ""
         if self.ending and f".{ending.lower()}" != self.ending:
             return None
         return self.core_of(stem)
 
     def core_of(self, stem: str) -> str | None:
         """Returns the id in a name without its ending; None if the name does not fit."""
-        if self.narrowness[0] == 0:  # the name is the id
+        characters_around_id, _ = self.narrowness
+        if characters_around_id == 0:
             names_a_file = stem != "" and not stem.endswith("/")
             return stem if names_a_file else None
         folders, name = self._split(stem)
@@ -148,7 +148,7 @@ class Naming:
         first_part, _, second_part = core.partition(self.infix)
         if not first_part or not second_part:
             return ""
-        return f"{first_part}{joint_of(self.infix)}{second_part}"
+        return f"{first_part}{_joint_of(self.infix)}{second_part}"
 
     def _split(self, name: str) -> tuple[str, str]:
         """Returns the folders that stand before the pattern, and the part that it fits."""
@@ -171,7 +171,7 @@ def _first_of_two(core: str, between_ids: str) -> str:
     return image_id if core == f"{image_id}{between_ids}{image_id}" else ""
 
 
-def joint_of(infix: str) -> str:
+def _joint_of(infix: str) -> str:
     """Returns the sign that joins two parts of an id when what is between them goes."""
     for sign in (infix[:1], infix[-1:]):
         if sign and not sign.isalnum():

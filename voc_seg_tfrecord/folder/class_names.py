@@ -316,7 +316,7 @@ def _doubt_folder(tree: VocTree, config: VocSegConfig) -> DoubtedNames | None:
         for word in words(path):
             if word in WORDS_FOR_NO_LABELS:
                 doubt = f"their name, {path}, says {word}, so they may be no labels"
-                folder = posixpath.join(tree.root_below_given, part.masks)
+                folder = tree.path_below_given(part.masks)
                 proposal = Alternative("if they are the labels", {"masks": folder})
                 return DoubtedNames(doubt, (proposal,))
     return None

@@ -8,8 +8,8 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 - `candidates`: those whose folders have the same relative position are one candidate.
 - `choice`: which candidates are taken, by the tables of `rules` (with what names tell of roles
   and `looks` of pixels), without `copies`, and what is asked about what is taken.
-- `layouts`: the layout of the tree, kept to the folders that the user named; or `named_parts` if
-  the user named its parts. `file_questions` asks where several candidates are left.
+- `layouts`: the layout of the tree, kept to the folders that the user named. `file_questions` asks
+  where several candidates are left.
 - `class_masks`: the masks of single classes, if the user named these.
 - `image_channels`, `object_masks`, `ignore_masks`, `no_masks`: what else a folder may hold, and
   what to do then.

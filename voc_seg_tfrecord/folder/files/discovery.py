@@ -39,14 +39,12 @@ from voc_seg_tfrecord.folder.files.label_rules import LABEL_RULES
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
     arrange_as_named,
-    have_texts_of_sets,
-    relative,
-)
-from voc_seg_tfrecord.folder.files.named_parts import (
     find_incomplete_names,
     has_named_parts,
+    have_texts_of_sets,
     lay_out_by_patterns,
     lay_out_parts,
+    relative,
 )
 from voc_seg_tfrecord.folder.files.no_masks import find_photos_as_masks, no_masks_error
 from voc_seg_tfrecord.folder.files.object_masks import find_several_masks
@@ -317,10 +315,14 @@ def _find_channels(given: GivenLayout, used_mask_folders: Set[str]) -> ChannelIm
     """
     if given.image_name:
         return None
-    folders = given.listing.files_by_folder
-    image_folders = [folder for folder in folders if given.is_named("images", folder)]
-    mask_folders = {folder for folder in folders if given.is_named("masks", folder)}
-    channels = find_channel_images(given.listing, image_folders, mask_folders - used_mask_folders)
+    image_folders: list[str] = []
+    mask_folders: set[str] = set()
+    for folder in given.listing.files_by_folder:
+        if given.is_named("images", folder):
+            image_folders.append(folder)
+        if given.is_named("masks", folder) and folder not in used_mask_folders:
+            mask_folders.add(folder)
+    channels = find_channel_images(given.listing, image_folders, mask_folders)
     if channels is not None and ".npy" not in given.endings.images:
         raise several_channels_error(given.listing, channels)
     return channels

@@ -180,7 +180,7 @@ def _list_alternatives(tree: VocTree, ids: Sequence[str]) -> list[Alternative]:
         }
         alternatives.append(Alternative("", options))
     if tree.layout.parts:
-        alternatives.append(Alternative("", tree.layout.options(tree.root_below_given)))
+        alternatives.append(Alternative("", tree.options))
     elif tree.labels.tool:
         images = ",".join(alternative.options["images"] for alternative in alternatives)
         alternatives.append(Alternative("", {"images": images}))

@@ -123,7 +123,7 @@ class SplitEvidence:
         has_several_folders = tree.layout.parts or any("/" in image_id for image_id in tree.images)
         if texts or has_several_folders or tree.labels.label_files or self.user_gave_lists:
             return False
-        path = posixpath.join(tree.root_below_given, tree.layout.images)
+        path = tree.folder_below_given("images")
         if list_splits_in(path) or _SPLIT_IN_NAME.search("\n".join(tree.images)):
             return False
         assert tree.listing
@@ -148,7 +148,7 @@ class SplitEvidence:
     def option_for(self, split_list: SplitList) -> str:
         """Returns a list as the option `splits` gives it: `val`, `meta/val.csv`, `all.csv:val`."""
         tree = self.tree
-        usual_folder = posixpath.normpath(posixpath.join(tree.root_below_given, tree.layout.lists))
+        usual_folder = tree.path_below_given(tree.layout.lists)
         path, ending = posixpath.splitext(split_list.file)
         folder = posixpath.dirname(path) or "."
         if folder == usual_folder and ending == ".txt" and not split_list.key:

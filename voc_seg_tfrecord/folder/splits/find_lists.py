@@ -81,7 +81,7 @@ def find_lists(
     """
     lists_of_user = None
     if user_gave_lists:
-        lists_of_user = posixpath.normpath(posixpath.join(tree.root_below_given, tree.layout.lists))
+        lists_of_user = tree.path_below_given(tree.layout.lists)
     reader = ListReader(with_names_of_groups(image_names, ids_by_group))
     texts = FoundTexts()
     files: FilesByName | None = None

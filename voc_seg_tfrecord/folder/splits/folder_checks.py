@@ -120,7 +120,7 @@ def lie_in_folder_of_test(_: SplitCandidate, evidence: SplitEvidence) -> LayoutE
     """
     tree = evidence.tree
     for part in evidence.split_folders.labeled_parts() or tree.layout.folders():
-        path = posixpath.normpath(posixpath.join(tree.root_below_given, part.images))
+        path = tree.path_below_given(part.images)
         folder = first_folder_of_split(path)
         if parse_split_name(folder).split in _NOT_TO_TRAIN_ON:
             return LayoutError(

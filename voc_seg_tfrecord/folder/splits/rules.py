@@ -7,7 +7,6 @@ at the one that is left, or at the first one if several are left even then.
 
 from collections.abc import Sequence
 import dataclasses
-import posixpath
 
 from voc_seg_tfrecord.core.errors import LayoutError, ListError, counted
 from voc_seg_tfrecord.core.shell import command
@@ -209,7 +208,7 @@ def have_no_list_in_given_folder(_: SplitCandidate, evidence: SplitEvidence) -> 
     tree = evidence.tree
     sentences = ["no list of a split", *(note.rstrip(".") for note in evidence.notes)]
     return ListError(
-        tree.given / posixpath.join(tree.root_below_given, tree.layout.lists),
+        tree.root / tree.layout.lists,
         found=". ".join(sentences),
         expected="files that name images and their splits",
         remedy="correct --lists, or leave it out",

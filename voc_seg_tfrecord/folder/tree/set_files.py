@@ -133,17 +133,18 @@ class SetFolders:
           naming_of_others: how the masks, or the images, are named.
         """
         others_are_narrower = part.is_flat and naming_of_others.narrowness > naming.narrowness
-        is_deep = naming.names_folders or self.layout.belongs_with_its_subfolders(folder)
+        is_deep = self.layout.belongs_with_its_subfolders(folder) or naming.names_folders
         top = posixpath.normpath(posixpath.join(self.root, folder))
         beginning_of_path = "" if top == "." else f"{top}/"
         beginning_of_id = f"{part.name}/" if part.name else ""
         for name in self.listing.below(top, deep=is_deep):
             file_id = naming.id_of(name)
-            if not file_id or (others_are_narrower and naming_of_others.id_of(name)):
-                continue
             path = beginning_of_path + name
-            if path not in self.left_out:
-                yield beginning_of_id + file_id, path
+            if not file_id or path in self.left_out:
+                continue
+            if others_are_narrower and naming_of_others.id_of(name):
+                continue
+            yield beginning_of_id + file_id, path
 
     def _without_other_kinds(
         self, files: Names, namings: Sequence[Naming], partners: Names
@@ -158,6 +159,7 @@ class SetFolders:
         other_kinds = [kind for kind in self.other_kinds if kind not in namings]
         ids_of_other_kinds: list[str] = []
         for file_id, path in files.items():
-            if file_id not in partners and any(kind.id_of(path) for kind in other_kinds):
+            is_pair = file_id in partners
+            if not is_pair and any(kind.id_of(path) for kind in other_kinds):
                 ids_of_other_kinds.append(file_id)
         return files.without(ids_of_other_kinds)

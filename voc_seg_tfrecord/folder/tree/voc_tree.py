@@ -85,6 +85,11 @@ class VocTree:
         path = os.fspath(self.root.relative_to(self.given))
         return "" if path == "." else path
 
+    @property
+    def options(self) -> dict[str, str]:
+        """The options that choose these images and masks."""
+        return self.layout.options(self.root_below_given)
+
     @functools.cached_property
     def texts(self) -> "TreeTexts":
         """The lists and class files."""
