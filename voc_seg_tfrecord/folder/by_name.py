@@ -52,8 +52,10 @@ class FilesByName:
 
     def __init__(self, paths: Iterable[str]):
         self._paths_by_stem: dict[str, list[str]] = collections.defaultdict(list)
+        self._has_names_with_query = False
         for path in paths:
             self._paths_by_stem[_composed_stem(path)].append(path)
+            self._has_names_with_query |= "?" in path
 
     def at(self, path: str) -> str | None:
         """Returns the file at a path; None if there is none."""
@@ -93,9 +95,10 @@ class FilesByName:
         A text may be an address with a query, such as `1.png?v=1`. The query does not count, unless
         a file has such a name.
         """
-        matches = self._find_path(text)
-        if matches.paths or "?" not in text:
-            return matches
+        if self._has_names_with_query:
+            matches = self._find_path(text)
+            if matches.paths:
+                return matches
         return self._find_path(text.partition("?")[0])
 
     def _find_path(self, text: str) -> Matches:
