@@ -264,6 +264,7 @@ class Layout:
     It gives options and words for messages. `folder.tree.set_files` finds the files.
 
     Attributes:
+      root: the root, below the folder that the user gave; empty for this folder.
       images: the folder of images; `.` if there are parts.
       masks: the folder of masks, likewise.
       image_name: pattern of the images' names, such as `image_{id}.jpg`; empty means `{id}`.
@@ -280,6 +281,8 @@ class Layout:
     masks: str = MASKS
     image_name: str = ""
     mask_name: str = ""
+    _: dataclasses.KW_ONLY
+    root: str = ""
     lists: str = LISTS
     instances: str = "SegmentationObject"
     annotations: str = "Annotations"
@@ -291,13 +294,13 @@ class Layout:
         complete_set = Part("", self.images, self.masks, self.image_name, self.mask_name)
         return list(self.parts) or [complete_set]
 
-    def options(self, root: str) -> dict[str, str]:
-        """Returns the options that give this layout, for a tree at `root` below a given folder."""
+    def options(self) -> dict[str, str]:
+        """Returns the options that give this layout."""
         options = {}
         for option in ("images", "masks"):
             values = []
             for part in self.folders():
-                folder = posixpath.normpath(posixpath.join(root, getattr(part, option)))
+                folder = posixpath.normpath(posixpath.join(self.root, getattr(part, option)))
                 values.append(f"{part.name}={folder}" if part.name else folder)
             options[option] = ",".join(values)
         for option in ("image_name", "mask_name"):

@@ -144,7 +144,7 @@ def _find_by_patterns(
         folder_and_pattern = posixpath.join(folder, masks.pattern)
         named_files.append(_FilesOfClass(masks, folder_and_pattern, ids_by_path))
     layout = Layout(image_folder or ".", ".", given.image_name)
-    set_folders = SetFolders(listing, "", layout, image_endings=given.endings.images)
+    set_folders = SetFolders(listing, layout, image_endings=given.endings.images)
     tree = VocTree(listing.root, layout, listing, set_files=set_folders.list_files())
     paths = {path for each in named_files for _, path in _sort_by_image(tree, each).list_files()}
     set_folders = dataclasses.replace(set_folders, left_out=paths)

@@ -37,7 +37,6 @@ from voc_seg_tfrecord.folder.files.image_channels import (
 )
 from voc_seg_tfrecord.folder.files.label_rules import LABEL_RULES
 from voc_seg_tfrecord.folder.files.layouts import (
-    ArrangedSet,
     arrange_as_named,
     find_incomplete_names,
     has_named_parts,
@@ -188,10 +187,10 @@ def _find_mask_tree(given: GivenLayout) -> VocTree | LayoutError:
       QuestionError: if the rules leave several readings.
     """
     if "/" in given.image_name or "/" in given.mask_name:
-        return _make_tree(given, ArrangedSet("", lay_out_by_patterns(given)))
+        return _make_tree(given, lay_out_by_patterns(given))
     pairings = _list_pairings(given)
     if has_named_parts(given):
-        return _make_tree(given, ArrangedSet("", lay_out_parts(given, pairings)))
+        return _make_tree(given, lay_out_parts(given, pairings))
     choice = choose_files(given, pairings)
     channels = _find_channels(given, {pairing.masks.folder for pairing in choice.chosen})
     if channels is not None:
@@ -204,14 +203,14 @@ def _find_mask_tree(given: GivenLayout) -> VocTree | LayoutError:
     photos_error = find_photos_as_masks(given.listing, few(masks))
     if photos_error is not None:
         return photos_error
-    arranged = arrange_as_named(given, choice.chosen)
-    if arranged is not None:
+    layout = arrange_as_named(given, choice.chosen)
+    if layout is not None:
         left_out: set[str] = set()
         for folder in choice.copied_folders:
             for name in given.listing.files_by_folder[folder]:
                 left_out.add(posixpath.join(folder, name))
         kinds = _list_other_kinds(pairings, choice.chosen)
-        return _make_tree(given, arranged, notes=choice.notes, left_out=left_out, other_kinds=kinds)
+        return _make_tree(given, layout, notes=choice.notes, left_out=left_out, other_kinds=kinds)
     if not _are_parts_of_one_set(given, choice.chosen):
         raise ask_which_sets(given, [[pairing] for pairing in choice.chosen])
     folders = [pairing.images.folder or "." for pairing in choice.chosen]
@@ -231,7 +230,7 @@ def _find_other_tree(
 
 def _make_tree(
     given: GivenLayout,
-    arranged: ArrangedSet,
+    layout: Layout,
     *,
     notes: Sequence[str] = (),
     left_out: Set[str] = frozenset(),
@@ -240,15 +239,13 @@ def _make_tree(
     """Returns the tree of the images and masks in the folders of a layout; see `SetFolders`."""
     folders = SetFolders(
         given.listing,
-        arranged.root,
-        arranged.layout,
+        layout,
         left_out=left_out,
         other_kinds=other_kinds,
         image_endings=given.endings.images,
         mask_endings=given.endings.masks,
     )
-    root = given.listing.root / arranged.root
-    return VocTree(root, arranged.layout, given.listing, notes, folders.list_files())
+    return VocTree(given.listing.root, layout, given.listing, notes, folders.list_files())
 
 
 def _are_parts_of_one_set(given: GivenLayout, pairings: Sequence[Pairing]) -> bool:
@@ -348,8 +345,7 @@ def _find_tree_without_pairs(
     is_given = bool(given.image_folders or given.mask_folders)
     root = "" if is_given else common_folder([image_folder, mask_folder])
     images, masks = relative(image_folder, root), relative(mask_folder, root)
-    layout = Layout(images, masks, given.image_name, given.mask_name)
-    return _make_tree(given, ArrangedSet(root, layout))
+    return _make_tree(given, Layout(images, masks, given.image_name, given.mask_name, root=root))
 
 
 def _folders_called(

@@ -129,20 +129,19 @@ def options_of(given: GivenLayout, pairings: Sequence[Pairing]) -> dict[str, str
         options_by_name = _options_by_name(given, pairings)
         if options_by_name:
             return options_by_name
-    arranged = arrange_as_named(given, pairings)
-    if arranged is None:
+    layout = arrange_as_named(given, pairings)
+    if layout is None:
         names = _name_parts(pairings)
         parts = [part_of(name, pairing) for name, pairing in zip(names, pairings, strict=True)]
-        return Layout(".", ".", parts=tuple(parts)).options("")
+        return Layout(".", ".", parts=tuple(parts)).options()
     # A split of images alone, or of masks alone, has no pairs, so nothing of it can be chosen.
     parts = []
-    for part in arranged.layout.parts:
-        folders = [posixpath.join(arranged.root, folder) for folder in (part.images, part.masks)]
+    for part in layout.parts:
+        folders = [posixpath.join(layout.root, folder) for folder in (part.images, part.masks)]
         if all(given.listing.is_folder(posixpath.normpath(folder)) for folder in folders):
             parts.append(part)
-    layout = dataclasses.replace(arranged.layout, parts=tuple(parts))
-    options = layout.options(arranged.root)
-    lists = _find_lists(given.listing, arranged.root)
+    options = dataclasses.replace(layout, parts=tuple(parts)).options()
+    lists = _find_lists(given.listing, layout.root)
     if lists:
         options["lists"] = lists
     endings = {ending_of(path) for pairing in pairings for path in pairing.paths()[0]}

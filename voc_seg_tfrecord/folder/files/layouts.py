@@ -31,19 +31,6 @@ from voc_seg_tfrecord.tools.nnunet import is_split_word
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
 
-@dataclasses.dataclass(frozen=True)
-class ArrangedSet:
-    """A set as a tree has it.
-
-    Attributes:
-      root: the folder of the tree, below the root of the listing.
-      layout: the layout below it.
-    """
-
-    root: str
-    layout: Layout
-
-
 def relative(folder: str, root: str) -> str:
     """Returns a folder relative to another, `.` if it is the same."""
     return posixpath.relpath(folder or ".", root or ".")
@@ -86,7 +73,7 @@ def _is_inside(folder: str, top: str) -> bool:
     return top == "" or is_at_or_below(folder, top)
 
 
-def arrange_as_named(given: GivenLayout, chosen: Sequence[Pairing]) -> ArrangedSet | None:
+def arrange_as_named(given: GivenLayout, chosen: Sequence[Pairing]) -> Layout | None:
     """Returns the layout of a set; None if the pairings are no parts of one set.
 
     A complete set has no folders that images and masks both end with, and splits of images alone.
@@ -97,16 +84,16 @@ def arrange_as_named(given: GivenLayout, chosen: Sequence[Pairing]) -> ArrangedS
       given: the folder, and the user's options.
       chosen: the images and masks of the set, which lie in these folders.
     """
-    arranged = _arrange(given.listing, chosen, given.endings)
-    if arranged is None:
+    layout = _arrange(given.listing, chosen, given.endings)
+    if layout is None:
         return None
     parts: list[Part] = []
-    for part in arranged.layout.folders():
-        parts += _keep_to_named(given, arranged.root, part)
-    if parts == arranged.layout.folders():
-        return arranged
+    for part in layout.folders():
+        parts += _keep_to_named(given, layout.root, part)
+    if parts == layout.folders():
+        return layout
     assert parts, "the chosen images and masks lie in named folders"
-    return ArrangedSet(arranged.root, Layout(".", ".", parts=tuple(parts)))
+    return Layout(".", ".", root=layout.root, parts=tuple(parts))
 
 
 def _keep_to_named(given: GivenLayout, root: str, part: Part) -> list[Part]:
@@ -170,9 +157,7 @@ def _has_unnamed_files(given: GivenLayout, half: Half, top: str) -> bool:
     return False
 
 
-def _arrange(
-    listing: Listing, chosen: Sequence[Pairing], endings: RoleEndings
-) -> ArrangedSet | None:
+def _arrange(listing: Listing, chosen: Sequence[Pairing], endings: RoleEndings) -> Layout | None:
     """Returns the layout of a set; None if the pairings are no parts of one set.
 
     A set whose folders all lie below one folder of images and one of masks has no parts: the
@@ -200,8 +185,7 @@ def _arrange(
     if is_split(posixpath.basename(root)):
         # Images and masks lie in one folder `val`, whose name becomes the beginning of ids.
         root = posixpath.dirname(root)
-    layout = Layout(below_root.images, below_root.masks, top.image_name, top.mask_name)
-    return ArrangedSet(root, layout)
+    return Layout(below_root.images, below_root.masks, top.image_name, top.mask_name, root=root)
 
 
 def _is_one_split(top: Part, root: str) -> bool:
@@ -230,7 +214,7 @@ def _has_images_beside_other_splits(image_folders: Iterable[str], top: str) -> b
 
 def _arrange_parts(
     listing: Listing, chosen: Sequence[Pairing], endings: RoleEndings
-) -> ArrangedSet | None:
+) -> Layout | None:
     """Returns the layout of a set in several parts, such as splits; None if they have no names."""
     tops: dict[Part, None] = {}  # in place of an ordered set
     for pairing in chosen:
@@ -252,7 +236,7 @@ def _arrange_parts(
         parts.append(dataclasses.replace(part, name=name))
     parts += _parts_without_pairs(listing, root, parts, endings)
     parts.sort(key=lambda part: part.name)
-    return ArrangedSet(root, Layout(".", ".", parts=tuple(parts)))
+    return Layout(".", ".", root=root, parts=tuple(parts))
 
 
 def _names_of_splits(folders: Sequence[Part]) -> list[str] | None:

@@ -236,7 +236,7 @@ def _make_tree(given: GivenLayout, chosen: ChosenFiles, paths: Sequence[str], ex
     )
     ending_of_files = tool.ending_of(next(iter(chosen.files)))
     layout = Layout(image_folder, ".", mask_name=f"{ID}{ending_of_files}")
-    folders = SetFolders(listing, "", layout, image_endings=given.endings.images)
+    folders = SetFolders(listing, layout, image_endings=given.endings.images)
     files = folders.list_files()
     files = dataclasses.replace(files, images=files.images.with_files(path_by_id))
     notes = [

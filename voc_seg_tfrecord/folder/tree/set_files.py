@@ -38,8 +38,7 @@ class SetFolders:
 
     Attributes:
       listing: all files of the given folder.
-      root: the folder of the set below it; empty for the given folder.
-      layout: the folders below the root, and how files in them are named.
+      layout: the folders, and how files in them are named.
       left_out: the paths below the given folder of files that are neither images nor masks, such as
         copies.
       other_kinds: how files are named that are neither, such as `{id}_overlay`, unless an image and
@@ -49,7 +48,6 @@ class SetFolders:
     """
 
     listing: Listing
-    root: str
     layout: Layout
     _: dataclasses.KW_ONLY
     left_out: Collection[str] = frozenset()
@@ -115,7 +113,7 @@ class SetFolders:
 
     @property
     def _top(self) -> epath.Path:
-        return self.listing.root / self.root
+        return self.listing.root / self.layout.root
 
     def _find(
         self, part: Part, folder: str, naming: Naming, naming_of_others: Naming
@@ -134,7 +132,7 @@ class SetFolders:
         """
         others_are_narrower = part.is_flat and naming_of_others.narrowness > naming.narrowness
         is_deep = self.layout.belongs_with_its_subfolders(folder) or naming.names_folders
-        top = posixpath.normpath(posixpath.join(self.root, folder))
+        top = posixpath.normpath(posixpath.join(self.layout.root, folder))
         beginning_of_path = "" if top == "." else f"{top}/"
         beginning_of_id = f"{part.name}/" if part.name else ""
         for name in self.listing.below(top, deep=is_deep):

@@ -48,10 +48,10 @@ class VocTree:
     `sources.trainaug.TrainaugTree`, whose files lie in several folders.
 
     Attributes:
-      root: the folder, such as `VOC2012` in a devkit.
-      layout: the names of the folders in it, for options and messages.
-      listing: all files at and below the folder that the user gave, which is the root or above
-        it; if there is none, each folder of the tree is listed when it is needed.
+      given: the folder that the user gave; or that of a release, such as `VOC2012` in a devkit.
+      layout: where the root is, and the names of the folders in it, for options and messages.
+      listing: all files at and below the given folder; if there is none, each folder of the tree is
+        listed when it is needed.
       notes: what a user should know about how the tree was found.
       set_files: the images and masks of a user's folder, as the files step has found them; None for
         a release, whose files lie in the folders of the layout under their ids.
@@ -62,7 +62,7 @@ class VocTree:
       channels: how many files an image has, of which each is a channel; see `Pair`.
     """
 
-    root: epath.Path
+    given: epath.Path
     layout: Layout = VOC
     listing: Listing | None = None
     notes: Sequence[str] = ()
@@ -72,23 +72,22 @@ class VocTree:
     ignored: PartFiles | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "root", epath.Path(self.root))
-
-    @property
-    def given(self) -> epath.Path:
-        """The folder that the user gave, which is the root or above it."""
-        return self.listing.root if self.listing else self.root
+        object.__setattr__(self, "given", epath.Path(self.given))
 
     @functools.cached_property
+    def root(self) -> epath.Path:
+        """The folder in which images, masks and lists lie: the given one, or one below it."""
+        return self.given / self.layout.root
+
+    @property
     def root_below_given(self) -> str:
         """The path of the root below the given folder; empty if it is that folder."""
-        path = os.fspath(self.root.relative_to(self.given))
-        return "" if path == "." else path
+        return self.layout.root
 
     @property
     def options(self) -> dict[str, str]:
         """The options that choose these images and masks."""
-        return self.layout.options(self.root_below_given)
+        return self.layout.options()
 
     @functools.cached_property
     def texts(self) -> "TreeTexts":
