@@ -157,7 +157,7 @@ def lie_in_folders_of_splits(_: SplitCandidate, evidence: SplitEvidence) -> Layo
         found = f"images in folders that are called as splits, {', '.join(with_split)}"
         elsewhere = [one for one, folder in folder_by_id.items() if folder not in with_split]
         if elsewhere:
-            found += f", and others in none, such as {tree.images[elsewhere[0]]}"
+            found += f", and others in none, such as {tree.filename_of(elsewhere[0])}"
         else:
             found += ", and none in a folder of train"
         folder_by_split = choose_folder_of_each_split(with_split, tree.root)
@@ -219,7 +219,7 @@ def have_names_of_splits(_: SplitCandidate, evidence: SplitEvidence) -> LayoutEr
         examples = [with_outer_word[0], without_split[0]]
     else:
         return None
-    names = ", ".join(tree.images[image_id] for image_id in examples)
+    names = ", ".join(tree.filename_of(image_id) for image_id in examples)
     return LayoutError(
         tree.root / tree.layout.images,
         found=f"{words_for_names}, such as {names}",
