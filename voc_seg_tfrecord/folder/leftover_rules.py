@@ -104,7 +104,7 @@ def masks_are_shifted(splits: Splits, leftovers: Leftovers) -> LayoutError | Non
     if not shifted:
         return None
     images, masks = image_numbers[shifted[0]], mask_numbers[shifted[0]]
-    options = command(**tree.layout.options(tree.root_below_given))
+    options = command(**tree.options)
     return LayoutError(
         tree.given,
         found=f"images {shifted[0]} numbered {images[0]} to {images[-1]}, and masks numbered "
@@ -178,7 +178,7 @@ def a_fold_is_left_out(splits: Splits, leftovers: Leftovers) -> QuestionError | 
     if not folds:
         return None
     tree = splits.evidence.tree
-    options = tree.layout.options(tree.root_below_given)
+    options = tree.options
     used_part = folds[0].used_part
     alternatives: list[Alternative] = []
     for part in dict.fromkeys([used_part, *(fold.part for fold in folds)]):
@@ -208,7 +208,7 @@ def a_split_is_left_out(splits: Splits, leftovers: Leftovers) -> QuestionError |
         used_ids = ids_by_folder[left_out.used_folder]
         reason = _reason_to_ask(tree, used_ids, leftovers.unused, left_out)
         if reason:
-            options = tree.layout.options(tree.root_below_given)
+            options = tree.options
             return QuestionError(
                 tree.given,
                 [Alternative(f"only {left_out.used_folder}", options)],
@@ -356,7 +356,7 @@ def _second_mask_error(tree: VocTree, second_mask: _SecondMask, other_count: int
     if other_count:
         others = f", and several for {counted(other_count, 'other image')} by their names"
     mask = tree.masks[second_mask.image_id]
-    layout = tree.layout.options(tree.root_below_given)
+    layout = tree.options
     layout.setdefault("mask_name", ID + posixpath.splitext(mask)[1])
     options = {name: layout[name] for name in ("image_name", "mask_name") if name in layout}
     return LayoutError(
@@ -466,7 +466,7 @@ def pictures_are_not_explained(splits: Splits, leftovers: Leftovers) -> Question
         return None
     return QuestionError(
         tree.given,
-        [Alternative("without these files", tree.layout.options(tree.root_below_given))],
+        [Alternative("without these files", tree.options)],
         task="read a folder with pictures that nothing explains",
         expected="pictures that are used, or whose names say what they are",
         kind="pictures that nothing explains",

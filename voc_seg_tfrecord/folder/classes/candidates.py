@@ -18,7 +18,7 @@ from voc_seg_tfrecord.core.names import BLACK, VOID, background_index, describe_
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.classes.by_content import find_by_content
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders, first_folder
-from voc_seg_tfrecord.folder.tree.listing import subfolders
+from voc_seg_tfrecord.folder.tree.listing import files_below, subfolders
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.class_file import (
     ClassFile,
@@ -76,7 +76,7 @@ def find_class_files(tree: VocTree) -> ClassFilesOfFolder:
       LayoutError: if a file cannot be read that only a labeling tool writes, or if the files of two
         splits contradict each other.
     """
-    in_root = read_class_files(tree.root, CLASS_FILES, tree.images, tree.texts.read)
+    in_root = _read_files(tree, tree.root)
     in_splits = _find_in_splits(tree, {file.source for file in in_root.files})
     files: Sequence[ClassFile] = [
         *in_root.files,
@@ -200,9 +200,18 @@ def _check_all_have_class_files(
 
 def _read_in_folder(tree: VocTree, folder: epath.Path, path: str) -> ClassFilesOfFolder:
     """Returns the class files of a folder, whose sources begin with its path from the set."""
-    found = read_class_files(folder, CLASS_FILES, tree.images, tree.texts.read)
+    found = _read_files(tree, folder)
     files = [dataclasses.replace(file, source=path + file.source) for file in found.files]
     return dataclasses.replace(found, files=files)
+
+
+def _read_files(tree: VocTree, folder: epath.Path) -> ClassFilesOfFolder:
+    """Reads the class files of a folder; if it was listed, only those in the listing."""
+    formats = CLASS_FILES
+    if tree.listing is not None and folder.is_relative_to(tree.given):
+        names = {*files_below(folder, tree.listing, deep=False)}
+        formats = tuple(each for each in CLASS_FILES if each.name in names)
+    return read_class_files(folder, formats, tree.images, tree.texts.read)
 
 
 def _unite(root: epath.Path, source: str, files: Sequence[ClassFile]) -> ClassFile:

@@ -123,7 +123,7 @@ def _masks_alternative(masks: VocTree, polygon_files: Sequence[str]) -> Alternat
 
     If polygons lie in a folder of masks, the folder does not tell them apart, but names do.
     """
-    options = masks.layout.options(masks.root_below_given)
+    options = masks.options
     first = next(iter(masks.masks.values()))
     folders = [
         posixpath.normpath(posixpath.join(masks.root_below_given, part.masks))
