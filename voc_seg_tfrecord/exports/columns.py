@@ -8,7 +8,7 @@ References:
   https://huggingface.co/docs/datasets/about_dataset_features
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import dataclasses
 import functools
 import json
@@ -166,12 +166,12 @@ def _make_column(name: str, feature: Any, where: str, palette: bytes | None) -> 
     if isinstance(feature, tfds.features.Image):
         return _make_image_column(name, feature, palette)
     if not isinstance(feature, tfds.features.Sequence):
-        scalar = _make_scalar(name, feature, where)
+        values = _make_values(name, feature, where)
         return Column(
             name=name,
-            type=scalar.type,
-            description=scalar.description,
-            make_value=lambda record, _: scalar.convert(record[name][0]),
+            type=values.type,
+            description=values.description,
+            make_value=lambda record, _: values.convert(record[name])[0],
         )
     if isinstance(feature.feature, tfds.features.FeaturesDict):
         return _make_objects_column(name, feature.feature, where)
@@ -224,92 +224,67 @@ def _make_list_column(name: str, feature: Any, where: str) -> Column:
     """Returns the column of a sequence of single values."""
     import pyarrow as pa
 
-    scalar = _make_scalar(name, feature, where)
+    values = _make_values(name, feature, where)
     return Column(
         name=name,
-        type=pa.list_(scalar.type),
-        description=_describe_list(scalar.description),
-        make_value=lambda record, _: [scalar.convert(value) for value in record[name]],
+        type=pa.list_(values.type),
+        description=_describe_list(values.description),
+        make_value=lambda record, _: values.convert(record[name]),
     )
 
 
 @dataclasses.dataclass(frozen=True)
-class _Scalar:
-    """The single values of a feature.
+class _Values:
+    """The values of a feature, or of a field of annotated objects.
 
     Attributes:
       type: the type of a value in the table.
       description: what `datasets` calls such a value.
-      convert: makes it of the value of a record.
+      convert: makes the values of a table of those of a record.
     """
 
     type: "pa.DataType"
     description: dict[str, Any]
-    convert: Callable[[Any], Any]
-
-
-@dataclasses.dataclass(frozen=True)
-class _ObjectField:
-    """A field of annotated objects.
-
-    Attributes:
-      key: its name.
-      scalar: its single values.
-      length: how many values an object has, if the field is a vector, such as a box; else None.
-    """
-
-    key: str
-    scalar: _Scalar
-    length: int | None
-
-    @property
-    def type(self) -> "pa.DataType":
-        """The type of an object's value in the table."""
-        import pyarrow as pa
-
-        return self.scalar.type if self.length is None else pa.list_(self.scalar.type, self.length)
-
-    @property
-    def description(self) -> dict[str, Any]:
-        """The description of an object's value."""
-        if self.length is None:
-            return self.scalar.description
-        return _describe_list(self.scalar.description, self.length)
-
-    def split(self, values: Sequence[Any]) -> list[Any]:
-        """Returns the value of each object; a record holds the values of all objects in a row."""
-        converted = [self.scalar.convert(value) for value in values]
-        if self.length is None:
-            return converted
-        starts = range(0, len(converted), self.length)
-        return [converted[start : start + self.length] for start in starts]
+    convert: Callable[[Sequence[Any]], list[Any]]
 
 
 def _make_objects_column(name: str, feature: tfds.features.FeaturesDict, where: str) -> Column:
     """Returns the column of annotated objects: a list of dictionaries."""
     import pyarrow as pa
 
-    fields = []
+    fields: dict[str, _Values] = {}
     for key in _in_order(feature, _OBJECT_ORDER):
-        scalar = _make_scalar(f"{name}/{key}", feature[key], where)
-        shape = feature[key].shape
-        length = int(np.prod(shape)) if shape else None
-        fields.append(_ObjectField(key, scalar, length))
+        fields[key] = _make_values(f"{name}/{key}", feature[key], where)
+        if feature[key].shape:
+            fields[key] = _as_vectors(fields[key], int(np.prod(feature[key].shape)))
     return Column(
         name=name,
-        type=pa.list_(pa.struct({field.key: field.type for field in fields})),
-        description=[{field.key: field.description for field in fields}],
+        type=pa.list_(pa.struct({key: values.type for key, values in fields.items()})),
+        description=[{key: values.description for key, values in fields.items()}],
         make_value=functools.partial(_objects_cell, name, fields),
     )
 
 
+def _as_vectors(values: _Values, length: int) -> _Values:
+    """Returns vectors, such as boxes, of the numbers that a record holds one after the other."""
+    import pyarrow as pa
+
+    def convert(numbers: Sequence[Any]) -> list[Any]:
+        converted = values.convert(numbers)
+        starts = range(0, len(converted), length)
+        return [converted[start : start + length] for start in starts]
+
+    description = _describe_list(values.description, length)
+    return _Values(pa.list_(values.type, length), description, convert)
+
+
 def _objects_cell(
-    name: str, fields: Sequence[_ObjectField], record: Record, where: str
+    name: str, fields: Mapping[str, _Values], record: Record, where: str
 ) -> list[dict[str, Any]]:
     """Returns the objects of a record."""
     values_by_field = {}
-    for field in fields:
-        values_by_field[field.key] = field.split(record[f"{name}/{field.key}"])
+    for key, values in fields.items():
+        values_by_field[key] = values.convert(record[f"{name}/{key}"])
     counts = {key: len(values) for key, values in values_by_field.items()}
     if len(set(counts.values())) != 1:
         raise RecordError(
@@ -338,26 +313,33 @@ _CONVERT_BY_KIND: dict[str, Callable[[Any], Any]] = {"b": bool, "i": int, "u": i
 """The Python type of numbers by the kind of their dtype."""
 
 
-def _make_scalar(name: str, feature: Any, where: str) -> _Scalar:
-    """Returns type, description and conversion of the single values of a feature."""
+def _make_values(name: str, feature: Any, where: str) -> _Values:
+    """Returns the single values of a feature."""
     import pyarrow as pa
 
+    description: dict[str, Any] = {}
+    convert: Callable[[Any], Any] | None = None
     if isinstance(feature, tfds.features.Text):
-        return _Scalar(pa.string(), _describe_value("string"), bytes.decode)
-    if isinstance(feature, tfds.features.ClassLabel):
+        value_type = pa.string()
+        description = _describe_value("string")
+        convert = bytes.decode
+    elif isinstance(feature, tfds.features.ClassLabel):
         description = {"names": list(feature.names), "_type": "ClassLabel"}
-        return _Scalar(pa.int64(), description, int)
-    if isinstance(feature, tfds.features.Tensor):
+        value_type = pa.int64()
+        convert = int
+    elif isinstance(feature, tfds.features.Tensor):
         dtype = np.dtype(feature.np_dtype)
+        value_type = pa.from_numpy_dtype(dtype)
+        description = _describe_value(dtype.name)
         convert = _CONVERT_BY_KIND.get(dtype.kind)
-        if convert is not None:
-            return _Scalar(pa.from_numpy_dtype(dtype), _describe_value(dtype.name), convert)
-    raise ConfigError(
-        f"{where}, feature {name}",
-        found=repr(feature),
-        expected="an image, a text, a number, a class, or a list of them",
-        remedy="export it as raw (--layout raw), or read it with tfds.load",
-    )
+    if convert is None:
+        raise ConfigError(
+            f"{where}, feature {name}",
+            found=repr(feature),
+            expected="an image, a text, a number, a class, or a list of them",
+            remedy="export it as raw (--layout raw), or read it with tfds.load",
+        )
+    return _Values(value_type, description, lambda values: [convert(value) for value in values])
 
 
 def _describe_value(dtype: str) -> dict[str, str]:

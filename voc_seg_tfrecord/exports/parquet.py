@@ -6,7 +6,6 @@ An example is read only with its complete row group, so row groups are small eno
 
 import collections
 from collections.abc import Iterator, Sequence
-import dataclasses
 import itertools
 import math
 import re
@@ -94,56 +93,28 @@ def _write_file(
     schema = columns.make_schema(table_columns)
     options = _storage_options(table_columns)
     images_without_metadata = 0
+    group: list[dict[str, Any]] = []
+    group_bytes = 0
     with (
         path.open("wb") as file,
         pq.ParquetWriter(file, schema, write_page_index=True, **options) as writer,
     ):
-        for group in _row_groups(records, table_columns, schema):
-            writer.write_table(group.table)
-            images_without_metadata += group.images_without_metadata
-            del group  # its memory, while the next one is made
+        for where, record in records:
+            row = {column.name: column.make_value(record, where) for column in table_columns}
+            row_bytes = sum(column.file_bytes(row[column.name]) for column in table_columns)
+            is_full = group_bytes + row_bytes > MAX_GROUP_BYTES or len(group) == MAX_GROUP_ROWS
+            if group and is_full:
+                writer.write_table(pa.Table.from_pylist(group, schema))
+                group = []
+                group_bytes = 0
+            group.append(row)
+            group_bytes += row_bytes
+            images_without_metadata += _has_lost_metadata(row, record)
+            del row, record  # their memory, while the next one is read
+        if group:
+            writer.write_table(pa.Table.from_pylist(group, schema))
     pa.default_memory_pool().release_unused()  # or Arrow keeps what the largest group took
     return images_without_metadata
-
-
-@dataclasses.dataclass(frozen=True)
-class _RowGroup:
-    """Examples that are read together.
-
-    Attributes:
-      table: their rows.
-      images_without_metadata: how many of their images lost metadata; see
-        `writers.describe_lost_metadata`.
-    """
-
-    table: "pa.Table"
-    images_without_metadata: int
-
-
-def _row_groups(
-    records: Iterator[tuple[str, Record]], table_columns: Sequence[Column], schema: "pa.Schema"
-) -> Iterator[_RowGroup]:
-    """Yields the row groups of a file."""
-    import pyarrow as pa
-
-    rows: list[dict[str, Any]] = []
-    size = 0
-    images_without_metadata = 0
-    for where, record in records:
-        row = {column.name: column.make_value(record, where) for column in table_columns}
-        row_size = sum(column.file_bytes(row[column.name]) for column in table_columns)
-        is_full = size + row_size > MAX_GROUP_BYTES or len(rows) == MAX_GROUP_ROWS
-        if rows and is_full:
-            yield _RowGroup(pa.Table.from_pylist(rows, schema), images_without_metadata)
-            rows = []
-            size = 0
-            images_without_metadata = 0
-        rows.append(row)
-        size += row_size
-        images_without_metadata += _has_lost_metadata(row, record)
-        del row, record  # their memory, while a table is written
-    if rows:
-        yield _RowGroup(pa.Table.from_pylist(rows, schema), images_without_metadata)
 
 
 def _has_lost_metadata(row: dict[str, Any], record: Record) -> bool:
