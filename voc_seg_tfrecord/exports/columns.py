@@ -234,7 +234,7 @@ def _make_list_column(name: str, feature: Any, where: str) -> Column:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Values:
+class _ColumnValues:
     """The values of a feature, or of a field of annotated objects.
 
     Attributes:
@@ -252,7 +252,7 @@ def _make_objects_column(name: str, feature: tfds.features.FeaturesDict, where: 
     """Returns the column of annotated objects: a list of dictionaries."""
     import pyarrow as pa
 
-    fields: dict[str, _Values] = {}
+    fields: dict[str, _ColumnValues] = {}
     for key in _in_order(feature, _OBJECT_ORDER):
         fields[key] = _make_values(f"{name}/{key}", feature[key], where)
         if feature[key].shape:
@@ -265,7 +265,7 @@ def _make_objects_column(name: str, feature: tfds.features.FeaturesDict, where: 
     )
 
 
-def _as_vectors(values: _Values, length: int) -> _Values:
+def _as_vectors(values: _ColumnValues, length: int) -> _ColumnValues:
     """Returns vectors, such as boxes, of the numbers that a record holds one after the other."""
     import pyarrow as pa
 
@@ -275,11 +275,11 @@ def _as_vectors(values: _Values, length: int) -> _Values:
         return [converted[start : start + length] for start in starts]
 
     description = _describe_list(values.description, length)
-    return _Values(pa.list_(values.type, length), description, convert)
+    return _ColumnValues(pa.list_(values.type, length), description, convert)
 
 
 def _objects_cell(
-    name: str, fields: Mapping[str, _Values], record: Record, where: str
+    name: str, fields: Mapping[str, _ColumnValues], record: Record, where: str
 ) -> list[dict[str, Any]]:
     """Returns the objects of a record."""
     values_by_field = {}
@@ -313,7 +313,7 @@ _CONVERT_BY_KIND: dict[str, Callable[[Any], Any]] = {"b": bool, "i": int, "u": i
 """The Python type of numbers by the kind of their dtype."""
 
 
-def _make_values(name: str, feature: Any, where: str) -> _Values:
+def _make_values(name: str, feature: Any, where: str) -> _ColumnValues:
     """Returns the single values of a feature."""
     import pyarrow as pa
 
@@ -339,7 +339,9 @@ def _make_values(name: str, feature: Any, where: str) -> _Values:
             expected="an image, a text, a number, a class, or a list of them",
             remedy="export it as raw (--layout raw), or read it with tfds.load",
         )
-    return _Values(value_type, description, lambda values: [convert(value) for value in values])
+    return _ColumnValues(
+        value_type, description, lambda values: [convert(value) for value in values]
+    )
 
 
 def _describe_value(dtype: str) -> dict[str, str]:
