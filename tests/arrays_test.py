@@ -177,3 +177,14 @@ def test_a_crop_written_into_a_batch_has_the_pixels_of_a_new_one(size, options):
 def test_an_array_that_a_crop_does_not_fit_is_refused(out, message):
     with pytest.raises(ConfigError, match=f"(?s){message}"):
         arrays.random_scaled_crop(painted(9, 9), 64, np.random.default_rng(0), out=out)
+
+
+def test_a_seed_in_place_of_a_generator_is_told_what_to_give():
+    example = {"image": np.zeros((4, 4, 3), np.uint8)}
+    for move in (
+        arrays.random_flip,
+        lambda example, rng: arrays.random_crop_or_pad(example, 2, rng),
+        lambda example, rng: arrays.random_scaled_crop(example, 2, rng),
+    ):
+        with pytest.raises(ConfigError, match=r"rng: 0\n.*numpy\.random\.default_rng"):
+            move(example, 0)

@@ -70,9 +70,20 @@ def random_crop_or_pad(
     Returns:
       The example with image and masks `[height, width, channels]`.
     """
+    _check_generator(rng)
     canvas = _size_array(size)
     offset = rng.integers(0, np.abs(_size_of(example) - canvas), endpoint=True)
     return _crop_or_pad(example, canvas, offset)
+
+
+def _check_generator(rng: object) -> None:
+    """Checks that random numbers come from a generator, not from a seed or NumPy's old module."""
+    if not isinstance(rng, np.random.Generator):
+        raise ConfigError(
+            "rng",
+            found=repr(rng),
+            expected="a NumPy generator, such as numpy.random.default_rng(0)",
+        )
 
 
 def random_scaled_crop(
@@ -110,6 +121,7 @@ def random_scaled_crop(
       ConfigError: if sizes, scales or step are out of range, or an array of `out` is missing or
         has another shape or dtype.
     """
+    _check_generator(rng)
     height, width = parse_size("size", size)
     image_height, image_width = _size_of(example).tolist()
     scale = _random_scale(scales, step, rng)
@@ -142,6 +154,7 @@ def random_flip(example: Mapping[str, Any], rng: np.random.Generator) -> dict[st
     Returns:
       The example with image and masks of the same size.
     """
+    _check_generator(rng)
     step = -1 if rng.random() < 0.5 else 1
     moved = _without_whole_image_features(example)
     for name in find_fill_values(moved):

@@ -63,3 +63,9 @@ def test_ratios_have_the_names_of_the_splits_that_lists_of_their_names_make():
     assert by_split_name({"Train": 0.8, "val": 0.2}, "x") == {"train": 0.8, "validation": 0.2}
     with pytest.raises(ConfigError, match="two ratios for the split 'validation'"):
         by_split_name({"val": 0.5, "valid": 0.5}, "x")
+
+
+@pytest.mark.parametrize("ratio", [[0, 1], "0.8", True])
+def test_what_is_no_ratio_is_named(ratio):
+    with pytest.raises(ConfigError, match=r"(?s)train=.*a ratio for each split"):
+        check_ratios({"train": ratio}, "splits")

@@ -4,6 +4,7 @@ import warnings
 import pytest
 
 from voc_seg_tfrecord import voc_palette
+from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.reading import dataset
 from voc_seg_tfrecord.reading.metadata import palette
 
@@ -36,3 +37,8 @@ def test_a_warning_of_tfds_is_no_damage(sample, monkeypatch):
 
     monkeypatch.setattr(dataset.tfds, "builder_from_directory", warning)
     assert dataset.open_built(str(sample.data_path)).info.splits
+
+
+def test_what_is_no_dataset_is_told_what_to_give():
+    with pytest.raises(ConfigError, match=r"dataset: a list\n.*a builder of TFDS"):
+        dataset.as_builder([])

@@ -4,6 +4,7 @@ import bisect
 from collections.abc import Iterable, Mapping
 import hashlib
 import itertools
+import numbers
 from typing import TypeVar
 
 from voc_seg_tfrecord.core.errors import ConfigError
@@ -21,6 +22,14 @@ def check_ratios(ratios: Mapping[str, float], where: object) -> None:
     Raises:
       ConfigError: if one is not above 0, or their sum is not 1.
     """
+    for name, ratio in ratios.items():
+        if isinstance(ratio, bool) or not isinstance(ratio, numbers.Real):
+            raise ConfigError(
+                where,
+                found=f"{name}={ratio!r}",
+                expected="a ratio for each split, such as {'train': 0.8, 'validation': 0.2}",
+                remedy="give the share of the images that the split gets",
+            )
     total = sum(ratios.values())
     are_above_zero = all(ratio > 0 for ratio in ratios.values())
     if not are_above_zero or abs(total - 1) > _MAX_ROUNDING_ERROR:

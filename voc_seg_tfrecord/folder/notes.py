@@ -141,6 +141,6 @@ def _background_note(config: VocSegConfig) -> str:
     # A row that gives background its own name changes nothing but the order: background is first.
     pair = f"{names[index]}={names[index]}"
     return (
-        f"Class {index} is background, and class 0 is {names[0]}. With {command(classes=pair)} "
+        f"Class {index} is background, and class 0 is {names[0]}. With {command(classes=pair)}, "
         "background becomes class 0, and the masks follow."
     )

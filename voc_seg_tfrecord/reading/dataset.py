@@ -45,6 +45,13 @@ def as_builder(dataset: BuiltDataset, data_dir: PathLike | None = None) -> tfds.
     """
     if isinstance(dataset, str | os.PathLike):
         return open_built(os.fspath(dataset), data_dir)
+    if not isinstance(dataset, tfds.core.DatasetBuilder):
+        raise ConfigError(
+            "dataset",
+            found=f"a {type(dataset).__name__}",
+            expected="the name of a dataset, its folder, or a builder of TFDS",
+            remedy="give the name, such as voc_seg_tfrecord/2012, and the split as split=",
+        )
     return dataset
 
 
