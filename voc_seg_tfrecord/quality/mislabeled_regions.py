@@ -152,24 +152,31 @@ def _count_regions(regions: Sequence[Sequence[RegionAppearance]]) -> dict[int, i
 
 def _group_images(ids: Sequence[str], near_duplicates: Iterable[Sequence[int]]) -> np.ndarray:
     """Returns the group of each image, int64 `[N]`: by names where they say one, and by looks."""
-    from scipy import sparse
-
     proposal = propose_by_ids(ids)
     group_of_id: Mapping[str, str] = proposal.groups if proposal else {}
-    first_of_group: dict[str, int] = {}
-    pairs = []
+    keys = []
     for number, image_id in enumerate(ids):
+        # The digit keeps a group that is called by a number apart from an image without a group.
         if image_id in group_of_id:
-            first = first_of_group.setdefault(group_of_id[image_id], number)
-            pairs.append((first, number))
+            keys.append(f"0 {group_of_id[image_id]}")
+        else:
+            keys.append(f"1 {number}")
+    group_of_image = np.unique(keys, return_inverse=True)[1]
+
+    # Each group joins another one, or is its own: union-find.
+    joined_group = list(range(len(ids)))
+
+    def find_joined(number: int) -> int:
+        group = int(group_of_image[number])
+        while joined_group[group] != group:
+            joined_group[group] = joined_group[joined_group[group]]
+            group = joined_group[group]
+        return group
+
     for first, *others in near_duplicates:
-        pairs += [(first, number) for number in others]
-    first_numbers, second_numbers = np.array(pairs, np.int64).reshape(-1, 2).T
-    belong_together = sparse.coo_array(
-        (np.ones(len(pairs), bool), (first_numbers, second_numbers)), (len(ids), len(ids))
-    )
-    _, group_of_image = sparse.csgraph.connected_components(belong_together, directed=False)
-    return np.asarray(group_of_image)
+        for number in others:
+            joined_group[find_joined(number)] = find_joined(first)
+    return np.array([find_joined(number) for number in range(len(ids))], np.int64)
 
 
 def _predict_out_of_fold(
