@@ -41,13 +41,14 @@ import warnings
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import dataset_files, requirements, staging, storage
+from voc_seg_tfrecord.core import requirements, staging, storage
 from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, SplitError
 from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.core.id_lists import id_list_sha256, id_of_file
 from voc_seg_tfrecord.core.names import VOC_CLASSES
+from voc_seg_tfrecord.reading import dataset_files
 from voc_seg_tfrecord.writing import engines, shards
 from voc_seg_tfrecord.writing.copies import CopyFinder, SharedImages
 from voc_seg_tfrecord.writing.tasks import StreamedItems, stream_items

@@ -15,8 +15,8 @@ from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.formats import frames
+from voc_seg_tfrecord.reading import dataset_files
 from voc_seg_tfrecord.reading.dataset import open_built
 
 SHARD = "voc_seg_tfrecord-train.tfrecord-00000-of-00001"

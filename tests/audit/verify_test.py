@@ -14,9 +14,9 @@ from support.paths import DUMMY_DATA
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError
 from voc_seg_tfrecord.core.named_lists import named_lists
+from voc_seg_tfrecord.reading import dataset_files
 from voc_seg_tfrecord.reading.dataset import open_built
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"

@@ -13,7 +13,7 @@ import voc_seg_tfrecord
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import dataset_files
+from voc_seg_tfrecord.reading import dataset_files
 from voc_seg_tfrecord.reading.dataset import open_built
 from voc_seg_tfrecord.reading.metadata import ids_sha256
 

@@ -15,9 +15,9 @@ from support.paths import DUMMY_DATA
 from support.streets import write_street
 
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core.chosen_ids import read_chosen_ids
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.id_lists import IdsOfImages
+from voc_seg_tfrecord.reading.chosen_ids import read_chosen_ids
 
 VOC = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 

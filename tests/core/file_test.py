@@ -13,8 +13,8 @@ import pytest
 from support.encoding import encoded, two_frames
 from support.paths import REPOSITORY
 
-from voc_seg_tfrecord.core import dataset_files, storage
 from voc_seg_tfrecord.core import file as formats_file
+from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import (
     AnnotationError,
     LayoutError,
@@ -34,6 +34,7 @@ from voc_seg_tfrecord.core.file import (
     kind_of,
 )
 from voc_seg_tfrecord.formats import archives, frames, images, mask_samples, pillow
+from voc_seg_tfrecord.reading import dataset_files
 from voc_seg_tfrecord.sources.records import record_files
 
 

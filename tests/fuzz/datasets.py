@@ -31,9 +31,9 @@ from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord import VOC_CLASSES
 from voc_seg_tfrecord.audit import counting, verify
-from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.formats import frames
+from voc_seg_tfrecord.reading import dataset_files
 from voc_seg_tfrecord.reading.data_source import data_source
 from voc_seg_tfrecord.reading.dataset import open_built
 

@@ -11,9 +11,8 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import data_source, from_arrays, leaks, pipeline, stats
-from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.core.errors import RecordError
-from voc_seg_tfrecord.reading import records
+from voc_seg_tfrecord.reading import dataset_files, records
 
 COUNT = 40
 IMAGES = [np.full((8, 8, 3), n, np.uint8) for n in range(COUNT)]

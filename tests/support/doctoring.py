@@ -13,7 +13,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 from tensorflow_datasets.proto import tf_example_pb2
 
-from voc_seg_tfrecord.core import dataset_files
+from voc_seg_tfrecord.reading import dataset_files
 from voc_seg_tfrecord.reading.dataset import open_built
 
 Examples = list[tf_example_pb2.Example]

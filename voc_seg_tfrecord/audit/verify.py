@@ -21,13 +21,13 @@ from voc_seg_tfrecord.audit.record import (
 )
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.audit.source_records import find_originals as find_originals
-from voc_seg_tfrecord.core import dataset_files, display
+from voc_seg_tfrecord.core import display
 from voc_seg_tfrecord.core.errors import VocSegError, counted
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.reading import dataset as datasets
-from voc_seg_tfrecord.reading import metadata, records
+from voc_seg_tfrecord.reading import dataset_files, metadata, records
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 
 

@@ -17,7 +17,6 @@ from etils import epath
 from voc_seg_tfrecord.build_from.tree import FolderPlanner
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import output_files, staging
-from voc_seg_tfrecord.core.chosen_ids import read_ids_option
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, counted, did_you_mean, several
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import NamesOfImages, keep_lines
@@ -27,6 +26,7 @@ from voc_seg_tfrecord.folder.plan import OpenFolder
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.archives import is_archive
+from voc_seg_tfrecord.reading.chosen_ids import read_ids_option
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, NAME_FILE_PATTERNS
 
 

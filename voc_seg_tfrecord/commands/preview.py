@@ -9,8 +9,8 @@ from typing import Any
 
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.core import output_files
-from voc_seg_tfrecord.core.chosen_ids import read_ids_option
 from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.reading.chosen_ids import read_ids_option
 from voc_seg_tfrecord.reading.dataset import open_built
 from voc_seg_tfrecord.reading.find import split_name
 from voc_seg_tfrecord.report.preview import preview

@@ -10,10 +10,10 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.core.dataset_files import SUMS
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import TILE_IMAGE_ID
 from voc_seg_tfrecord.reading.dataset import open_built
+from voc_seg_tfrecord.reading.dataset_files import SUMS
 from voc_seg_tfrecord.reading.metadata import class_map, has_only_images
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import re
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import dataset_files, file_names, output_files, staging, storage
+from voc_seg_tfrecord.core import file_names, output_files, staging, storage
 from voc_seg_tfrecord.core.errors import ConfigError, StorageError
 from voc_seg_tfrecord.core.file_names import show_file_name
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, SEGMENTATION
@@ -19,7 +19,7 @@ from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.exports import card, coco, parquet, ultralytics, writers
 from voc_seg_tfrecord.exports.card import Summary, summarize
 from voc_seg_tfrecord.exports.writers import ExportedSplit
-from voc_seg_tfrecord.reading import metadata
+from voc_seg_tfrecord.reading import dataset_files, metadata
 
 _LINE_OF_EACH_CARD = re.compile(
     rb"^Fingerprint of the [\d,]+ examples \(`voc-seg-tfrecord verify` computes it again\):\r?$",

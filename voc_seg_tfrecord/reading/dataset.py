@@ -9,9 +9,7 @@ import warnings
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import dataset_files, storage
-from voc_seg_tfrecord.core.chosen_ids import read_ids_option
-from voc_seg_tfrecord.core.dataset_files import INFO
+from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
     ListError,
@@ -21,7 +19,9 @@ from voc_seg_tfrecord.core.errors import (
 )
 from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.storage import PathLike
-from voc_seg_tfrecord.reading import identity, metadata
+from voc_seg_tfrecord.reading import dataset_files, identity, metadata
+from voc_seg_tfrecord.reading.chosen_ids import read_ids_option
+from voc_seg_tfrecord.reading.dataset_files import INFO
 from voc_seg_tfrecord.reading.fields import FEATURES
 from voc_seg_tfrecord.reading.find import find_dataset, split_name
 from voc_seg_tfrecord.reading.records import ListedSplit, scan

@@ -17,11 +17,11 @@ from etils import epath
 from tensorflow_datasets.core import naming, read_only_builder
 from tensorflow_datasets.core.utils import error_utils, file_utils
 
-from voc_seg_tfrecord.core.dataset_files import INFO
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.core.releases import RELEASES
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.storage import PathLike, real_path
+from voc_seg_tfrecord.reading.dataset_files import INFO
 
 DATASET = "voc_seg_tfrecord"
 """The name of this package's dataset, before the config's."""

@@ -12,9 +12,9 @@ from typing import Any
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core.dataset_files import INFO, SUMS, read_small
 from voc_seg_tfrecord.core.errors import RecordError
 from voc_seg_tfrecord.core.names import LABEL, LABELS, MASK
+from voc_seg_tfrecord.reading.dataset_files import INFO, SUMS, read_small
 from voc_seg_tfrecord.reading.trust import METADATA
 
 REPLACED = "another dataset than when it was opened: a build has replaced it"

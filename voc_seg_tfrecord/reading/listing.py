@@ -7,10 +7,10 @@ import re
 
 from etils import epath
 
-from voc_seg_tfrecord.core.dataset_files import INFO
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.core.storage import PathLike, as_storage_error
 from voc_seg_tfrecord.reading.dataset import open_built, shard_paths
+from voc_seg_tfrecord.reading.dataset_files import INFO
 from voc_seg_tfrecord.reading.find import DATASET, VERSION, by_version, config_names
 
 _UNFINISHED = re.compile(rf"(?:incomplete\.\w+_)+({VERSION.pattern})")

@@ -20,7 +20,6 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core.dataset_files import read_sums
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
     RecordError,
@@ -30,6 +29,7 @@ from voc_seg_tfrecord.core.errors import (
 )
 from voc_seg_tfrecord.core.storage import PathLike, as_storage_error, is_bucket
 from voc_seg_tfrecord.formats import frames
+from voc_seg_tfrecord.reading.dataset_files import read_sums
 from voc_seg_tfrecord.reading.identity import OPEN_AGAIN
 from voc_seg_tfrecord.reading.records import check_tfrecord, parse, unreadable
 

@@ -17,7 +17,6 @@ import tensorflow_datasets as tfds
 from tqdm import tqdm
 
 from voc_seg_tfrecord.core import processes
-from voc_seg_tfrecord.core.dataset_files import INFO
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
     ImageError,
@@ -44,6 +43,7 @@ from voc_seg_tfrecord.core.storage import size
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.core.wanted_ids import check_present
 from voc_seg_tfrecord.formats import band_files, bands, frames, images, png, png_values
+from voc_seg_tfrecord.reading.dataset_files import INFO
 from voc_seg_tfrecord.reading.identity import check_unchanged
 
 

@@ -18,9 +18,9 @@ from etils import epath
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core import naming
 
-from voc_seg_tfrecord.core.dataset_files import INFO, read_small
 from voc_seg_tfrecord.core.errors import RecordError, VocSegError, raise_if_out_of_memory
 from voc_seg_tfrecord.core.names import VOID, unprintable
+from voc_seg_tfrecord.reading.dataset_files import INFO, read_small
 from voc_seg_tfrecord.reading.fields import FEATURES
 
 METADATA = "metadata.json"

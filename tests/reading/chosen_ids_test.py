@@ -1,7 +1,7 @@
 import pytest
 
-from voc_seg_tfrecord.core.chosen_ids import read_ids_option
 from voc_seg_tfrecord.core.errors import ConfigError, ListError
+from voc_seg_tfrecord.reading.chosen_ids import read_ids_option
 
 
 @pytest.fixture
