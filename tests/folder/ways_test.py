@@ -14,6 +14,7 @@ from support.folders import pairs_of, plan_of, proposed, refused, said_by, unuse
 
 from voc_seg_tfrecord.build_from.tree import describe
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, VocSegError
+from voc_seg_tfrecord.folder.splits.folders import FOLDER_RULES, SplitFolders
 from voc_seg_tfrecord.folder.splits.rules import RULES, RULES_OF_ALL_IN_TRAIN
 
 IDS = [f"k{n:02}" for n in range(20)]
@@ -130,12 +131,39 @@ def test_the_page_lists_the_rules_in_their_order():
     page = pathlib.Path(__file__).parents[2] / "docs" / "background" / "folder-rules.md"
     _, _, section = page.read_text().partition("## Splits\n")
     asking = dict.fromkeys((*RULES, *RULES_OF_ALL_IN_TRAIN))
-    verdicts = {"rule": [(rule.name, rule.loses) for rule in RULES if rule.loses]}
+    verdicts = {"folders": [(rule.name, rule.find) for rule in FOLDER_RULES]}
+    verdicts["rule"] = [(rule.name, rule.loses) for rule in RULES if rule.loses]
     verdicts["case"] = [(rule.name, rule.asks) for rule in asking if rule.asks]
     for head, rows_of_table in verdicts.items():
         _, _, rows = section.partition(f"| {head} | meaning |\n|---|---|\n")
         listed = re.findall(r"^\| (.*) \| (.*) \|$", rows.partition("\n\n")[0], re.M)
         assert listed == [(name, says.__doc__.partition("\n")[0]) for name, says in rows_of_table]
+
+
+FOLDERS_BY_RULE = {
+    "first folders": {s: f"images/{name} masks/{name}" for s, name in NAMES.items()},
+    "folders at one depth": {s: f"images/x/{name}_8 masks/x/{name}_8" for s, name in NAMES.items()},
+    "folders of parts": {
+        "train": "x/aug/imgs x/aug/masks",
+        "validation": "x/train/imgs x/train/masks",
+        "test": "x/test/imgs x/test/masks",
+    },
+}
+"""For each rule, the folders of images and masks with the ids of each of `SPLITS`."""
+
+
+@pytest.mark.parametrize("rule", [rule.name for rule in FOLDER_RULES])
+def test_folders_that_a_rule_finds_make_splits(tmp_path, rule):
+    for split, folders_of_split in FOLDERS_BY_RULE[rule].items():
+        images, masks = folders_of_split.split()
+        put(tmp_path, f"{images}/{{}}.jpg", f"{masks}/{{}}.png", SPLITS[split])
+    splits, plan = found(tmp_path)
+    expected = SPLITS
+    if rule == "folders of parts":
+        expected = {"train": IDS[:16], "test": IDS[16:]}
+    assert splits == expected
+    (found_by, *_) = [one.name for one in FOLDER_RULES if one.find(SplitFolders(plan.tree))]
+    assert found_by == rule
 
 
 NOT_TAKEN = {

@@ -1,10 +1,12 @@
 """The folders of a set that are called as splits are, and which split each makes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import dataclasses
 import functools
 import posixpath
 import re
+
+from etils import epath
 
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.layout import Part
@@ -19,6 +21,12 @@ from voc_seg_tfrecord.core.split_names import (
     words,
 )
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+
+FoldersBySplit = Mapping[str, Sequence[str]]
+"""The folders of each split, each with a slash at its end; `*` stands for any one folder.
+
+A *literal split* is called as its folder is: `test1` and `test2` are two literal splits.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,24 +60,14 @@ class SplitFolders:
             return sorted(folders)
         return ()
 
-    def folders_by_split(self) -> dict[str, Sequence[str]]:
-        """Returns the folders of each split, each with a slash at its end.
-
-        A literal split is called as its folder is: `test1` and `test2` are two literal splits.
-
-        Three rules find the folders, and the first one that finds any counts:
-
-            rule                      finds                      if several folders say one split
-            _find_by_first_folders    train/, val/               literal splits
-            _find_by_words_around     rome/train/, bonn/val/     the rule finds none
-            _find_by_parts            train/imgs/, test1/imgs/   one train, else literal splits
+    def folders_by_split(self) -> FoldersBySplit:
+        """Returns the folders of each split, by the first of `FOLDER_RULES` that finds any.
 
         Raises:
           LayoutError: if two folders would make the same literal split.
         """
-        rules = (self._find_by_first_folders, self._find_by_words_around, self._find_by_parts)
-        for find_folders in rules:
-            folders_by_split = find_folders()
+        for rule in FOLDER_RULES:
+            folders_by_split = rule.find(self)
             if folders_by_split:
                 return folders_by_split
         return {}
@@ -88,83 +86,6 @@ class SplitFolders:
         paths = (path, posixpath.join(tree.root_below_given, path))
         return [image_id for image_id in tree.images if tree.images[image_id].startswith(paths)]
 
-    def _find_by_first_folders(self) -> dict[str, Sequence[str]]:
-        """Finds the first folders of ids: `train/a`, `val/b`."""
-        where = self.tree.root / self.tree.layout.images
-        folder_by_split = choose_folder_of_each_split(self.dividing_first_folders, where)
-        return {split: [f"{name}/"] for split, name in folder_by_split.items()}
-
-    def _find_by_words_around(self) -> dict[str, Sequence[str]]:
-        """Finds folders whose names say splits and a word more, the same in all, or a number.
-
-        They may lie below others. There are none unless each labeled image lies in one, and each
-        folder is of another split.
-
-            folders of labeled images        returned
-            train_2019, val_2019             train: train_2019/, validation: val_2019/
-            road_train, road_val             train: road_train/, validation: road_val/
-            rome/train, bonn/val             train: */train/, validation: */val/
-            road_train, sky_val              none
-        """
-        paths = [image_id.split("/")[:-1] for image_id in self.tree.labeled_ids]
-        depth = min(map(len, paths), default=0)
-        for level in range(depth):
-            name_by_folder = {
-                folder: parse_split_name(folder) for folder in {p[level] for p in paths}
-            }
-            names = name_by_folder.values()
-            folder_by_split = {name_by_folder[one].split: one for one in sorted(name_by_folder)}
-            each_is_another = len(folder_by_split) == len(names) and "" not in folder_by_split
-            words_around = {name.rest for name in names if not name.rest.isdigit()}
-            divide = len(names) > 1 and len(words_around) <= 1 and "train" in folder_by_split
-            if each_is_another and divide:
-                return {split: [f"{'*/' * level}{one}/"] for split, one in folder_by_split.items()}
-        return {}
-
-    def _find_by_parts(self) -> dict[str, Sequence[str]]:
-        """Finds the parts of the set whose folders say splits: `train/imgs`, `test1/imgs/CVC`.
-
-        Parts whose folders say none belong to train, as in `aug/imgs` beside these.
-
-        Raises:
-          LayoutError: if such a part lies where parts of splits lie, and is not called augmented:
-            `rome/calib/images` beside `rome/train/images` and `rome/val/images`. If two folders
-            would make the same literal split.
-        """
-        parts_by_folder: dict[str, list[Part]] = {}
-        for part in self.labeled_parts():
-            parts_by_folder.setdefault(first_folder_of_split(part.images), []).append(part)
-        folders_by_split: dict[str, list[str]] = {}
-        for folder in parts_by_folder:
-            split = parse_split_name(folder).split or "train"
-            folders_by_split.setdefault(split, []).append(folder)
-        if "train" not in folders_by_split or len(folders_by_split) == 1:
-            return {}
-        places = {
-            _with_placeholder(part.images, folder)
-            for folder, parts in parts_by_folder.items()
-            for part in parts
-            if folder
-        }
-        for part in parts_by_folder.get("", ()):
-            for folder in part.images.split("/"):
-                is_augmented = any(word.startswith("aug") for word in words(folder))
-                if _with_placeholder(part.images, folder) in places and not is_augmented:
-                    raise LayoutError(
-                        self.tree.root / part.images,
-                        found=f"images in the folder {folder}, next to folders that are named "
-                        "after splits",
-                        expected="a folder named after a split, such as train, val or test",
-                        remedy="rename the folder, or give the folder of each split with --images "
-                        "and --masks, such as --images train=a/images,test=b/images",
-                    )
-        parts_by_split: dict[str, Sequence[str]] = {}
-        for split, folders in _with_literal_splits(
-            folders_by_split, self.tree.root, "train"
-        ).items():
-            parts_by_split[split] = [f"{p.name}/" for one in folders for p in parts_by_folder[one]]
-        return parts_by_split
-
     def labeled_parts(self) -> list[Part]:
         """Returns the parts of the set that have masks."""
         if not self.tree.layout.parts:
@@ -176,6 +97,134 @@ class SplitFolders:
                 labeled_folders.add(folder)
                 folder = posixpath.dirname(folder)
         return [part for part in self.tree.layout.parts if part.name in labeled_folders]
+
+
+def find_first_folders(folders: SplitFolders) -> FoldersBySplit:
+    """The first folders below those of images are called as splits.
+
+    If several say one split, each makes its literal split.
+
+    Example: `images/train/a.jpg` and `images/val/b.jpg`.
+    """
+    where = folders.tree.root / folders.tree.layout.images
+    folder_by_split = choose_folder_of_each_split(folders.dividing_first_folders, where)
+    return {split: [f"{name}/"] for split, name in folder_by_split.items()}
+
+
+def find_folders_at_one_depth(folders: SplitFolders) -> FoldersBySplit:
+    """Folders of one depth are called as splits, with one other word, a number, or neither.
+
+    Each labeled image lies in one, one says train, and each says another split. The first such
+    depth counts.
+
+    | folders of labeled images | splits |
+    | --- | --- |
+    | `train_2019`, `val_2019` | train: `train_2019/`, validation: `val_2019/` |
+    | `road_train`, `road_val` | train: `road_train/`, validation: `road_val/` |
+    | `rome/train`, `bonn/val` | train: `*/train/`, validation: `*/val/` |
+    | `road_train`, `sky_val` | none |
+    """
+    names_above = [image_id.split("/")[:-1] for image_id in folders.tree.labeled_ids]
+    depth = min(map(len, names_above), default=0)
+    for level in range(depth):
+        names = sorted({names_of_image[level] for names_of_image in names_above})
+        if _say_splits_alike(names):
+            stars = "*/" * level
+            return {parse_split_name(name).split: [f"{stars}{name}/"] for name in names}
+    return {}
+
+
+def _say_splits_alike(names: Sequence[str]) -> bool:
+    """Says whether names say train and other splits, each once, and beside them the same word."""
+    splits = set[str]()
+    other_words = set[str]()
+    for name in names:
+        parsed = parse_split_name(name)
+        if parsed.split in ("", *splits):
+            return False
+        splits.add(parsed.split)
+        if not parsed.rest.isdigit():
+            other_words.add(parsed.rest)
+    return "train" in splits and len(splits) > 1 and len(other_words) <= 1
+
+
+def find_parts(folders: SplitFolders) -> FoldersBySplit:
+    """Folders above those of images are called as splits, one of them as train.
+
+    Parts whose folders say no split belong to train, as `aug/imgs` beside `train/imgs`. If several
+    folders say one split other than train, each makes its literal split.
+
+    Example: `train/imgs` and `test1/imgs/CVC`.
+
+    Raises:
+      LayoutError: if a part of no split lies where parts of splits lie, and is not called
+        augmented: `rome/calib/images` beside `rome/train/images` and `rome/val/images`. If two
+        folders would make the same literal split.
+    """
+    parts_by_folder: dict[str, list[Part]] = {}
+    for part in folders.labeled_parts():
+        parts_by_folder.setdefault(first_folder_of_split(part.images), []).append(part)
+    folders_by_split: dict[str, list[str]] = {}
+    for folder in parts_by_folder:
+        split = parse_split_name(folder).split or "train"
+        folders_by_split.setdefault(split, []).append(folder)
+    if "train" not in folders_by_split or len(folders_by_split) == 1:
+        return {}
+    root = folders.tree.root
+    _check_parts_without_split(root, parts_by_folder)
+    with_literal = _with_literal_splits(folders_by_split, root, "train")
+    parts_by_split: dict[str, Sequence[str]] = {}
+    for split, folders_of_split in with_literal.items():
+        parts_of_split = [part for one in folders_of_split for part in parts_by_folder[one]]
+        parts_by_split[split] = [f"{part.name}/" for part in parts_of_split]
+    return parts_by_split
+
+
+def _check_parts_without_split(
+    root: epath.Path, parts_by_folder: Mapping[str, Sequence[Part]]
+) -> None:
+    """Checks that no part of no split, which is `parts_by_folder[""]`, lies among those of splits.
+
+    Raises:
+      LayoutError: if one does; see `find_parts`.
+    """
+    places = set[str]()
+    for folder, parts in parts_by_folder.items():
+        if folder:
+            places.update(_with_placeholder(part.images, folder) for part in parts)
+    for part in parts_by_folder.get("", ()):
+        for folder in part.images.split("/"):
+            is_augmented = any(word.startswith("aug") for word in words(folder))
+            if _with_placeholder(part.images, folder) in places and not is_augmented:
+                raise LayoutError(
+                    root / part.images,
+                    found=f"images in the folder {folder}, next to folders that are named "
+                    "after splits",
+                    expected="a folder named after a split, such as train, val or test",
+                    remedy="rename the folder, or give the folder of each split with --images "
+                    "and --masks, such as --images train=a/images,test=b/images",
+                )
+
+
+@dataclasses.dataclass(frozen=True)
+class FolderRule:
+    """One row of the table of rules that find folders of splits.
+
+    Attributes:
+      name: what the rule looks at, for the page of rules.
+      find: returns the folders of each split; none if the rule does not hold.
+    """
+
+    name: str
+    find: Callable[[SplitFolders], FoldersBySplit]
+
+
+FOLDER_RULES = (
+    FolderRule("first folders", find_first_folders),
+    FolderRule("folders at one depth", find_folders_at_one_depth),
+    FolderRule("folders of parts", find_parts),
+)
+"""The rules, in the order in which they are tried. The first that finds folders counts."""
 
 
 def _with_placeholder(path: str, folder: str) -> str:

@@ -15,7 +15,13 @@ from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.split_names import has_only_split_words, says_split_ambiguously
 from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.files.paths import stem
-from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup, propose_rule
+from voc_seg_tfrecord.folder.splits.listed_groups import (
+    IdsByGroup,
+    NamedGroup,
+    propose_rule,
+    replace_groups,
+    with_names_of_groups,
+)
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, as_split_list
 from voc_seg_tfrecord.formats.list_files import ListReader
 from voc_seg_tfrecord.formats.list_tables import ListedImages
@@ -89,14 +95,11 @@ class ListText:
 
     def with_groups(self) -> "ListText":
         """Returns the text with the ids of their images in place of the names of groups."""
-        if self.ids_by_group.keys().isdisjoint(self.missing_names):
+        if not any(isinstance(name, NamedGroup) for name in self.ids):
             return self
         lists: list[SplitList] = []
         for entry in self.lists:
-            ids: list[str] = []
-            for name in entry.ids:
-                is_image = name in self.image_names
-                ids += [name] if is_image else self.ids_by_group.get(name, [name])
+            ids = replace_groups(entry.ids, self.ids_by_group)
             image_count = sum(1 for name in ids if name in self.image_names)
             lists.append(dataclasses.replace(entry, ids=ids, image_count=image_count))
         return dataclasses.replace(self, lists=lists, names_group=True)
@@ -269,8 +272,8 @@ def read_given_list(
         not quite those of images.
     """
     rank = ListRank.SEGMENTATION
-    reader = ListReader(image_names)
-    ids = parse_ids(file.data, file.where, NamesOfImages(image_names), may_repeat=True)
+    reader = ListReader(with_names_of_groups(image_names, ids_by_group))
+    ids = parse_ids(file.data, file.where, NamesOfImages(reader.image_names), may_repeat=True)
     split_list = SplitList(path, "", ids, reader.vocabulary.count_images(ids), rank)
     unread_text = ListText(path, file, rank, reader, image_names, ids_by_group, [split_list])
     text = unread_text.with_groups()

@@ -37,12 +37,16 @@ def _group_ids(grouping: Grouping, ids: Iterable[str]) -> dict[str, list[str]]:
     return dict(ids_by_group)
 
 
+class NamedGroup(str):
+    """The name of a group in a list, where other names are replaced by the ids of their images."""
+
+    __slots__ = ()
+
+
 def with_names_of_groups(
     image_names: Mapping[str, str], ids_by_group: IdsByGroup
 ) -> Mapping[str, str]:
-    """Returns what each name in a list stands for: the id of an image, or else a group.
-
-    Images count first. A group stands for itself: `list_text` then replaces it by its images' ids.
+    """Returns the id of an image, or the `NamedGroup`, by each name in a list; images count first.
 
     Args:
       image_names: the ids of images by their names.
@@ -50,8 +54,19 @@ def with_names_of_groups(
     """
     if not ids_by_group:
         return image_names
-    names_of_groups = {group: group for group in ids_by_group}
+    names_of_groups: MutableMapping[str, str] = {name: NamedGroup(name) for name in ids_by_group}
     return collections.ChainMap(cast(MutableMapping[str, str], image_names), names_of_groups)
+
+
+def replace_groups(ids: Iterable[str], ids_by_group: IdsByGroup) -> list[str]:
+    """Returns the ids in a list, with those of a group's images in place of each `NamedGroup`."""
+    ids_of_images: list[str] = []
+    for image_id in ids:
+        if isinstance(image_id, NamedGroup):
+            ids_of_images += ids_by_group[image_id]
+        else:
+            ids_of_images.append(image_id)
+    return ids_of_images
 
 
 def check_groups_are_named(config: VocSegConfig, *, list_names_group: bool) -> None:
