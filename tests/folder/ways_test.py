@@ -144,9 +144,9 @@ FOLDERS_BY_RULE = {
     "first folders": {s: f"images/{name} masks/{name}" for s, name in NAMES.items()},
     "folders at one depth": {s: f"images/x/{name}_8 masks/x/{name}_8" for s, name in NAMES.items()},
     "folders of parts": {
-        "train": "x/aug/imgs x/aug/masks",
-        "validation": "x/train/imgs x/train/masks",
-        "test": "x/test/imgs x/test/masks",
+        "train": "train_x/imgs train_x/masks",
+        "validation": "test1_x/imgs test1_x/masks",
+        "test": "test2_x/imgs test2_x/masks",
     },
 }
 """For each rule, the folders of images and masks with the ids of each of `SPLITS`."""
@@ -160,7 +160,7 @@ def test_folders_that_a_rule_finds_make_splits(tmp_path, rule):
     splits, plan = found(tmp_path)
     expected = SPLITS
     if rule == "folders of parts":
-        expected = {"train": IDS[:16], "test": IDS[16:]}
+        expected = {"train": IDS[:12], "test1_x": IDS[12:16], "test2_x": IDS[16:]}
     assert splits == expected
     (found_by, *_) = [one.name for one in FOLDER_RULES if one.find(SplitFolders(plan.tree))]
     assert found_by == rule
@@ -897,3 +897,15 @@ def test_nnunets_folds_divide_its_folder_of_train(tmp_path, folds):
     assert [sorted(of) for of in answers] == [["test", "train", "validation"]] * folds
     assert [of["validation"] for of in answers] == [way["val"] for way in ways], names
     assert {tuple(of["test"]) for of in answers} == {tuple(IDS[16:])}
+
+
+def test_lists_that_divide_the_images_of_patients_are_noted(tmp_path):
+    ids = [f"patient_{patient:02}_{image}" for patient in range(6) for image in "ab"]
+    drawing.put_pairs(tmp_path, ids, "images/{}.jpg", "masks/{}.png")
+    drawing.put(tmp_path, "train.txt", "\n".join(ids[:7]))
+    drawing.put(tmp_path, "val.txt", "\n".join(ids[7:]))
+    words = "divide 1 of 6 groups of ids with one number, such as patient_03_a in train and"
+    assert words in describe(plan_of(tmp_path))
+    drawing.put(tmp_path, "train.txt", "\n".join(ids[:6]))
+    drawing.put(tmp_path, "val.txt", "\n".join(ids[6:]))
+    assert "of ids with one number" not in describe(plan_of(tmp_path))

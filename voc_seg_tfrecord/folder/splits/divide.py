@@ -10,7 +10,7 @@ from etils import epath
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.config_checks import check_train_can_be_divided
-from voc_seg_tfrecord.core.errors import ListError, VocSegError
+from voc_seg_tfrecord.core.errors import ListError, VocSegError, counted
 from voc_seg_tfrecord.core.folds import TRAIN, fold_ratios
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.shell import command
@@ -40,6 +40,7 @@ from voc_seg_tfrecord.folder.splits.copied_images import check_repeated_labels
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.find_candidates import find_candidates
 from voc_seg_tfrecord.folder.splits.given import candidate_as_given
+from voc_seg_tfrecord.folder.splits.groups_by_ids import propose_wholes
 from voc_seg_tfrecord.folder.splits.listed_folds import with_folds
 from voc_seg_tfrecord.folder.splits.listed_groups import check_groups_are_named
 from voc_seg_tfrecord.folder.splits.rules import (
@@ -128,6 +129,8 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
             )
         sources.append(dataclasses.replace(source, ids=ids))
     _check_not_empty(tree.root, sources)
+    if not config.ratios and len(sources) > 1:
+        notes += _note_on_divided_groups(sources)
     splits = Splits(evidence, sources, [*notes, *notes_on_repeated], candidate.files)
     if not config.overlap and len(sources) > 1:
         problems.try_step(_check_disjoint, splits, config.missing_image == "skip")
@@ -223,6 +226,32 @@ def _check_not_empty(root: epath.Path, sources: Iterable[SplitSource]) -> None:
             expected="at least one image",
             remedy=remedy,
         )
+
+
+def _note_on_divided_groups(sources: Sequence[SplitSource]) -> list[str]:
+    """Returns a note if lists or folders divide the images of a patient, a film or the like.
+
+    Example: `patient_03_slice1` in train, and `patient_03_slice2` in validation.
+    """
+    split_by_id = {image_id: source.split for source in sources for image_id in source.ids}
+    proposal = propose_wholes(split_by_id)
+    if proposal is None:
+        return []
+    examples: list[str] = []
+    for ids in proposal.members:
+        first_by_split: dict[str, str] = {}
+        for image_id in ids:
+            first_by_split.setdefault(split_by_id[image_id], image_id)
+        if len(first_by_split) > 1:
+            examples.append(" and ".join(f"{i} in {split}" for split, i in first_by_split.items()))
+    if not examples:
+        return []
+    groups = counted(len(proposal.members), "group")
+    return [
+        f"The splits divide {len(examples)} of {groups} of ids with one number, such as "
+        f"{examples[0]}. If these images are almost the same, scores on the other splits are too "
+        "high."
+    ]
 
 
 def _check_disjoint(splits: Splits, skips_missing_images: bool) -> None:

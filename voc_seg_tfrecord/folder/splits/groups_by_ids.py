@@ -211,10 +211,18 @@ def propose(
     return GroupProposal(plain_rule, group_by_id, members, kind)
 
 
+def propose_wholes(ids: Collection[str]) -> GroupProposal | None:
+    """Returns the groups that words for wholes say, such as `patient_003`; None if they say none.
+
+    More than a third of the ids have such a word with a number.
+    """
+    return _propose_by_words(_WHOLES, r"(?i)^(.*?{word})", ids)
+
+
 def propose_by_ids(ids: Collection[str]) -> GroupProposal | None:
     """Returns the coarsest groups that ids say; None if they say none."""
     found = [
-        _propose_by_words(_WHOLES, r"(?i)^(.*?{word})", ids),
+        propose_wholes(ids),
         _propose_by_words(_PARTS, r"(?i)^(.+?){word}", ids),
         _propose_by_numbers(ids),
     ]
