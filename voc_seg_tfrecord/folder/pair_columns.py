@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 import dataclasses
 import functools
+import itertools
 import math
 import posixpath
 
@@ -227,14 +228,17 @@ def _may_have_pairs(head: Row, sample: Sequence[Row], files: NamedFiles) -> bool
     2. of words, if there are three or more different ones, or none of them is an image: rows may be
        lists of images, such as folds.
     """
-    if any(names_file(cell) for row in sample for cell in row):
+    if any(map(names_file, itertools.chain(*sample))):
         return True
     if head:
         return any(role_of_name(title) == "masks" for title in head)
     words = {row[-1] for row in sample}
+    has_few_words = len(words) < _MIN_DIFFERENT_IDS
     if all(word.isdecimal() for word in words):
-        return len(words) >= max(_MIN_DIFFERENT_IDS, len(sample) / 2)
-    return len(words) >= _MIN_DIFFERENT_IDS or not any(map(files.may_name_image, words))
+        return not has_few_words and 2 * len(words) >= len(sample)
+    if has_few_words:
+        return not any(map(files.may_name_image, words))
+    return True
 
 
 def _look_at_column(

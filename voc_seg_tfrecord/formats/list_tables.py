@@ -180,13 +180,16 @@ def _choose_image_column(titles: Row, sample: Sequence[Row], image_counts: Seque
         are_numbers = all(row[column].isdecimal() for row in sample if row[column])
         names_few = 2 * count < most or are_numbers
         names_not_most = 5 * count < 4 * most
-        title = titles[column]
-        position = len(IMAGE_COLUMNS) if title else len(IMAGE_COLUMNS) + 1
-        if title in IMAGE_COLUMNS:
-            position = IMAGE_COLUMNS.index(title)
-        return names_few, names_not_most, position, most - count, column
+        return names_few, names_not_most, _rank_of_title(titles[column]), most - count, column
 
     return min(range(len(image_counts)), key=unlikeliness)
+
+
+def _rank_of_title(title: str) -> int:
+    """Returns how usual the title of a column of images is; the most usual one is 0."""
+    if title in IMAGE_COLUMNS:
+        return IMAGE_COLUMNS.index(title)
+    return len(IMAGE_COLUMNS) if title else len(IMAGE_COLUMNS) + 1
 
 
 def _is_title_of_images(cell: str, vocabulary: Vocabulary) -> bool:
@@ -206,9 +209,11 @@ def _most_name_several_images(rows: Sequence[Row], vocabulary: Vocabulary) -> bo
     sampled = rows[:MAX_SAMPLED_ROWS]
     count = 0
     for row in sampled:
-        images = {names[cell] for cell in row if cell in names}
-        by_words = {names[cell] for cell in row if cell in names and not cell.isdecimal()}
-        count += len(by_words) > 1 or len(images) > 2
+        cells = [cell for cell in row if cell in names]
+        images = {names[cell] for cell in cells}
+        images_by_words = {names[cell] for cell in cells if not cell.isdecimal()}
+        if len(images_by_words) > 1 or len(images) > 2:
+            count += 1
     return 2 * count > len(sampled)
 
 

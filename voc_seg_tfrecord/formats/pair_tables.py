@@ -122,8 +122,11 @@ def _may_pair_files(table: PairTable) -> bool:
         return True
     if any(_WORD_FOR_MASKS in title for title in table.head):
         return True
-    first_rows = table.rows[:_MAX_CHECKED_ROWS]
-    return all(len(row) == _CELLS_OF_A_PAIR and all(row) for row in first_rows)
+    for row in table.rows[:_MAX_CHECKED_ROWS]:
+        words = [cell for cell in row if cell]
+        if len(row) != _CELLS_OF_A_PAIR or len(words) < len(row):
+            return False
+    return True
 
 
 def _count_files(cells: Iterable[str]) -> int:

@@ -59,12 +59,18 @@ def are_splits(values: Iterable[str]) -> bool:
     include one split, and all others extend a split's name: `train` and `test_easy`. But `train`
     and `bus` may be classes.
     """
-    no_name = WORDS_FOR_NO_SPLIT | WORDS_FOR_UNLABELED
-    distinct = {value for value in values if value.lower() not in no_name}
-    splits = {only_split_in(value) for value in distinct} - {""}
-    if len(splits) != 1:
-        return len(splits) > 1
-    return all(parse_split_name(value).split for value in distinct)
+    names = set[str]()
+    splits = set[str]()
+    for value in values:
+        if value.lower() in WORDS_FOR_NO_SPLIT | WORDS_FOR_UNLABELED:
+            continue
+        names.add(value)
+        split = only_split_in(value)
+        if split:
+            splits.add(split)
+    if len(splits) == 1:
+        return all(parse_split_name(name).split for name in names)
+    return len(splits) > 1
 
 
 @dataclasses.dataclass(frozen=True)

@@ -225,16 +225,17 @@ def check_for_copies(tree: VocTree, unmasked_ids: Collection[str]) -> None:
 
 def _find_copies(tree: VocTree, unmasked_ids: Collection[str]) -> dict[str, str]:
     """Returns, by images without a mask, a labeled image that has the same bytes."""
+    labeled_ids = {*tree.labeled_ids}
 
     def has_both(ids: Sequence[str]) -> bool:
-        count = sum(1 for image_id in ids if image_id in unmasked_ids)
-        return 0 < count < len(ids)
+        return not labeled_ids.isdisjoint(ids) and not labeled_ids.issuperset(ids)
 
     original_by_copy: dict[str, str] = {}
     for ids in _group_by_bytes(tree, [*tree.labeled_ids, *sorted(unmasked_ids)], has_both):
-        copies = [image_id for image_id in ids if image_id in unmasked_ids]
-        labeled = [image_id for image_id in ids if image_id not in unmasked_ids]
-        original_by_copy.update(dict.fromkeys(copies, labeled[-1]))
+        labeled = [image_id for image_id in ids if image_id in labeled_ids]
+        for image_id in ids:
+            if image_id not in labeled_ids:
+                original_by_copy[image_id] = labeled[-1]
     return dict(sorted(original_by_copy.items()))
 
 

@@ -124,15 +124,9 @@ class RuleGroups:
 
     def list_groups_of_several(self) -> list[list[str]]:
         """Returns the ids of each group that has several, `frame_2` before `frame_10`."""
-
-        def in_order_of_numbers(image_id: str) -> tuple[list[str | int], str]:
-            # Every second part has digits, so that numbers are compared with numbers.
-            parts: list[str | int] = [*re.split(r"(\d+)", image_id)]
-            parts[1::2] = [int(digits) for digits in parts[1::2]]
-            return parts, image_id
-
-        ids = sorted(self.group_by_id, key=in_order_of_numbers)
-        return [group for group in ids_by_group(ids, self.group_by_id).values() if len(group) > 1]
+        ids = sorted(self.group_by_id, key=_cut_at_numbers)
+        groups = ids_by_group(ids, self.group_by_id)
+        return [members for members in groups.values() if len(members) > 1]
 
     def divide_copies(self) -> bool:
         """Says whether copies that Roboflow made of one photo are in different groups."""
@@ -159,6 +153,13 @@ class GroupProposal:
     groups: Mapping[str, str]
     members: Sequence[Sequence[str]]
     kind: GroupKind
+
+
+def _cut_at_numbers(image_id: str) -> tuple[list[str | int], str]:
+    """Returns an id as it is sorted: its numbers are compared as numbers, `2` before `10`."""
+    parts: list[str | int] = [*re.split(r"(\d+)", image_id)]
+    parts[1::2] = [int(digits) for digits in parts[1::2]]  # every second part has digits
+    return parts, image_id
 
 
 def without_roboflow_hash(name: str) -> str:
@@ -407,11 +408,12 @@ def _are_offsets(values: Iterable[int]) -> bool:
     ascending = sorted({*values})
     if len(ascending) < 2:
         return False
-    offsets = [value - ascending[0] for value in ascending[1:]]
-    shortest = min(after - before for before, after in itertools.pairwise(ascending))
-    for stride in (shortest, offsets[0]):
-        multiples = sum(1 for offset in offsets if offset % stride == 0)
-        if stride >= _MIN_STRIDE_PX and 2 * multiples >= len(offsets):
+    first = ascending[0]
+    offsets = [value - first for value in ascending[1:]]
+    distances = [after - before for before, after in itertools.pairwise(ascending)]
+    for stride in (min(distances), distances[0]):
+        multiples = [offset for offset in offsets if offset % stride == 0]
+        if stride >= _MIN_STRIDE_PX and 2 * len(multiples) >= len(offsets):
             return True
     return False
 
@@ -419,10 +421,13 @@ def _are_offsets(values: Iterable[int]) -> bool:
 def _is_filled_grid(positions: Collection[tuple[int, ...]]) -> bool:
     """Says whether rows and columns begin at 0 and most of their tiles are there."""
     rows, columns = zip(*positions, strict=True)
-    if min(rows) != 0 or min(columns) != 0:
+    begins_at_0 = min(rows) == min(columns) == 0
+    if not begins_at_0:
         return False
-    shorter_side, longer_side = sorted((max(rows) + 1, max(columns) + 1))
+    height = max(rows) + 1
+    width = max(columns) + 1
+    shorter_side = min(height, width)
     is_line = shorter_side == 1
-    if is_line or longer_side > _MAX_SIDE_RATIO * shorter_side:
+    if is_line or max(height, width) > _MAX_SIDE_RATIO * shorter_side:
         return False
-    return len(positions) >= _MIN_SHARE_OF_TILES * shorter_side * longer_side
+    return len(positions) >= _MIN_SHARE_OF_TILES * height * width

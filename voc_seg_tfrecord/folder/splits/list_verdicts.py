@@ -226,13 +226,18 @@ def _has_runs_of_other_images(text: ListText) -> bool:
 
     Example: `train_masks.csv` with the columns `subject,img,pixels`: its number 1 is no `test/1`.
     """
-    titles = {word.lower() for word in words_of(text.beginning.partition("\n")[0])}
-    if not text.has_ending(TABLE_ENDINGS) or titles.isdisjoint(_TITLES_OF_RUNS):
-        return False
-    ids = [text.image_names[name] for name in text.ids if name in text.image_names]
-    splits_of_folders = {split_of(posixpath.dirname(image_id)) for image_id in ids}
     split = text.split_in_its_name
-    return split != "" and splits_of_folders.isdisjoint({"", split})
+    if not split or not text.has_ending(TABLE_ENDINGS):
+        return False
+    first_line = text.beginning.partition("\n")[0].lower()
+    if _TITLES_OF_RUNS.isdisjoint(words_of(first_line)):
+        return False
+    for name in text.ids:
+        if name in text.image_names:
+            image_id = text.image_names[name]
+            if split_of(posixpath.dirname(image_id)) in ("", split):
+                return False
+    return True
 
 
 def _judge_repeated_images(text: ListText) -> TextVerdict | None:

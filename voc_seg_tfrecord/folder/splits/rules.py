@@ -112,11 +112,11 @@ def are_folders_with_lists(
     """
     if candidate.kind != BY_FOLDERS or other.kind == BY_FOLDERS:
         return False
-    has_all_splits = other.ids.keys() >= candidate.ids.keys()
-    if not has_all_splits or not other.agrees_with(candidate):
+    if not candidate.ids.keys() <= other.ids.keys():
         return False
-    leave_images_out = not candidate.is_part_of(other)
-    return not (leave_images_out and other.says_more)
+    if not other.agrees_with(candidate):
+        return False
+    return candidate.is_part_of(other) or not other.says_more
 
 
 def are_part_of_others(candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence) -> bool:

@@ -18,6 +18,7 @@ from collections.abc import Collection, Mapping, Sequence
 import dataclasses
 from fractions import Fraction
 import hashlib
+import itertools
 
 from voc_seg_tfrecord.core.spelling import as_nfc
 
@@ -95,6 +96,10 @@ class Assignment:
         possible = min(len(self.units_by_class[class_number]), len(counts))
         return possible - sum(1 for count in counts if count > 0)
 
+    def count_all_lacking(self) -> int:
+        """Returns the same of all classes together."""
+        return sum(map(self.count_lacking, self.unit_counts))
+
 
 def apportion(count: int, shares: Sequence[Fraction]) -> list[int]:
     """Divides a whole number by shares: by largest remainder, after giving each share one.
@@ -103,18 +108,22 @@ def apportion(count: int, shares: Sequence[Fraction]) -> list[int]:
       One number per share, together `count`. No number is 0 if there are enough; if there are
       not, the largest shares get one each.
     """
-    by_size = sorted(range(len(shares)), key=lambda n: (-shares[n], n))
+    numbers = range(len(shares))
+    by_size = sorted(numbers, key=lambda number: -shares[number])
     if count <= len(shares):
-        return [1 if number in by_size[:count] else 0 for number in range(len(shares))]
-    exact = [count * share / sum(shares) for share in shares]
+        largest = by_size[:count]
+        return [1 if number in largest else 0 for number in numbers]
+    total = sum(shares)
+    exact = [count * share / total for share in shares]
     parts = [int(part) for part in exact]
-    by_remainder = sorted(range(len(shares)), key=lambda n: (parts[n] - exact[n], n))
-    for number in by_remainder[: count - sum(parts)]:
+    by_remainder = sorted(numbers, key=lambda number: parts[number] - exact[number])
+    missing_count = count - sum(parts)
+    for number in by_remainder[:missing_count]:
         parts[number] += 1
-    for number in range(len(parts)):
+    for number in numbers:
         if parts[number] == 0:
             # There are more images than shares, so the largest part has two at least.
-            giver = max(by_size, key=lambda n: parts[n])
+            giver = max(by_size, key=lambda other: parts[other])
             parts[giver] -= 1
             parts[number] = 1
     return parts
@@ -135,33 +144,44 @@ def stratify(
       The ids of each split, sorted. Without groups the numbers of ids are the ratios', rounded
       to whole images, and at least one. With groups they come near the ratios.
     """
-    ids_by_group: dict[str, list[str]] = collections.defaultdict(list)
-    for image_id in sorted(classes):
-        ids_by_group[groups[image_id] if groups else image_id].append(image_id)
-    unit_by_group = {}
-    for group, ids in ids_by_group.items():
-        counts = collections.Counter(c for image_id in ids for c in {*classes[image_id]})
-        unit_by_group[group] = Unit(ids, counts)
+    own_groups = groups or {image_id: image_id for image_id in classes}
+    unit_by_group = _units_of_groups(classes, own_groups)
     shares = [Fraction(str(ratio)) for ratio in ratios.values()]
     # Groups of other ids, such as those that are left out, count too.
-    group_count = len({*groups.values()} if groups else ids_by_group)
+    group_count = len({*own_groups.values()})
     order_count = _MAX_ORDERS if group_count <= _MAX_GROUPS_FOR_SEVERAL_ORDERS else 1
-    states: list[tuple[int, Assignment]] = []
+    states: list[Assignment] = []
     for order in range(order_count):
         salt = f"{seed}:{order}:" if order else f"{seed}:"
         state = Assignment(_sort_units(unit_by_group, salt), shares)
         _share_out(state)
         while _exchange_once(state):
             pass
-        lacking = sum(state.count_lacking(class_number) for class_number in state.unit_counts)
-        states.append((lacking, state))
-        if lacking == 0:
+        states.append(state)
+        if state.count_all_lacking() == 0:
             break
-    _, best = min(states, key=lambda lacking_and_state: lacking_and_state[0])
+    best = min(states, key=Assignment.count_all_lacking)
     ids_by_split = {}
     for split, numbers in zip(ratios, best.units_by_split, strict=True):
-        ids_by_split[split] = sorted(one for number in numbers for one in best.units[number].ids)
+        ids_of_units = [best.units[number].ids for number in numbers]
+        ids_by_split[split] = sorted(itertools.chain(*ids_of_units))
     return ids_by_split
+
+
+def _units_of_groups(
+    classes: Mapping[str, Collection[int]], groups: Mapping[str, str]
+) -> dict[str, Unit]:
+    """Returns the unit of each group: its ids, sorted, and how many of these have each class."""
+    ids_by_group: dict[str, list[str]] = collections.defaultdict(list)
+    for image_id in sorted(classes):
+        ids_by_group[groups[image_id]].append(image_id)
+    unit_by_group = {}
+    for group, ids in ids_by_group.items():
+        image_counts = collections.Counter[int]()
+        for image_id in ids:
+            image_counts.update({*classes[image_id]})
+        unit_by_group[group] = Unit(ids, image_counts)
+    return unit_by_group
 
 
 def _sort_units(unit_by_group: Mapping[str, Unit], salt: str) -> list[Unit]:
