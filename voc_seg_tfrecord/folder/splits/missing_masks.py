@@ -1,4 +1,4 @@
-"""Decides what becomes of listed images that have no mask.
+"""Decides what becomes of listed images that have no mask, and finds files that may be theirs.
 
 They are left out and counted, stop the build, or are background alone, as the option `missing_mask`
 says. So do images that lack the mask of one of several classes. Files that may be their masks stop
@@ -7,19 +7,25 @@ the build before an image becomes background.
 
 from collections.abc import Collection, Sequence
 import dataclasses
+import posixpath
 import re
 
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import LayoutError, ListError, counted
-from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS, MASK_FOLDERS
+from voc_seg_tfrecord.core.errors import LayoutError, ListError, VocSegError, counted
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS, MASK_FOLDERS, PHOTO_ENDINGS
 from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.folder.files.folder_names import role_of_path
+from voc_seg_tfrecord.folder.files.no_masks import ADVICE_ON_SOFT_MASKS
 from voc_seg_tfrecord.folder.files.object_masks import several_masks_error
+from voc_seg_tfrecord.folder.files.pairings import few
+from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.candidates import SplitSource
 from voc_seg_tfrecord.folder.splits.copied_images import check_for_copies
 from voc_seg_tfrecord.folder.splits.divide import Splits
-from voc_seg_tfrecord.folder.splits.possible_masks import PossibleMasks
 from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.formats.soft_masks import propose_threshold
 
 _MIN_FILES_PER_MISSING_MASK = 0.5
 """Files without an image, for each image that lacks a mask, from which on they may be its mask."""
@@ -41,8 +47,7 @@ def leave_out_unmasked(splits: Splits, config: VocSegConfig) -> Splits:
         images with masks.
     """
     tree = splits.evidence.tree
-    possible_masks = PossibleMasks(tree)
-    pattern_notes = _note_on_pattern(possible_masks, config)
+    pattern_notes = _note_on_pattern(tree, config)
     used_ids = splits.used
     masked_ids = {one for one in used_ids if one in tree.images and one in tree.masks}
     if masked_ids == used_ids and not tree.labels.origin:
@@ -50,10 +55,10 @@ def leave_out_unmasked(splits: Splits, config: VocSegConfig) -> Splits:
     unmasked_ids = {one for one in used_ids - masked_ids if one in tree.images}
     # The most general error comes first.
     if not masked_ids:
-        check_names_match(possible_masks)
+        check_names_match(tree)
     notes = []
     if unmasked_ids:
-        notes += _check_unmasked(possible_masks, config, unmasked_ids)
+        notes += _check_unmasked(tree, config, unmasked_ids)
     notes += _check_masks_of_classes(tree, config.missing_mask, masked_ids, unmasked_ids)
     sources: list[SplitSource] = []
     dropped: list[SplitSource] = []
@@ -71,7 +76,7 @@ def leave_out_unmasked(splits: Splits, config: VocSegConfig) -> Splits:
     if config.splits is not None or not sources:
         needed += dropped
     if needed:
-        raise _no_example_error(possible_masks, needed[0])
+        raise _no_example_error(tree, needed[0])
     for source in dropped:
         notes.append(
             f"{source.words} has no image with a mask, so it makes no split. To choose the lists, "
@@ -83,18 +88,17 @@ def leave_out_unmasked(splits: Splits, config: VocSegConfig) -> Splits:
 
 
 def _check_unmasked(
-    possible_masks: PossibleMasks, config: VocSegConfig, unmasked_ids: Collection[str]
+    tree: VocTree, config: VocSegConfig, unmasked_ids: Collection[str]
 ) -> list[str]:
     """Checks that no file may be the mask of an image without one, and returns notes on them.
 
     Raises:
       LayoutError: if one may be.
     """
-    tree = possible_masks.tree
-    _check_for_jpegs(possible_masks, config, unmasked_ids)
-    notes = _notes_on_other_files(possible_masks, unmasked_ids)
+    _check_for_jpegs(tree, config, unmasked_ids)
+    notes = _notes_on_other_files(tree, unmasked_ids)
     if config.missing_mask == "background":
-        _check_for_unused_masks(possible_masks, unmasked_ids)
+        _check_for_unused_masks(tree, unmasked_ids)
         check_for_copies(tree, unmasked_ids)
         first = tree.images[min(unmasked_ids)]
         if len(unmasked_ids) == 1:
@@ -119,9 +123,8 @@ def _is_left_out(tree: VocTree, config: VocSegConfig, image_id: str) -> bool:
     return not tree.masks.find_similar_id(image_id)
 
 
-def _no_example_error(possible_masks: PossibleMasks, source: SplitSource) -> ListError:
+def _no_example_error(tree: VocTree, source: SplitSource) -> ListError:
     """Returns the error that no id of a split has an image, or that no image has a mask."""
-    tree = possible_masks.tree
     ids = source.ids
     where = f"split {source.split!r} of {tree.root}"
     if not any(image_id in tree.images for image_id in ids):
@@ -135,7 +138,7 @@ def _no_example_error(possible_masks: PossibleMasks, source: SplitSource) -> Lis
         "leave the split out; or, only if all its images show just background, add "
         "--missing_mask background"
     )
-    unused = possible_masks.unused()
+    unused = _unused_masks(tree)
     if unused:
         remedy = (
             f"rename the {counted(len(unused), 'file')} in {tree.layout.masks} without an "
@@ -156,16 +159,15 @@ def _no_example_error(possible_masks: PossibleMasks, source: SplitSource) -> Lis
     )
 
 
-def check_names_match(possible_masks: PossibleMasks) -> None:
+def check_names_match(tree: VocTree) -> None:
     """Checks that some masks belong to images by their names.
 
     Raises:
       LayoutError: if there are images and masks, and none does.
     """
-    tree = possible_masks.tree
     images = tree.images
     masks = tree.masks
-    if not images or not masks or possible_masks.count_images_with_mask():
+    if not images or not masks or _count_images_with_mask(tree):
         return
     masks_by_image: dict[str, list[str]] = {}
     for mask_id in sorted(masks):
@@ -191,9 +193,7 @@ def check_names_match(possible_masks: PossibleMasks) -> None:
     )
 
 
-def _check_for_jpegs(
-    possible_masks: PossibleMasks, config: VocSegConfig, unmasked_ids: Collection[str]
-) -> None:
+def _check_for_jpegs(tree: VocTree, config: VocSegConfig, unmasked_ids: Collection[str]) -> None:
     """Checks that no JPEG lies where a mask should.
 
     Where some images have masks and the others are left out, a note is enough.
@@ -201,12 +201,11 @@ def _check_for_jpegs(
     Raises:
       LayoutError: if one does.
     """
-    tree = possible_masks.tree
     if tree.masks and config.missing_mask != "background":
         return
-    jpegs = possible_masks.jpegs_of(unmasked_ids)
+    jpegs = _jpegs_in_place_of_masks(tree, unmasked_ids)
     if not jpegs and not tree.masks:
-        jpegs = possible_masks.all_jpegs()
+        jpegs = _jpegs_among_masks(tree)
     if not jpegs:
         return
     count = f", the first of {len(jpegs)}" if len(jpegs) > 1 else ""
@@ -216,20 +215,19 @@ def _check_for_jpegs(
         expected=f"masks: files that end with {', '.join(MASK_ENDINGS)}",
         remedy="export the masks again as PNG, because JPEG changes the values of pixels, and so "
         "the classes. Do not use --missing_mask background: the complete image would become "
-        f"background{possible_masks.advise_threshold(jpegs)}",
+        f"background{_advise_threshold(tree, jpegs)}",
     )
 
 
-def _check_for_unused_masks(possible_masks: PossibleMasks, unmasked_ids: Collection[str]) -> None:
+def _check_for_unused_masks(tree: VocTree, unmasked_ids: Collection[str]) -> None:
     """Checks that few files are left that may be the masks of images without one.
 
     Raises:
       LayoutError: if there are at least half as many such files as images.
     """
-    tree = possible_masks.tree
     for files, relation in (
-        (possible_masks.unused(), "belong to no image by their names"),
-        (possible_masks.in_other_folders(unmasked_ids), "have the names of images"),
+        (_unused_masks(tree), "belong to no image by their names"),
+        (_masks_in_other_folders(tree, unmasked_ids), "have the names of images"),
     ):
         if len(files) >= _MIN_FILES_PER_MISSING_MASK * len(unmasked_ids):
             raise LayoutError(
@@ -242,16 +240,13 @@ def _check_for_unused_masks(possible_masks: PossibleMasks, unmasked_ids: Collect
             )
 
 
-def _notes_on_other_files(
-    possible_masks: PossibleMasks, unmasked_ids: Collection[str]
-) -> list[str]:
+def _notes_on_other_files(tree: VocTree, unmasked_ids: Collection[str]) -> list[str]:
     """Returns notes on other folders that have masks of listed images, and on JPEGs.
 
     MMSegmentation's users have such a tree of trainaug: its list aug.txt needs
     SegmentationClassAug.
     """
     notes = []
-    tree = possible_masks.tree
     mask_folder = tree.layout.masks
     for folder in MASK_FOLDERS:
         if folder == mask_folder:
@@ -262,12 +257,12 @@ def _notes_on_other_files(
                 f"{folder} has masks for {image_count} of the {len(unmasked_ids)} listed images "
                 f"that have none in {mask_folder}: {command(masks=folder)}"
             )
-    jpegs = possible_masks.jpegs_of(unmasked_ids)
+    jpegs = _jpegs_in_place_of_masks(tree, unmasked_ids)
     if jpegs:
         notes.append(
             f"{jpegs[0]} is the first of {len(jpegs)} files that "
             "cannot be masks, because JPEG changes the values of pixels"
-            f"{possible_masks.advise_threshold(jpegs)}."
+            f"{_advise_threshold(tree, jpegs)}."
         )
     return notes
 
@@ -350,9 +345,8 @@ def _missing_class_error(
     )
 
 
-def _note_on_pattern(possible_masks: PossibleMasks, config: VocSegConfig) -> list[str]:
+def _note_on_pattern(tree: VocTree, config: VocSegConfig) -> list[str]:
     """Returns the note on a pattern of names that nobody gave; none if names are the ids."""
-    tree = possible_masks.tree
     user_gave_pattern = "mask_name" in (config.layout or {})
     patterns = {(part.image_name or ID, part.mask_name or ID) for part in tree.layout.folders()}
     if user_gave_pattern or tree.labels.origin or len(patterns) > 1:
@@ -362,6 +356,80 @@ def _note_on_pattern(possible_masks: PossibleMasks, config: VocSegConfig) -> lis
         return []
     return [
         f"Masks are named {mask_name} where images are named {image_name}: "
-        f"{possible_masks.count_images_with_mask()} of {len(tree.images)} images have a mask. For "
+        f"{_count_images_with_mask(tree)} of {len(tree.images)} images have a mask. For "
         "other names, give --mask_name."
     ]
+
+
+def _jpegs_in_place_of_masks(tree: VocTree, image_ids: Collection[str]) -> list[str]:
+    """Returns the paths of JPEGs, and the like, that lie where masks of some images should.
+
+    There are none if masks are drawn from polygons or merged, where others look at JPEGs.
+    """
+    if tree.labels.origin or tree.set_files is None:
+        return []
+    photos = tree.set_files.photos
+    return sorted(path for image_id, path in photos.items() if image_id in image_ids)
+
+
+def _jpegs_among_masks(tree: VocTree) -> list[str]:
+    """Returns the paths of all JPEGs, and the like, in the folders of masks.
+
+    A folder that has images too has JPEGs that are neither, such as drawings, so its files are
+    left out.
+    """
+    if tree.labels.origin or tree.listing is None:
+        return []
+    jpegs: set[str] = set()
+    for part in tree.layout.folders():
+        if part.masks == part.images:
+            continue
+        folder = tree.path_below_given(part.masks)
+        for name in tree.listing.below(folder):
+            if name.lower().endswith(PHOTO_ENDINGS):
+                jpegs.add(posixpath.normpath(f"{folder}/{name}"))
+    return sorted(jpegs.difference(tree.images.values()))
+
+
+def _advise_threshold(tree: VocTree, jpegs: Sequence[str]) -> str:
+    """Returns how to read JPEGs that are black and white masks; empty if they are none."""
+    try:
+        option = propose_threshold([File.read(tree.given / jpeg) for jpeg in few(jpegs)])
+    except VocSegError:  # one cannot be read
+        return ""
+    return f". {ADVICE_ON_SOFT_MASKS} {option}" if option else ""
+
+
+def _unused_masks(tree: VocTree) -> list[str]:
+    """Returns the paths of files in the folder of masks that belong to no image."""
+    masks = tree.masks
+    used = {masks.find_id(image_id) for image_id in tree.images}
+    unused = [masks[mask_id] for mask_id in masks.keys() - used]
+    return sorted([*unused, *_jpegs_among_masks(tree)])
+
+
+def _masks_in_other_folders(tree: VocTree, unmasked_ids: Collection[str]) -> list[str]:
+    """Returns files with the names of images in folders called as masks that are not read."""
+    if tree.listing is None:
+        return []
+    stems = {posixpath.basename(image_id) for image_id in unmasked_ids}
+    read_folders = {posixpath.dirname(path) for _, path in tree.labels.list_files()}
+    files: list[str] = []
+    for path in tree.listing.below():
+        folder = posixpath.dirname(path)
+        is_mask = path.lower().endswith(tree.mask_endings)
+        is_of_image = is_mask and stem(path) in stems and folder not in read_folders
+        if is_of_image and role_of_path(folder) == "masks":
+            files.append(path)
+    return files
+
+
+def _count_images_with_mask(tree: VocTree) -> int:
+    """Returns how many images have a mask by their name.
+
+    Names that only look the same count. They are told apart, id by id, where the files are
+    looked up.
+    """
+    masks = tree.masks
+    images = tree.images
+    return sum(1 for image_id in images if image_id in masks or masks.find_similar_id(image_id))
