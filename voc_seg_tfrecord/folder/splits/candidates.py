@@ -105,13 +105,14 @@ class SplitCandidate:
     @property
     def words(self) -> str:
         """What makes the splits, in words: a text, the folder of several lists, or folders."""
-        names = [*self.files]
+        names = self.files
         if self.kind == BY_FOLDERS:
             names = [source.words for source in self.sources]
-        folders = sorted({posixpath.dirname(name) for name in names})
-        lie_in_one_named_folder = len(folders) == 1 and folders[0] != ""
-        if len(names) > 1 and lie_in_one_named_folder and not self.says_more:
-            return folders[0]
+        folders = {posixpath.dirname(name) for name in names}
+        if len(names) > 1 and len(folders) == 1 and not self.says_more:
+            (folder,) = folders
+            if folder:
+                return folder
         shown = ", ".join(names[:_MAX_SHOWN_NAMES])
         if len(names) > _MAX_SHOWN_NAMES:
             shown += f" and {len(names) - _MAX_SHOWN_NAMES} more"

@@ -267,10 +267,11 @@ def _check_disjoint(splits: Splits, skips_missing_images: bool) -> None:
             ids -= {image_id for image_id in ids if image_id not in images}
     sentences = []
     for one, other in itertools.combinations(splits.sources, 2):
-        ids, other_ids = ids_by_split[one.split], ids_by_split[other.split]
+        ids = ids_by_split[one.split]
+        other_ids = ids_by_split[other.split]
         shared = ids & other_ids
-        in_both = [image_id for image_id in one.ids if image_id in shared]
         if shared:
+            in_both = [image_id for image_id in one.ids if image_id in shared]
             sentences.append(
                 f"{one.words} and {other.words} have {len(in_both)} of {len(ids)} and "
                 f"{len(other_ids)} ids in both, such as {', '.join(in_both[:_MAX_SHOWN_IDS])}"
@@ -310,11 +311,11 @@ def _splits_without_unions(ids_by_split: Mapping[str, set[str]]) -> Collection[s
         smaller = [other for other in remaining.values() if other < ids]
         if set().union(*smaller) == ids:
             del remaining[split]
-    all_ids = set().union(*remaining.values())
-    remaining_overlap = len(all_ids) < sum(len(ids) for ids in remaining.values())
+    distinct_count = len(set().union(*remaining.values()))
+    if distinct_count < sum(map(len, remaining.values())):
+        return ()
     trains = {split for split in ids_by_split if parse_split_name(split).split == "train"}
-    loses_train = bool(trains) and trains.isdisjoint(remaining)
-    if remaining_overlap or loses_train:
+    if trains and trains.isdisjoint(remaining):
         return ()
     return remaining.keys()
 

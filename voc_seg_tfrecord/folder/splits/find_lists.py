@@ -260,24 +260,34 @@ def _drop_splits_of_classes(lists: Sequence[SplitList], notes: list[str]) -> lis
     bus. A list does not count if a usual folder of lists or another list beside it says splits too:
     `lists/train.txt`, but `tags/train.txt` and the key `train` in `tags.json` count.
     """
-    checked_lists = list[SplitList]()
+    checked_lists: list[SplitList] = []
     for split_list in lists:
-        is_text_in_usual_folder = split_list.rank < ListRank.ELSEWHERE and not split_list.key
-        others: list[SplitList] = []
-        if split_list.split and only_split_in(split_list.innermost_name):
-            others = [one for one in lists if one.scope == split_list.scope]
-            others = [one for one in others if one.name != split_list.name]
-        if is_text_in_usual_folder or any(other.split for other in others):
-            others = []
-        for other in others:
-            if _overlap_in_part({*split_list.ids}, {*other.ids}):
-                notes.append(
-                    f"{split_list.name} shares images with {other.name}, so it makes no split."
-                )
-                split_list = dataclasses.replace(split_list, split="")
-                break
+        other = _find_class_beside(split_list, lists)
+        if other is not None:
+            notes.append(
+                f"{split_list.name} shares images with {other.name}, so it makes no split."
+            )
+            split_list = dataclasses.replace(split_list, split="")
         checked_lists.append(split_list)
     return checked_lists
+
+
+def _find_class_beside(split_list: SplitList, lists: Sequence[SplitList]) -> SplitList | None:
+    """Returns a list beside one of a split that shows that both list classes; None if none does."""
+    if not split_list.split or not only_split_in(split_list.innermost_name):
+        return None
+    is_text_in_usual_folder = split_list.rank < ListRank.ELSEWHERE and not split_list.key
+    if is_text_in_usual_folder:
+        return None
+    beside = [other for other in lists if other.scope == split_list.scope]
+    others = [other for other in beside if other.name != split_list.name]
+    if any(other.split for other in others):
+        return None
+    ids = {*split_list.ids}
+    for other in others:
+        if _overlap_in_part(ids, {*other.ids}):
+            return other
+    return None
 
 
 def _overlap_in_part(ids: set[str], other_ids: set[str]) -> bool:

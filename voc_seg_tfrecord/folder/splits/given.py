@@ -163,11 +163,11 @@ def _find_labels(evidence: SplitEvidence, split: str, option: str) -> SplitSourc
     """
     split_of_option = only_split_in(option) or option
     label_splits = evidence.tree.labels.splits
-    matching = (
-        [each for each in label_splits if option == each.source]
-        or [each for each in label_splits if option in (each.file, each.subset)]
-        or [each for each in label_splits if split_of_option == each.split]
-    )
+    matching = [each for each in label_splits if option == each.source]
+    if not matching:
+        matching = [each for each in label_splits if option in (each.file, each.subset)]
+    if not matching:
+        matching = [each for each in label_splits if split_of_option == each.split]
     if not matching:
         return None
     sources = [source_of_labels(label_split, split) for label_split in matching]

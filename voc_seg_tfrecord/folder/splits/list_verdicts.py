@@ -199,15 +199,15 @@ def _judge_names(text: ListText) -> TextVerdict | None:
         verdict = _judge_repeated_images(text)
         if verdict is not None:
             return verdict
-    says_split = text.is_called_as_split or any(entry.says_split for entry in text.lists)
+    parts_of_splits = [entry for entry in text.lists if entry.says_split]
     is_class_file = posixpath.basename(text.path) in CLASS_FILE_NAMES
-    if text.split_in_its_name and not is_class_file:  # `train/patients.txt`
-        says_split = True
+    lies_in_split = text.split_in_its_name != "" and not is_class_file  # `train/patients.txt`
+    says_split = text.is_called_as_split or lies_in_split or len(parts_of_splits) > 0
     if says_split and text.wrong_names:
         return TextVerdict(Use.WRONG_NAMES, text.wrong_names)
     if text.has_enough_images:
         return None
-    if any(entry.says_split and not entry.image_count for entry in text.lists):
+    if any(entry.image_count == 0 for entry in parts_of_splits):
         return TextVerdict(Use.OTHER_NAMES, "assigns other images to splits")
     is_list = text.is_called_as_split and not text.names_images_in_unread_form
     if not is_list or not text.missing_names:
@@ -316,13 +316,12 @@ def _judge_words(text: ListText) -> TextVerdict | None:
     names_groups = text.has_ending(OTHER_ENDINGS) and len(_count_names_of_groups(text)) > 1
     split_words = _find_split_words(text)
     if names_image or names_groups:
-        may_divide = len(split_words) > 1
-        is_weak = False
+        division = _Division.YES if len(split_words) > 1 else _Division.NO
         if len(split_words) == 1:
-            may_divide, is_weak = _judge_one_split_word(split_words[0], text)
-        if may_divide:
+            division = _judge_one_split_word(split_words[0], text)
+        if division is not _Division.NO:
             reason = f"names of images and splits ({', '.join(split_words)}) in an unknown form"
-            return TextVerdict(Use.UNCLEAR, reason, is_weak)
+            return TextVerdict(Use.UNCLEAR, reason, is_weak=division is _Division.WEAKLY)
     of_other_names = _judge_documents_of_other_names(text)
     if of_other_names is not None or text.image_count:
         return of_other_names
@@ -350,8 +349,16 @@ def _find_split_words(text: ListText) -> Sequence[str]:
     return [*word_by_split.values()]
 
 
-def _judge_one_split_word(word: str, text: ListText) -> tuple[bool, bool]:
-    """Says whether the only word for a split in a text divides the images, and whether weakly.
+class _Division(enum.Enum):
+    """Whether the words of a text divide the images; weakly, if something else may do it."""
+
+    NO = "no"
+    WEAKLY = "weakly"
+    YES = "yes"
+
+
+def _judge_one_split_word(word: str, text: ListText) -> _Division:
+    """Says whether the only word for a split in a text divides the images.
 
     The first row that fits counts. `test` stands for each word that is not for training.
 
@@ -368,18 +375,21 @@ def _judge_one_split_word(word: str, text: ListText) -> tuple[bool, bool]:
 
     Several times count for `train` alone, because the word for the other splits is not known then.
     """
+    if word.lower() == "valid":
+        return _Division.NO
     lines = text.beginning.splitlines()
     begins_line = any(line.lstrip(_SIGNS_BEFORE_A_WORD).startswith(word) for line in lines)
-    is_in_first_line = word in words_of(text.beginning.partition("\n")[0])
-    has_place = is_in_first_line or begins_line
-    if word.lower() == "valid":
-        return False, False
+    has_place = begins_line or word in words_of(text.beginning.partition("\n")[0])
     if split_but_for_number(word) not in TO_TRAIN_ON:
-        return has_place, not begins_line
+        if begins_line:
+            return _Division.YES
+        return _Division.WEAKLY if has_place else _Division.NO
     for other in text.words:
         if other.lower() in _CLASSES_BESIDE_TRAIN and other not in text.image_names:
-            return False, False
-    return has_place or text.words.count(word) > 1, True
+            return _Division.NO
+    if has_place or text.words.count(word) > 1:
+        return _Division.WEAKLY
+    return _Division.NO
 
 
 def _judge_documents_of_other_names(text: ListText) -> TextVerdict | None:
@@ -408,9 +418,11 @@ def _judge_documents_of_other_names(text: ListText) -> TextVerdict | None:
 
 def _count_names_of_groups(text: ListText) -> collections.Counter[str]:
     """Returns how often each word of a text occurs that stands for images, as a patient does."""
-    counts = collections.Counter(text.words)
-    count_of_group = text.image_names.count_of_group
-    return collections.Counter({word: n for word, n in counts.items() if count_of_group(word)})
+    counts = collections.Counter[str]()
+    for word, count in collections.Counter(text.words).items():
+        if text.image_names.count_of_group(word):
+            counts[word] = count
+    return counts
 
 
 def _count_splits_as_values(text: ListText) -> collections.Counter[str]:

@@ -79,13 +79,12 @@ def agree_with_lists_in_voc_folder(
     Example: `ImageSets/Segmentation/train.txt` and `val.txt` have 900 of the images that
     `all.csv` divides in the same way; `all.csv` loses.
     """
-    only_other_is_in_place = (
-        other.rank == ListRank.SEGMENTATION and candidate.rank != ListRank.SEGMENTATION
-    )
-    if not only_other_is_in_place or not candidate.agrees_with(other):
+    if other.rank != ListRank.SEGMENTATION or candidate.rank == ListRank.SEGMENTATION:
+        return False
+    if not candidate.agrees_with(other):
         return False
     is_of_other_images = candidate.are_disjoint_lists(other)
-    return not (is_of_other_images and candidate.has_other_splits_than(other))
+    return not is_of_other_images or not candidate.has_other_splits_than(other)
 
 
 def have_train_divided_by_lists(

@@ -42,6 +42,9 @@ _WORDS_FOR_RESULTS = frozenset(
 
 _PICTURE_ENDINGS = IMAGE_OR_MASK_ENDINGS - {".npy"} | {".svg", ".heic", ".jp2", ".psd"}
 
+_ARCHIVES = tuple(f".tar{ending}" for ending in COMPRESSED_ENDINGS)
+"""Endings of archives: their names may say a split of the images in them."""
+
 _MAX_FILES_OF_A_LIST = 20
 """More files of one ending in one folder are a file for each image or the like."""
 
@@ -102,13 +105,12 @@ def _list_unread_paths(tree: VocTree, image_names: ImageNames) -> Iterator[str]:
             path = posixpath.join(folder, name)
             if name.lower().endswith(ENDINGS_OF_COMPANIONS):
                 continue
+            ending = ending_of(name)
+            if ending in read_endings or name in CLASS_FILE_NAMES:
+                continue
             is_label = path in tree.labels.label_files or _stem(name) in image_names.stems
-            if (
-                ending_of(name) not in read_endings
-                and name not in CLASS_FILE_NAMES
-                and not is_label
-            ):
-                paths_by_ending.setdefault(ending_of(name), []).append(path)
+            if not is_label:
+                paths_by_ending.setdefault(ending, []).append(path)
         for _, paths in sorted(paths_by_ending.items()):
             if len(paths) <= _MAX_FILES_OF_A_LIST:
                 yield from paths
@@ -125,14 +127,16 @@ def _stem(path: str) -> str:
 def _is_named_as_list(path: str, words_of_name: set[str]) -> bool:
     """Says whether a file is named after splits, and is no code, weights or the like."""
     ending = ending_of(path)
-    code_or_prose = CODE_ENDINGS | PROSE_ENDINGS
-    if not words_of_name.isdisjoint(_WORDS_FOR_DIVISIONS):
-        return ending not in code_or_prose or words_of_name <= _WORDS_FOR_DIVISIONS
-    is_archive = path.lower().endswith(tuple(f".tar{one}" for one in COMPRESSED_ENDINGS))
-    if is_archive or ending in {"", *code_or_prose, *CONTENT_ENDINGS}:
+    is_code_or_prose = ending in CODE_ENDINGS | PROSE_ENDINGS
+    if words_of_name <= _WORDS_FOR_DIVISIONS and words_of_name:
+        return True
+    if words_of_name & _WORDS_FOR_DIVISIONS:
+        return not is_code_or_prose
+    if is_code_or_prose or ending in {"", *CONTENT_ENDINGS} or path.lower().endswith(_ARCHIVES):
         return False
-    is_of_results = not words_of_name.isdisjoint(_WORDS_FOR_RESULTS)
-    return not is_of_results and not words_of_name.isdisjoint(_WORDS_FOR_PARTS)
+    if words_of_name & _WORDS_FOR_RESULTS:
+        return False
+    return not words_of_name.isdisjoint(_WORDS_FOR_PARTS)
 
 
 def _names_images_and_splits(path: epath.Path, image_names: ImageNames) -> bool:
