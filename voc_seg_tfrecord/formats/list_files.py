@@ -4,9 +4,7 @@ Nothing in them says which words are names of images, so each word is looked up.
 is a list if some of its words are images: a column of a table, a key of JSON.
 """
 
-from collections.abc import Mapping, Sequence
-import dataclasses
-import functools
+from collections.abc import Sequence
 import itertools
 import posixpath
 import re
@@ -35,86 +33,73 @@ _FLAGS = ("0", "1")
 """What stands behind the id in VOC's lists of a class; it may be the name of an image, too."""
 
 
-@dataclasses.dataclass(frozen=True)
-class ListReader:
-    """Reads texts as lists.
+def read_lists(file: File, vocabulary: Vocabulary, images_below: ImagesBelow) -> list[ListedImages]:
+    """Returns the parts of a text that name images, in their order.
 
-    Attributes:
-      image_names: the id of an image by any name that a text may have for it.
+    If none does, and the text says several splits, these have the names of other images.
+
+    Args:
+      file: the text.
+      vocabulary: what its words mean.
+      images_below: returns the images below a folder.
+
+    Raises:
+      ListError: if it is no text, no JSON or YAML where its ending says so, or a line has
+        control characters.
     """
+    ending = posixpath.splitext(file.where)[1].lower()
+    text = decode(file.data, file.where)
+    if ending in DOCUMENT_ENDINGS:
+        try:
+            value = load_document(text, ending)
+        except DocumentError as error:
+            raise ListError(
+                file.where,
+                found=str(error),
+                expected="JSON, JSON Lines or YAML, as its ending says",
+                remedy="correct the file, or remove it",
+            ) from None
+        return read_document(value, vocabulary, images_below)
+    rows = rows_between_separators(text, ending)
+    if _are_ids_side_by_side(rows, vocabulary):
+        return [vocabulary.listed("", itertools.chain(*rows))]
+    return read_table(rows, (), vocabulary) or _read_lines(file, text, vocabulary)
 
-    image_names: Mapping[str, str]
 
-    @functools.cached_property
-    def vocabulary(self) -> Vocabulary:
-        """What words mean."""
-        return Vocabulary(self.image_names)
+def names_splits(text: str) -> bool:
+    """Says whether a text has the title of a column of splits, or the name of a split."""
+    return any(map(is_title_of_splits, words_of(text)))
 
-    def read(self, file: File, images_below: ImagesBelow) -> list[ListedImages]:
-        """Returns the parts of a text that name images, in their order.
 
-        If none does, and the text says several splits, these have the names of other images.
+def _are_ids_side_by_side(rows: Sequence[Row], vocabulary: Vocabulary) -> bool:
+    """Says whether each cell is the bare name of another image: the line `a06,a07`."""
+    cells = [*itertools.chain(*rows)]
+    names = vocabulary.image_names
+    for cell in cells:
+        if "." in cell or "/" in cell or cell in _FLAGS or cell not in names:
+            return False
+    ids = {names[cell] for cell in cells}
+    return 1 < len(ids) == len(cells)
 
-        Raises:
-          ListError: if it is no text, no JSON or YAML where its ending says so, or a line has
-            control characters.
-        """
-        ending = posixpath.splitext(file.where)[1].lower()
-        text = decode(file.data, file.where)
-        if ending in DOCUMENT_ENDINGS:
-            try:
-                value = load_document(text, ending)
-            except DocumentError as error:
-                raise ListError(
-                    file.where,
-                    found=str(error),
-                    expected="JSON, JSON Lines or YAML, as its ending says",
-                    remedy="correct the file, or remove it",
-                ) from None
-            return read_document(value, self.vocabulary, images_below)
-        rows = rows_between_separators(text, ending)
-        return self._read_rows(rows) or self._read_lines(file, text)
 
-    def names_image(self, text: str, *, or_number: bool = True) -> bool:
-        """Says whether a text has the name of an image, be it a number or not."""
-        for word in words_of(text):
-            if word in self.image_names and (or_number or not word.isdecimal()):
-                return True
-        return False
-
-    def names_splits(self, text: str) -> bool:
-        """Says whether a text has the title of a column of splits, or the name of a split."""
-        return any(is_title_of_splits(word) for word in words_of(text))
-
-    def _read_rows(self, rows: Sequence[Row]) -> list[ListedImages]:
-        if self._are_ids_side_by_side(rows):
-            return [self.vocabulary.listed("", itertools.chain(*rows))]
-        return read_table(rows, (), self.vocabulary)
-
-    def _are_ids_side_by_side(self, rows: Sequence[Row]) -> bool:
-        """Says whether each cell is the bare name of another image: the line `a06,a07`."""
-        cells = [*itertools.chain(*rows)]
-        for cell in cells:
-            if "." in cell or "/" in cell or cell in _FLAGS or cell not in self.image_names:
-                return False
-        ids = {self.image_names[cell] for cell in cells}
-        return 1 < len(ids) == len(cells)
-
-    def _read_lines(self, file: File, text: str) -> list[ListedImages]:
-        """Returns the list that lines are, or the table of columns with blanks between them."""
-        rows = [line.split() for line in text.splitlines() if line.strip()]
-        if len(text.partition("\n")[0].split()) > 1 and self._are_ids_side_by_side(rows):
-            return self._read_rows(rows)
-        images = NamesOfImages(self.image_names)
-        ids = parse_ids(file.data, file.where, images, may_repeat=True, may_leave_tree=True)
-        image_count = self.vocabulary.count_images(ids)
-        are_columns = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
-        if not image_count and are_columns:
-            lists = read_table(rows, (), self.vocabulary)
-            if lists:
-                return lists
-        has_title = len(ids) > 1 and ids[0] not in self.image_names and _is_title_of_images(ids[0])
-        return [ListedImages("", ids[1:] if has_title else ids, image_count)]
+def _read_lines(file: File, text: str, vocabulary: Vocabulary) -> list[ListedImages]:
+    """Returns the list that lines are, or the table of columns with blanks between them."""
+    rows = [line.split() for line in text.splitlines() if line.strip()]
+    has_columns = len(text.partition("\n")[0].split()) > 1
+    if has_columns and _are_ids_side_by_side(rows, vocabulary):
+        return [vocabulary.listed("", itertools.chain(*rows))]
+    images = NamesOfImages(vocabulary.image_names)
+    ids = parse_ids(file.data, file.where, images, may_repeat=True, may_leave_tree=True)
+    image_count = vocabulary.count_images(ids)
+    are_columns = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
+    if not image_count and are_columns:
+        lists = read_table(rows, (), vocabulary)
+        if lists:
+            return lists
+    begins_with_name = ids[0] in vocabulary.image_names
+    if len(ids) > 1 and not begins_with_name and _is_title_of_images(ids[0]):
+        ids = ids[1:]
+    return [ListedImages("", ids, image_count)]
 
 
 def _is_title_of_images(line: str) -> bool:

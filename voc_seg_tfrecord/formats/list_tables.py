@@ -15,7 +15,7 @@ from voc_seg_tfrecord.formats.table_divisions import (
     find_unclear_column,
     list_columns,
 )
-from voc_seg_tfrecord.formats.texts import Row
+from voc_seg_tfrecord.formats.texts import Row, words_of
 
 IMAGE_COLUMNS = (
     "image",
@@ -77,6 +77,13 @@ class Vocabulary:
         """Returns what a part of a text names: ids, and what is the name of no image."""
         ids = [self.image_names.get(name, name) for name in names]
         return ListedImages(key, ids, self.count_images(ids), says_split, unclear)
+
+    def names_image(self, text: str, *, or_number: bool = True) -> bool:
+        """Says whether a text has the name of an image, be it a number or not."""
+        for word in words_of(text):
+            if word in self.image_names and (or_number or not word.isdecimal()):
+                return True
+        return False
 
     def count_images(self, ids: Iterable[str]) -> int:
         """Returns how many of some ids are those of images."""

@@ -31,7 +31,8 @@ from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, rank
 from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats.list_files import ListReader
+from voc_seg_tfrecord.formats.list_files import names_splits
+from voc_seg_tfrecord.formats.list_tables import Vocabulary
 from voc_seg_tfrecord.formats.texts import (
     LIST_ENDINGS,
     MAX_TEXT_BYTES,
@@ -82,7 +83,7 @@ def find_lists(
     lists_of_user = None
     if user_gave_lists:
         lists_of_user = tree.path_below_given(tree.layout.lists)
-    reader = ListReader(with_names_of_groups(image_names, ids_by_group))
+    vocabulary = Vocabulary(with_names_of_groups(image_names, ids_by_group))
     texts = FoundTexts()
     files: FilesByName | None = None
     for path in _paths_of_texts(tree, image_names, texts.notes):
@@ -90,10 +91,10 @@ def find_lists(
         is_list_by_name = _is_list_by_name(path, rank)
         may_name_groups = bool(ids_by_group) and parse_split_name(stem(path)).split != ""
         has_name_of_list = is_list_by_name or may_name_groups
-        if not has_name_of_list and not _is_worth_reading(tree.given / path, reader):
+        if not has_name_of_list and not _is_worth_reading(tree.given / path, vocabulary):
             continue
         file = tree.texts.read(tree.given / path, ListError)
-        unread_text = ListText(path, file, rank, reader, image_names, ids_by_group)
+        unread_text = ListText(path, file, rank, vocabulary, image_names, ids_by_group)
         text = unread_text.with_lists(tree.given)
         texts.name_group = texts.name_group or text.names_group
         if is_list_by_name:
@@ -182,7 +183,7 @@ def _is_list_by_name(path: str, rank: ListRank) -> bool:
     return rank < ListRank.ELSEWHERE and stem_of_name in USUAL_NAMES_OF_LISTS
 
 
-def _is_worth_reading(path: epath.Path, reader: ListReader) -> bool:
+def _is_worth_reading(path: epath.Path, vocabulary: Vocabulary) -> bool:
     """Says whether a text is worth reading as a whole, by samples from a long one."""
     try:
         length = path.stat().length
@@ -198,11 +199,11 @@ def _is_worth_reading(path: epath.Path, reader: ListReader) -> bool:
             start = (length - _SAMPLE_BYTES) * number // (_SAMPLES_OF_LONG_TEXT - 1)
             file.seek(start // 2 * 2)  # a character of UTF-16 has two bytes
             sample = file.read(_SAMPLE_BYTES).decode(encoding, "replace").lstrip("\ufeff")
-            if number == 0 and reader.names_splits(sample.partition("\n")[0]):
+            if number == 0 and names_splits(sample.partition("\n")[0]):
                 return True
             # The first and the last word of a sample may be cut off.
             words_and_separators = re.split(r"([\s,;|\"])", sample)[1:-1]
-            if reader.names_image("".join(words_and_separators)):
+            if vocabulary.names_image("".join(words_and_separators)):
                 return True
     return False
 

@@ -23,8 +23,8 @@ from voc_seg_tfrecord.folder.splits.listed_groups import (
     with_names_of_groups,
 )
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, as_split_list
-from voc_seg_tfrecord.formats.list_files import ListReader
-from voc_seg_tfrecord.formats.list_tables import ListedImages
+from voc_seg_tfrecord.formats.list_files import read_lists
+from voc_seg_tfrecord.formats.list_tables import ListedImages, Vocabulary
 from voc_seg_tfrecord.formats.texts import OTHER_ENDINGS, words_of
 
 _MIN_SHARE_OF_IMAGES = 0.1  # of the names in a text
@@ -52,7 +52,7 @@ class ListText:
       path: the text, below the given folder.
       file: its bytes, and how errors name it.
       rank: how usual its folder is for lists.
-      reader: the reader of lists.
+      vocabulary: what its words mean.
       image_names: the ids of the images by their names.
       ids_by_group: the images of each group that it may name in place of images.
       lists: the parts of it that name images, with the splits that they make.
@@ -63,7 +63,7 @@ class ListText:
     path: str
     file: File
     rank: ListRank
-    reader: ListReader
+    vocabulary: Vocabulary
     image_names: ImageNames
     ids_by_group: IdsByGroup = dataclasses.field(default_factory=dict)
     lists: Sequence[SplitList] = ()
@@ -82,7 +82,7 @@ class ListText:
         find_below = functools.partial(self.image_names.find_below, start=folder)
         lists = []
         try:
-            for listed in self.reader.read(self.file, find_below):
+            for listed in read_lists(self.file, self.vocabulary, find_below):
                 ids = listed.ids
                 if listed.image_count < len(ids):
                     ids = self.image_names.keep_inside(ids, self.file.where, given)
@@ -172,7 +172,7 @@ class ListText:
     @property
     def names_images_in_unread_form(self) -> bool:
         """Whether no part of it is a list, and some of its words are names of images."""
-        return self.image_count == 0 and self.reader.names_image(self.beginning)
+        return self.image_count == 0 and self.vocabulary.names_image(self.beginning)
 
     @property
     def has_enough_images(self) -> bool:
@@ -272,10 +272,10 @@ def read_given_list(
         not quite those of images.
     """
     rank = ListRank.SEGMENTATION
-    reader = ListReader(with_names_of_groups(image_names, ids_by_group))
-    ids = parse_ids(file.data, file.where, NamesOfImages(reader.image_names), may_repeat=True)
-    split_list = SplitList(path, "", ids, reader.vocabulary.count_images(ids), rank)
-    unread_text = ListText(path, file, rank, reader, image_names, ids_by_group, [split_list])
+    vocabulary = Vocabulary(with_names_of_groups(image_names, ids_by_group))
+    ids = parse_ids(file.data, file.where, NamesOfImages(vocabulary.image_names), may_repeat=True)
+    split_list = SplitList(path, "", ids, vocabulary.count_images(ids), rank)
+    unread_text = ListText(path, file, rank, vocabulary, image_names, ids_by_group, [split_list])
     text = unread_text.with_groups()
     if text.wrong_names:
         raise text.wrong_names_error()

@@ -167,7 +167,7 @@ def _judge_unreadable_text(text: ListText, fault: str) -> TextVerdict | None:
     | some | any other | no splits, with the reason |
     """
     lines = [line for line in text.beginning.splitlines() if line.strip()]
-    count = sum(1 for line in lines if text.reader.names_image(line))
+    count = sum(1 for line in lines if text.vocabulary.names_image(line))
     if not count:
         if not text.is_called_as_split:
             return _judge_documents_of_other_names(text)
@@ -312,7 +312,7 @@ def _judge_words(text: ListText) -> TextVerdict | None:
 
     Numbers count only in lists and tables that are called as a split.
     """
-    names_image = text.image_count > 0 or text.reader.names_image(text.beginning)
+    names_image = text.image_count > 0 or text.vocabulary.names_image(text.beginning)
     names_groups = text.has_ending(OTHER_ENDINGS) and len(_count_names_of_groups(text)) > 1
     split_words = _find_split_words(text)
     if names_image or names_groups:
@@ -326,7 +326,7 @@ def _judge_words(text: ListText) -> TextVerdict | None:
     if of_other_names is not None or text.image_count:
         return of_other_names
     is_list = text.is_called_as_split and text.has_ending((*LIST_ENDINGS, *TABLE_ENDINGS))
-    if not text.reader.names_image(text.beginning, or_number=is_list) and not names_groups:
+    if not text.vocabulary.names_image(text.beginning, or_number=is_list) and not names_groups:
         return None
     if text.is_called_as_split:
         return TextVerdict(Use.UNCLEAR, "the name of a split, and image names in an unknown form")
