@@ -182,6 +182,10 @@ def _is_box(shape: Shape, size: tuple[int, int]) -> bool:
     if shape.kind == "fractions":
         corners = corners * size[::-1]
     first, second, third, fourth = corners
-    distance_of_middles = np.abs((first + third) / 2 - (second + fourth) / 2).max()
-    difference = np.linalg.norm(first - third) - np.linalg.norm(second - fourth)
-    return bool(distance_of_middles <= 0.5 and abs(difference) <= 1)
+    middle = (first + third) / 2
+    other_middle = (second + fourth) / 2
+    if np.abs(middle - other_middle).max() > 0.5:
+        return False
+    length = np.linalg.norm(first - third)
+    other_length = np.linalg.norm(second - fourth)
+    return bool(abs(length - other_length) <= 1)
