@@ -99,28 +99,46 @@ def read_table(rows: Sequence[Row], head: Row, vocabulary: Vocabulary) -> list[L
       head: the titles of the columns; empty if they are not known.
       vocabulary: what words mean.
     """
-    width = max((len(row) for row in rows[:MAX_SAMPLED_ROWS]), default=0)
+    width = max(map(len, rows[:MAX_SAMPLED_ROWS]), default=0)
     if width == 0:
         return []
-    padded: list[Row] = [[*row, *[""] * (width - len(row))] for row in rows]
-    titles = [_as_title(cell) for cell in head or padded[0]]
-    body = padded if head else padded[1:]
-    sample = (body or padded)[:: max(1, len(body or padded) // MAX_SAMPLED_ROWS)]
+    all_rows = _with_width(rows, width)
+    body = all_rows
+    titles = [_as_title(cell) for cell in head]
+    if not head:
+        body = all_rows[1:]
+        titles = [_as_title(cell) for cell in all_rows[0]]
+    sample = _spread_sample(body or all_rows)
     image_counts = _count_images_by_column(sample, vocabulary)
     if not any(image_counts):
         return _splits_of_other_images(titles, body, vocabulary)
-    if not head and _are_lines_of_names(padded, image_counts):
-        return _read_lines_of_names(padded, vocabulary)
+    if not head and _are_lines_of_names(all_rows, image_counts):
+        return _read_lines_of_names(all_rows, vocabulary)
     image_column = _choose_image_column(titles, sample, image_counts)
-    has_titles = head or _is_title_of_images(padded[0][image_column], vocabulary)
+    has_titles = head or _is_title_of_images(all_rows[0][image_column], vocabulary)
     if not has_titles:
         titles = [""] * width
-        body = padded
+        body = all_rows
     body = [row for row in body if row[image_column]]
     if not has_titles and _most_name_several_images(body, vocabulary):
         unclear = "several images on a line, without titles of the columns"
         return [vocabulary.listed("", [row[image_column] for row in body], unclear=unclear)]
     return _divide(titles, body, image_column, vocabulary)
+
+
+def _with_width(rows: Sequence[Row], width: int) -> list[Row]:
+    """Returns rows with empty cells behind those that are shorter than a width."""
+    padded: list[Row] = []
+    for row in rows:
+        missing = [""] * (width - len(row))
+        padded.append([*row, *missing])
+    return padded
+
+
+def _spread_sample(rows: Sequence[Row]) -> Sequence[Row]:
+    """Returns rows from all over a table, about as many as are sampled."""
+    step = len(rows) // MAX_SAMPLED_ROWS
+    return rows[:: max(1, step)]
 
 
 def _as_title(cell: str) -> str:
@@ -216,9 +234,13 @@ def _most_name_several_images(rows: Sequence[Row], vocabulary: Vocabulary) -> bo
     sampled = rows[:MAX_SAMPLED_ROWS]
     count = 0
     for row in sampled:
-        cells = [cell for cell in row if cell in names]
-        images = {names[cell] for cell in cells}
-        images_by_words = {names[cell] for cell in cells if not cell.isdecimal()}
+        images = set[str]()
+        images_by_words = set[str]()
+        for cell in row:
+            if cell in names:
+                images.add(names[cell])
+                if not cell.isdecimal():
+                    images_by_words.add(names[cell])
         if len(images_by_words) > 1 or len(images) > 2:
             count += 1
     return 2 * count > len(sampled)

@@ -122,11 +122,11 @@ def _may_pair_files(table: PairTable) -> bool:
         return True
     if any(_WORD_FOR_MASKS in title for title in table.head):
         return True
-    for row in table.rows[:_MAX_CHECKED_ROWS]:
-        words = [cell for cell in row if cell]
-        if len(row) != _CELLS_OF_A_PAIR or len(words) < len(row):
-            return False
-    return True
+    return all(map(_has_two_words, table.rows[:_MAX_CHECKED_ROWS]))
+
+
+def _has_two_words(row: Row) -> bool:
+    return len(row) == _CELLS_OF_A_PAIR and all(row)
 
 
 def _count_files(cells: Iterable[str]) -> int:
@@ -226,14 +226,16 @@ def _rows_of_parallel_columns(value: Mapping[Any, Any]) -> list[_NamedCells]:
     columns: dict[str, list[str]] = {}
     for key, item in value.items():
         cells = [*item.values()] if isinstance(item, dict) else item
-        if not isinstance(cells, list) or not cells:
+        if not isinstance(cells, list) or not cells or not _are_texts(cells):
             continue
-        if all(isinstance(cell, str) and names_file(cell) for cell in cells):
+        if all(map(names_file, cells)):
             columns[str(key).lower()] = cells
     lengths = {len(cells) for cells in columns.values()}
-    if len(columns) < _CELLS_OF_A_PAIR or len(lengths) > 1 or lengths == {1}:
+    have_one_length = len(lengths) == 1 and lengths != {1}
+    if len(columns) < _CELLS_OF_A_PAIR or not have_one_length:
         return []
-    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, cells, strict=True)) for cells in rows]
 
 
 def _flatten_texts(value: Mapping[Any, Any], depth: int = 0) -> _NamedCells:

@@ -119,18 +119,22 @@ class TableColumn:
 
 def list_columns(titles: Row, body: Sequence[Row], image_column: int) -> list[TableColumn]:
     """Returns the columns of a table that have few values, without that of the images."""
-    columns = []
+    columns: list[TableColumn] = []
+    if not body:
+        return columns
     names = [title.replace("/", "|") for title in titles]
-    for number in range(len(body[0]) if body else 0):
-        sampled = {row[number] for row in body[:MAX_SAMPLED_ROWS]}
-        if number == image_column or len(sampled) > MAX_SPLITS:
+    for number, title in enumerate(titles):
+        sampled_values = {row[number] for row in body[:MAX_SAMPLED_ROWS]}
+        if number == image_column or len(sampled_values) > MAX_SPLITS:
             continue
         values = frozenset(row[number] for row in body)
+        filled = values - {""}
+        if not filled or len(filled) >= MAX_SPLITS:
+            continue
         name = names[number]
-        if names.count(name) > 1 or not name:
+        if not name or names.count(name) > 1:
             name = f"{name} {number + 1}".strip()
-        if 0 < len(values - {""}) < MAX_SPLITS:
-            columns.append(TableColumn(number, titles[number], name, values))
+        columns.append(TableColumn(number, title, name, values))
     return columns
 
 
@@ -232,14 +236,20 @@ def _find_flags(columns: Sequence[TableColumn], body: Sequence[Row]) -> dict[int
         return {}
     flags_per_row = []
     for row in body:
-        flags_per_row.append(sum(1 for column in split_by_column if row[column].lower() in _YES))
-    have_several = max(flags_per_row) > 1
+        flags = [column for column in split_by_column if row[column].lower() in _YES]
+        flags_per_row.append(len(flags))
+    if max(flags_per_row) > 1:
+        return {}
     are_called_valid = all("valid" in title.split("_") for title in titles)
-    tell_right_labels = are_called_valid and 2 * sum(flags_per_row) > len(flags_per_row)
-    has_title_of_flag = any(not only_split_in(title) for title in titles)
-    divide_all_rows = len(titles) > 1 and {*flags_per_row} == {1}
-    may_be_classes = len(titles) < yes_no_count and not (has_title_of_flag or divide_all_rows)
-    return {} if have_several or tell_right_labels or may_be_classes else split_by_column
+    are_set_in_most_rows = 2 * sum(flags_per_row) > len(flags_per_row)
+    if are_called_valid and are_set_in_most_rows:
+        return {}
+    has_title_of_flag = not all(map(only_split_in, titles))
+    divide_all_rows = len(titles) > 1 and min(flags_per_row) == 1
+    are_beside_others = len(titles) < yes_no_count
+    if are_beside_others and not has_title_of_flag and not divide_all_rows:
+        return {}
+    return split_by_column
 
 
 def find_unclear_column(columns: Iterable[TableColumn]) -> str:
@@ -271,8 +281,11 @@ def _may_be_unknown_splits(values: Sequence[str]) -> bool:
     distinct = {value.lower() for value in values}
     if distinct <= _COHORTS and not distinct <= _COHORTS_BY_PLACE:
         return True
+    if len(values) > _MAX_UNKNOWN_SPLITS:
+        return False
     for value in values:
-        is_split = is_plain_name(value) and value.lower() != "valid"
-        if is_split or len(list_splits_in(value)) > 1:
-            return len(values) <= _MAX_UNKNOWN_SPLITS
+        if len(list_splits_in(value)) > 1:
+            return True
+        if is_plain_name(value) and value.lower() != "valid":
+            return True
     return False

@@ -65,14 +65,20 @@ def load_document(text: str, ending: str) -> Any:
     if ending in YAML_ENDINGS:
         return _load_yaml(text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    first_line = lines[0] if lines else ""
-    if ending == JSON_LINES:
-        has_value_on_first_line = not first_line.endswith(("{", "[", ","))
-    else:
-        has_value_on_first_line = len(lines) > 1 and first_line[0] + first_line[-1] in ("{}", "[]")
-    if has_value_on_first_line:
+    if not lines:
+        return [] if ending == JSON_LINES else None
+    if _has_value_on_each_line(lines, ending):
         return [load_json(line) for line in lines]
-    return load_json(text) if lines else None
+    return load_json(text)
+
+
+def _has_value_on_each_line(lines: Sequence[str], ending: str) -> bool:
+    """Says whether lines are JSON Lines, by the first one; see `load_document`."""
+    first_line = lines[0]
+    if ending == JSON_LINES:
+        return not first_line.endswith(("{", "[", ","))
+    ends = first_line[0] + first_line[-1]
+    return len(lines) > 1 and ends in ("{}", "[]")
 
 
 def load_json(text: str) -> Any:
