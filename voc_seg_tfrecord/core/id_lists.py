@@ -58,11 +58,6 @@ def last_part(image_id: str) -> str:
     return image_id.rpartition("/")[2]
 
 
-def parent_folder(image_id: str) -> str:
-    """Returns the folder of an id, empty if it has none: `train/a` for `train/a/0001`."""
-    return image_id.rpartition("/")[0]
-
-
 class ImageFinder(Protocol):
     """Finds the image that a line of a list stands for."""
 
