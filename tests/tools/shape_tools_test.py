@@ -8,9 +8,9 @@ import shutil
 import pytest
 from support.building import from_tree
 from support.folders import pairs_of, proposed, said_by
+from support.streets import write_street
 
 from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
-from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools import labelme, registry
@@ -43,10 +43,8 @@ def street(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "SHAPE_TOOLS", tuple(TOOLS.values()))
 
     def write(name, folder="street"):
-        root = tmp_path / folder
         is_made = name in ("Made", "Alike")
-        example = "labelme" if is_made else name.lower()
-        assert cli.main(["example", example, "--out", str(root)]) == 0
+        root = write_street("labelme" if is_made else name.lower(), tmp_path / folder)
         if is_made:
             for path in root.glob("*.json"):
                 text = path.read_text()
