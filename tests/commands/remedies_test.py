@@ -5,10 +5,14 @@ import re
 import shlex
 
 import numpy as np
+from outcomes.corpora import list_cases
+from outcomes.freeze import read_outcomes
 import pytest
 from support import drawing, exports
 from support.command_line import run_command
-from support.paths import DUMMY_DATA
+from support.paths import DUMMY_DATA, REPOSITORY
+
+from voc_seg_tfrecord.core.shell import command
 
 _VALUE = r"""(?:\$'(?:[^'\\]|\\.)*'|'[^']*'|[^\s'",:;()]*[^\s'".,:;()])+"""
 _OPTION = rf"(?<![\w/-])--[a-z]\w+(?:[ =](?!and |or |out\b|with |in ){_VALUE})?"
@@ -246,3 +250,36 @@ def test_what_a_message_about_a_call_proposes_works_or_asks_something_else(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TFDS_DATA_DIR", str(sample.data_path.parents[2]))
     check_remedies(call.format(tree=DUMMY_DATA).split())
+
+
+FROZEN = REPOSITORY / "tests" / "outcomes" / "frozen"
+
+
+def list_cases_that_stop(corpus, every):
+    """Returns cases of a corpus whose frozen outcome is a question or a refusal, some of them."""
+    outcomes = read_outcomes(FROZEN / f"{corpus}.jsonl.gz")
+    stopping = [case for case in list_cases(corpus) if outcomes[case.key]["kind"] != "read"]
+    return stopping[::every]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("corpus", "every"), [("layouts", 1), ("made", 12)])
+def test_what_questions_about_known_and_made_folders_propose_works(
+    tmp_path, monkeypatch, subtests, corpus, every
+):
+    for number, case in enumerate(list_cases_that_stop(corpus, every)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        opened = case.open(folder)
+        words = ["build", str(opened.root), "--name=mine", "--dry_run", f"--data_dir={tmp_path}"]
+        with subtests.test(case.key):
+            check_remedies([*words, *shlex.split(command(**as_texts(opened.options)))])
+
+
+def as_texts(options):
+    """Returns the options of a case as the command line takes them."""
+    texts = {}
+    for name, value in options.items():
+        texts[name] = ",".join(value) if isinstance(value, list) else value
+    return texts
