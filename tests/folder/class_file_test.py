@@ -619,3 +619,10 @@ def test_of_two_columns_that_may_be_names_the_one_with_words_is(tmp_path, head):
     lines = [f"{n},{name}" if number_first else f"{name},{n}" for n, name in rows]
     drawing.put(tmp_path, "classes.csv", "\n".join([head, *lines]) + "\n")
     assert [*plan_of(tmp_path).config.class_names] == ["background", "apple", "tree"]
+
+
+def test_names_that_a_class_file_does_not_have_are_told_to_leave_them_out(tmp_path):
+    write(tmp_path, "ab images/{}.jpg masks/{}.png", ("classes.txt", FRUIT))
+    words = "leave --class_names out, as classes.txt has names"
+    refused(tmp_path, words, VocSegError, class_names=["x", "y"])
+    assert plan_to_build(tmp_path, name="mine").config.class_names[1:] == ("apple", "tree")

@@ -402,6 +402,8 @@ def _choose_meaning(
         return NoMeaning.UNDECIDED
     config, tree, file = opened.config, opened.tree, class_file.file
     advice = advise_table(tree.given, tree.layout, config, named=file is None)
+    if class_file.rejected_source:
+        advice = f"leave --class_names out, as {class_file.rejected_source} has names; or {advice}"
     used_ids = opened.chosen_splits.used
     ids = [i for i in tree.images if i in used_ids and i in tree.masks]
     labels = tree.labels

@@ -42,11 +42,14 @@ class ClassFileChoice:
       notes: what the user should look at.
       source: the path of the file below the tree, also if its lines became rows of the config, so
         that numberings do not matter; empty if no file is read.
+      rejected_source: the path of a file that has other names than the user gave, if none is read;
+        empty if there is none.
     """
 
     numberings: tuple[ClassFile, ...] = ()
     notes: tuple[str, ...] = ()
     source: str = ""
+    rejected_source: str = ""
 
     @property
     def file(self) -> ClassFile | None:
@@ -82,7 +85,10 @@ def choose_class_file(tree: VocTree, given: GivenClasses, table: FolderTable) ->
     else:
         candidates = _list_all_candidates(found, given.background)
     if not candidates:
-        return ClassFileChoice(notes=tuple(notes))
+        rejected = (
+            [file.source for file in found.files if not _is_above(file)] if given.names else []
+        )
+        return ClassFileChoice(notes=tuple(notes), rejected_source="".join(rejected[:1]))
     evidence = ClassFileEvidence(given.names_without_void, candidates)
     decision = decide(candidates, RULES, evidence)
     left = decision.left
@@ -196,7 +202,8 @@ def _other_names_error(file: ClassFile, given: GivenClasses) -> ConfigError:
         found=f"{len(names)} names: {several(names, MAX_LISTED_NAMES)}",
         expected=f"the {len(file.class_names)} names in {file.source}: "
         f"{several(file.class_names, MAX_LISTED_NAMES)}",
-        remedy="give these names, in the order that you want, and say what they become with "
+        remedy="leave --class_names out; or give these names, in the order that you want, and say "
+        "what they become with "
         "--classes OLD=NEW",
     )
 
