@@ -42,7 +42,8 @@ class StableSerializer(example_serializer.ExampleSerializer):
             features[name] = _bytes_feature(_as_bytes(example[name]))
         for name, spec in self._integers.items():
             numbers = np.asanyarray(example[name], spec.np_dtype)
-            utils.assert_shape_match(numbers.shape, spec.shape)
+            if numbers.ndim != len(spec.shape):
+                raise ValueError(f"{name} has the shape {numbers.shape}, expected {spec.shape}")
             features[name] = _integers_feature(numbers.ravel().tolist())
         return _serialize_sorted(features)
 
