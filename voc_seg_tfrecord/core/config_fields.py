@@ -337,19 +337,31 @@ def _has_type(value: Any, kind: Any) -> bool:
     if origin in _UNIONS:
         return any(_has_type(value, one) for one in args)
     if origin is Sequence:
-        is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-        return is_list and all(_has_type(item, args[0]) for item in value)
+        return _is_list_of(value, args[0])
     if origin is Mapping:
         if not isinstance(value, Mapping):
             return False
-        are_keys = all(_has_type(key, args[0]) for key in value)
-        return are_keys and all(_has_type(item, args[1]) for item in value.values())
+        return _is_list_of([*value], args[0]) and _is_list_of([*value.values()], args[1])
+    return _has_plain_type(value, kind)
+
+
+def _is_list_of(values: Any, kind: Any) -> bool:
+    if isinstance(values, str | bytes) or not isinstance(values, Sequence):
+        return False
+    return all(_has_type(value, kind) for value in values)
+
+
+def _has_plain_type(value: Any, kind: Any) -> bool:
+    """Says whether a value has a type that holds no others."""
+    if kind is Any:
+        return True
     if kind is str:
         return isinstance(value, str) and "\0" not in value
-    if kind in (int, float):
-        number = numbers.Integral if kind is int else numbers.Real
-        return isinstance(value, number) and not isinstance(value, bool)
-    return kind is Any or isinstance(value, kind)
+    if kind is int:
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if kind is float:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return isinstance(value, kind)
 
 
 def check_field_names(fields: Mapping[str, object], names: Sequence[str]) -> None:
@@ -390,10 +402,16 @@ def check_conditions(config: Any) -> None:
       ConfigError: naming the field, its value and what is expected.
     """
     for field in list_fields(config.__class__):
-        for condition in field.needs:
-            value = getattr(config, field.name)
-            is_given = value is not False and value != field.default
-            if is_given and not condition.holds(config):
-                expected = condition.expected.format(release=config.release, task=config.task)
-                remedy = f"leave {field.name} out"
-                raise option_error(field.name, value, expected, remedy=remedy)
+        value = getattr(config, field.name)
+        is_given = value is not False and value != field.default
+        if is_given:
+            _check_needs(config, field, value)
+
+
+def _check_needs(config: Any, field: ConfigField, value: object) -> None:
+    """Checks that the conditions hold under which a field may be given."""
+    for condition in field.needs:
+        if not condition.holds(config):
+            expected = condition.expected.format(release=config.release, task=config.task)
+            remedy = f"leave {field.name} out"
+            raise option_error(field.name, value, expected, remedy=remedy)
