@@ -203,8 +203,7 @@ def _other_names_error(file: ClassFile, given: GivenClasses) -> ConfigError:
         expected=f"the {len(file.class_names)} names in {file.source}: "
         f"{several(file.class_names, MAX_LISTED_NAMES)}",
         remedy="leave --class_names out; or give these names, in the order that you want, and say "
-        "what they become with "
-        "--classes OLD=NEW",
+        "what they become with --classes OLD=NEW",
     )
 
 
