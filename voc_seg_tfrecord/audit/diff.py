@@ -186,6 +186,10 @@ class _HashedExample(matching.ComparedExample):
     hashes: bytes = b""
     unusable: str = ""
 
+    def has_same_features(self, other: "_HashedExample") -> bool:
+        """Says whether all features but the image are the same."""
+        return self.hashes == other.hashes and self.features == other.features
+
     def hash_by_feature(self) -> dict[str, bytes]:
         """Returns the hash of each feature, by name."""
         hashes: dict[str, bytes] = {}
@@ -384,8 +388,12 @@ def _as_example(split: str, record: Record) -> tuple[_HashedExample, _Label]:
     """Returns the example of a record; `labels` are left out, because they follow from the mask."""
     names = sorted({*record.features} - {IMAGE, LABELS})
     hashes = b""
+    label: _Label = {}
     for name in names:
-        hashes += hashlib.sha256(_serialize(record, name)).digest()[:_FEATURE_HASH_BYTES]
+        value = _serialize(record, name)
+        hashes += hashlib.sha256(value).digest()[:_FEATURE_HASH_BYTES]
+        if name in (MASK, LABEL):
+            label[name] = value
     example = _HashedExample(
         record.id,
         split,
@@ -394,7 +402,7 @@ def _as_example(split: str, record: Record) -> tuple[_HashedExample, _Label]:
         features=sys.intern("\n".join(names)),
         hashes=hashes,
     )
-    return example, _label_of(record)
+    return example, label
 
 
 def _label_of(record: Record) -> _Label:
@@ -444,6 +452,8 @@ class _ClassPair:
             return False
         if not self.numbers_agree:
             return True
+        if example.has_same_features(example_after):
+            return False
         hashes = example.hash_by_feature()
         hashes_after = example_after.hash_by_feature()
         return any(hashes.get(name) != hashes_after.get(name) for name in (MASK, LABEL))
@@ -456,6 +466,8 @@ class _ClassPair:
         The features that follow from the id do not count if it is another one, nor do the labels of
         objects if classes have other numbers.
         """
+        if example.has_same_features(example_after):
+            return ()
         hashes = example.hash_by_feature()
         hashes_after = example_after.hash_by_feature()
         is_renamed = example.id != example_after.id
