@@ -232,7 +232,7 @@ def choose_tool(
     Raises:
       QuestionError: if several tools have some.
       LayoutError: of the kind `UNUSABLE` if the user gave names to folders of images or polygons,
-        or about YOLO's files.
+        about a file that ends too early, or about YOLO's files.
     """
     files_of_yolo = read_yolo(files)
     if files_of_yolo:
@@ -250,7 +250,7 @@ def choose_tool(
         raise _which_tool(given, by_tool)
     ((tool, files_of_tool),) = by_tool.items()
     if found.damaged.get(tool):
-        raise _damaged_error(given, found.damaged[tool], tool, [*files_of_tool])
+        raise _damaged_error(given, found.damaged[tool][0], tool, [*files_of_tool])
     _check_folders_have_no_names(given, tool.name, files_of_tool)
     notes = notes_on(found.problems)
     if len(found.other_paths) == 1:
@@ -282,16 +282,17 @@ def _which_tool(
 
 
 def _damaged_error(
-    given: GivenLayout, damaged: Sequence[str], tool: ShapeTool, others: Sequence[str]
-) -> QuestionError:
-    """Returns the question whether files that end too early, and their images, are left out."""
-    return QuestionError(
-        given.listing.root,
-        [Alternative(f"without {', '.join(damaged)}", {"masks": ",".join(others)})],
-        task=f"read {tool.name}'s files, of which some end too early",
-        expected="JSON, to its end",
-        kind="damaged files",
-        by_hand=f"copy {damaged[0]} again from where it comes from",
+    given: GivenLayout, damaged: str, tool: ShapeTool, others: Sequence[str]
+) -> LayoutError:
+    """Returns the error about a file that ends too early, with the option that leaves it out."""
+    without_it = command(masks=",".join(others))
+    return LayoutError(
+        given.listing.root / damaged,
+        found="JSON that ends too early",
+        expected=f"{tool.name}'s JSON, to its end",
+        remedy="copy the file again from where it comes from; or leave it and its images out with "
+        f"{without_it}",
+        kind=UNUSABLE,
     )
 
 
