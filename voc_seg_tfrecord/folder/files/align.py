@@ -109,13 +109,6 @@ def _list_token_ends(stem: str) -> list[int]:
     return [0, *itertools.accumulate(map(len, _TOKEN.findall(stem)))]
 
 
-def is_within_token(before: str, after: str) -> bool:
-    """Says whether two characters beside each other are in one word or number."""
-    both_letters = before.isalpha() and after.isalpha()
-    both_digits = before.isdigit() and after.isdigit()
-    return both_letters or both_digits
-
-
 @functools.lru_cache(4096)
 def says_role(affix: str) -> bool:
     """Says whether a word says what a file holds: `_mask`, but not `_old`."""
