@@ -138,20 +138,16 @@ class ClassTable:
         return name if self.class_of_star is None else self.class_of_star
 
     @functools.cached_property
-    def _new_names(self) -> tuple[str, ...]:
+    def _new_by_old(self) -> dict[str, str]:
         """What each class of `names` becomes, in their order, by a row of its place or its name.
 
         Example: 1 is `hole` of `background` and `crack`, with the row `1=hole`: the two become
         `background` and `hole`.
         """
-        new_names = []
+        new_by_old: dict[str, str] = {}
         for place, name in enumerate(self.names):
-            new_names.append(self.class_by_value.get(place, self.target(name)))
-        return tuple(new_names)
-
-    def _new_name_of(self, name: str) -> str:
-        """Returns what a class of `names` becomes, by a row of its place or its name."""
-        return self._new_names[self.names.index(name)]
+            new_by_old[name] = self.class_by_value.get(place, self.target(name))
+        return new_by_old
 
     def map_names_by_rows(self) -> dict[str, str]:
         """Returns what each class of the masks becomes by rows; nothing if all stay.
@@ -159,11 +155,10 @@ class ClassTable:
         This also counts where a name stands elsewhere, such as in an annotated box. The row of a
         value is that of the name at this place: with `2=void`, the third name becomes void.
         """
-        new_by_old = dict(zip(self.names, self._new_names, strict=True))
-        is_one_changed = any(new != old for old, new in new_by_old.items())
-        is_one_void = VOID_CLASS in new_by_old.values()
+        is_one_changed = [*self._new_by_old.values()] != [*self.names]
+        is_one_void = VOID_CLASS in self._new_by_old.values()
         if self._has_rows_of_names or is_one_changed or is_one_void:
-            return new_by_old
+            return self._new_by_old
         return {}
 
     @functools.cached_property
@@ -176,18 +171,13 @@ class ClassTable:
                 classes_of_names.append(name)
             else:
                 classes_of_pixels.append(name)
-        classes = dict.fromkeys([*classes_of_names, *self._new_names, *classes_of_pixels])
-        names = [name for name in classes if name != VOID_CLASS]
+        classes = [*classes_of_names, *self._new_by_old.values(), *classes_of_pixels]
+        names = [name for name in dict.fromkeys(classes) if name != VOID_CLASS]
         if self._has_rows_of_names or not self.names:
-            names = self._with_background_first(names)
+            index = background_index(names, self._new_background(names))
+            if index is not None:  # it comes before all others
+                names.insert(0, names.pop(index))
         return tuple(names)
-
-    def _with_background_first(self, names: Sequence[str]) -> list[str]:
-        """Returns classes of the dataset with background before all others."""
-        index = background_index(names, self._new_background(names))
-        if index is None:
-            return list(names)
-        return [names[index], *names[:index], *names[index + 1 :]]
 
     def _new_background(self, class_names: Sequence[str]) -> str:
         """Returns the class of the dataset that the user's background is; empty if none is.
@@ -196,11 +186,8 @@ class ClassTable:
         """
         if self.background in class_names:
             return self.background
-        if self.background in self.names:
-            new_name = self._new_name_of(self.background)
-            if new_name in class_names:
-                return new_name
-        return ""
+        new_name = self._new_by_old.get(self.background, "")
+        return new_name if new_name in class_names else ""
 
     @property
     def background_name(self) -> str:
@@ -217,7 +204,7 @@ class ClassTable:
         """
         old_name = self._background_of_masks()
         if old_name is not None:
-            return self.index(self._new_name_of(old_name))
+            return self.index(self._new_by_old[old_name])
         return self.index(self.background_name) if self.background_name else None
 
     def _background_of_masks(self) -> str | None:
@@ -250,7 +237,8 @@ class ClassTable:
             )
         classes = dict(VOID_VALUES)
         for value, place in places.items():
-            classes[value] = VOID if place == VOID else self.index(self._new_names[place])
+            new_name = VOID_CLASS if place == VOID else self._new_by_old[self.names[place]]
+            classes[value] = self.index(new_name)
         for value, name in self.class_by_value.items():
             classes[value] = self.index(name)
         return classes
@@ -270,6 +258,6 @@ class ClassTable:
 
     def _sources_of(self, name: str) -> list[str]:
         """Returns the classes of the masks, and then the keys of rows, that become a class."""
-        keys_of_pixels = [row for row in self.rows if row[0] not in self.class_by_name]
-        classes_by_source = [*zip(self.names, self._new_names, strict=True), *keys_of_pixels]
+        rows_of_pixels = [row for row in self.rows if row[0] not in self.class_by_name]
+        classes_by_source = [*self._new_by_old.items(), *rows_of_pixels]
         return [str(source) for source, new_name in classes_by_source if new_name == name]
