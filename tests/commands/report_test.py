@@ -65,5 +65,5 @@ def with_a_damaged_array(tmp_path):
 def test_a_wrong_record_is_a_finding_of_the_page(tmp_path, make, problem):
     assert report(make(tmp_path), "--out", tmp_path / "page.html") == 0
     page = (tmp_path / "page.html").read_text()
-    assert "1 problem in the records" in page
+    assert "Damaged records" in page
     assert problem in page
