@@ -16,7 +16,13 @@ from voc_seg_tfrecord.core.errors import several
 from voc_seg_tfrecord.core.named_lists import identify, list_ids
 from voc_seg_tfrecord.core.names import INSTANCES, MASK_SOURCE, OBJECTS, VOC_CLASSES
 from voc_seg_tfrecord.core.releases import RELEASES, OfficialSplit
-from voc_seg_tfrecord.reading.metadata import class_map, class_names, config_of, has_only_images
+from voc_seg_tfrecord.reading.metadata import (
+    class_map,
+    class_names,
+    config_of,
+    has_only_images,
+    release_of,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +81,7 @@ def claim_of(builder: tfds.core.DatasetBuilder) -> Claim:
     config = config_of(builder)
     name = builder.info.config_name or ""
     is_official = name in RELEASES
-    release = config.get("release") or (name if is_official else "")
+    release = release_of(builder) or (name if is_official else "")
     unpinned = ["images"]
     for feature, words in _UNPINNED_FEATURES.items():
         if feature in builder.info.features:

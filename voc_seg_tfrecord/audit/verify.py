@@ -184,7 +184,7 @@ def verify(
     return VerificationReport(
         split_reports,
         fingerprint.of_dataset(fingerprints) if is_complete else "",
-        tuple((builder.info.metadata or {}).get("archives", ())),
+        metadata.archives_of(builder),
         has_sums=bool(sums),
         files=tuple(faults_by_split[""]),
     )

@@ -35,6 +35,7 @@ from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.folder.splits.groups_by_ids import find_photos_in_several_splits
 from voc_seg_tfrecord.formats.archives import FolderNaming, is_archive, unpacked
 from voc_seg_tfrecord.quality.finding import STOPS
+from voc_seg_tfrecord.reading.metadata import archives_of
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
@@ -327,7 +328,7 @@ def _build_release(args: argparse.Namespace) -> _BuildOutcome:
     document = {
         "dataset": f"voc_seg_tfrecord/{config.name}",
         **built,
-        "archives": list((builder.info.metadata or {}).get("archives", ())),
+        "archives": list(archives_of(builder)),
         "command": words,
     }
     return _BuildOutcome(0, document)

@@ -254,7 +254,7 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
 def title(builder: tfds.core.DatasetBuilder) -> str:
     """Returns the name of a dataset for people."""
     name = getattr(builder.builder_config, "name", None) or builder.name
-    is_official = metadata.config_of(builder).get("release", "") in RELEASES
+    is_official = metadata.release_of(builder) in RELEASES
     return f"Pascal VOC segmentation, {name}" if is_official else name
 
 

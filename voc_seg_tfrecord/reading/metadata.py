@@ -29,13 +29,48 @@ RETIRED_OPTION = "prefer"
 
 def check_readable(builder: tfds.core.DatasetBuilder) -> None:
     """Raises any exception if a dataset's features and metadata do not give what they must."""
-    for answer in (config_of, ids_sha256, class_map, palette, bands_of, background, class_names):
+    answers = (
+        config_of,
+        release_of,
+        archives_of,
+        ids_sha256,
+        class_map,
+        palette,
+        bands_of,
+        background,
+        class_names,
+    )
+    for answer in answers:
         answer(builder)
 
 
 def config_of(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
     """Returns the config that a dataset says it was built with; empty if it does not say it."""
     return dict((builder.info.metadata or {}).get("config") or {})
+
+
+def release_of(builder: tfds.core.DatasetBuilder) -> str:
+    """Returns the release that the config of a dataset names; empty if it names none.
+
+    Raises:
+      ValueError: if what it has there is no name.
+    """
+    release = config_of(builder).get("release") or ""
+    if not isinstance(release, str):
+        raise ValueError(f"a config whose release is {release!r}")
+    return release
+
+
+def archives_of(builder: tfds.core.DatasetBuilder) -> tuple[dict[str, str], ...]:
+    """Returns `filename` and `sha256` of each archive whose sha256 the build verified.
+
+    Raises:
+      KeyError, TypeError: if the metadata has archives in another form.
+    """
+    archives = (builder.info.metadata or {}).get("archives") or ()
+    return tuple(
+        {"filename": archive["filename"], "sha256": archive["sha256"]} for archive in archives
+    )
 
 
 def ids_sha256(builder: tfds.core.DatasetBuilder) -> dict[str, str]:

@@ -117,7 +117,7 @@ def _render(
         title=builder.info.full_name.removesuffix(f"/{builder.info.version}"),
         info=builder.info,
         description=description_of_built(builder.info),
-        archives=(builder.info.metadata or {}).get("archives", []),
+        archives=metadata.archives_of(builder),
         config=json.dumps(config, indent=2, ensure_ascii=False) if config else "",
         names=name_all_values(names, "class"),
         background=background,
