@@ -10,7 +10,14 @@ from support.building import build, examples
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.core.errors import ListError, MaskError, SourceError, SplitError
+from voc_seg_tfrecord.core import requirements
+from voc_seg_tfrecord.core.errors import (
+    ListError,
+    MaskError,
+    MissingPackageError,
+    SourceError,
+    SplitError,
+)
 from voc_seg_tfrecord.core.example import NeededFiles
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.named_lists import list_ids
@@ -64,6 +71,14 @@ def test_an_archive_without_sbd_is_named(tmp_path, monkeypatch):
     fetcher = types.SimpleNamespace(manual_dir=None, extract=lambda _: epath.Path(tmp_path))
     with pytest.raises(SourceError, match=r"x\.tgz: an archive without SBD"):
         sbd.open_folder(None, None, fetcher)
+
+
+@pytest.mark.parametrize("name", ["sbd", "2012_aug"])
+def test_without_scipy_nothing_is_downloaded(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(requirements, "is_installed", lambda module: module != "scipy")
+    with pytest.raises(MissingPackageError, match=r"SBD's masks.*this needs SciPy") as caught:
+        build(tmp_path / "data", name, None)
+    assert caught.value.remedy == "pip install 'scipy>=1.13'"
 
 
 def test_a_damaged_file_is_named(dataset):

@@ -16,7 +16,7 @@ import functools
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.core import releases
+from voc_seg_tfrecord.core import releases, requirements
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ListError, MaskError, SourceError, counted
 from voc_seg_tfrecord.core.example import RawExample
@@ -64,7 +64,10 @@ def context_tree(root: epath.PathLike, folder: epath.Path) -> VocTree:
     lists = _LISTS_OF_ALL_TASKS
     if any((root / _LISTS_OF_MMSEGMENTATION / f"{name}.txt").exists() for name in ("train", "val")):
         lists = _LISTS_OF_MMSEGMENTATION
-    labels = Labels(folder, index_files(folder, (_ending_of_labels(folder),)), ContextPair)
+    ending = _ending_of_labels(folder)
+    if ending == ".mat":
+        requirements.require("scipy", f"{folder}: labels in MATLAB files")
+    labels = Labels(folder, index_files(folder, (ending,)), ContextPair)
     return VocTree(root, Layout(lists=lists), given_labels=labels)
 
 

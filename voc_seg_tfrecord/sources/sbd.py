@@ -12,6 +12,7 @@ import functools
 
 from etils import epath
 
+from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ListError, SourceError, counted
 from voc_seg_tfrecord.core.example import RawExample
@@ -68,6 +69,15 @@ def read_sbd_ids(folder: epath.PathLike, name: str) -> Sequence[str]:
     return parse_ids(File.read(path, ListError).data, path)
 
 
+def require_reader() -> None:
+    """Checks that what reads SBD's masks is installed, before anything is downloaded.
+
+    Raises:
+      MissingPackageError: if SciPy is not installed.
+    """
+    requirements.require("scipy", "SBD's masks, which are MATLAB files")
+
+
 def as_png(file: File) -> File:
     """Returns one of SBD's MATLAB files as a PNG of its values, any other file as it is.
 
@@ -119,6 +129,7 @@ class SbdTree(VocTree):
 
 def open_trees(release: Release, config: VocSegConfig, fetcher: Fetcher) -> dict[str, ReleaseList]:
     """Returns the list of each split."""
+    require_reader()
     (archive,) = release.archives
     tree = SbdTree(open_folder(release, archive, fetcher))
     if config.strict:

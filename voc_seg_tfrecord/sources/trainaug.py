@@ -216,6 +216,7 @@ def _find_tree(release: Release, fetcher: Fetcher) -> TrainaugTree:
         root = find_release(fetcher.manual_dir, release.year)
         if root is not None and has_png_masks(root):
             return TrainaugTree(root)
+    sbd.require_reader()  # before VOC2012 is downloaded
     archive_of_voc, archive_of_sbd = release.archives
     voc = open_archive(release, archive_of_voc, fetcher)
     sbd_root = sbd.open_folder(
