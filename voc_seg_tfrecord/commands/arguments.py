@@ -243,7 +243,9 @@ def add_tree(
 
 
 _FIELDS_WITH_OPTION = [
-    field for field in (*list_fields(LayoutKeys), *list_fields(VocSegConfig)) if field.group
+    field
+    for field in (*list_fields(LayoutKeys), *list_fields(VocSegConfig))
+    if field.group is not None
 ]
 
 

@@ -49,6 +49,7 @@ from voc_seg_tfrecord.core.config_fields import (
     is_version,
     list_fields,
     row,
+    row_of_list,
 )
 from voc_seg_tfrecord.core.errors import several
 from voc_seg_tfrecord.core.example import ExampleSpec, Exif, NeededFiles, Task
@@ -83,8 +84,9 @@ _MAX_SHOWN_CLASSES = 3
 class VocSegConfig(tfds.core.BuilderConfig):
     """What one dataset is made from. Give it a name of its own, and a tree with `--manual_dir`.
 
-    Each field has a row, with its type, its default, its meaning, and when it is allowed. The check
-    of a config, the options of `build` and `check`, and the pages are made from the rows.
+    Each field is declared with its type, its default, its meaning, and when it may be given. The
+    checks of a config, the options of `build` and `check`, and the pages are made from these; see
+    `config_fields`.
     `packaged_tree` is the package's folder that holds the tree, for data that comes with it.
 
     Raises:
@@ -106,13 +108,12 @@ class VocSegConfig(tfds.core.BuilderConfig):
         accepts=is_version,
     )
     release_notes: Mapping[str, str] | None = row(None, "see TFDS", words="a text for each version")
-    supported_versions: Sequence[Any] = row(
-        list,
+    supported_versions: Sequence[Any] = row_of_list(
         "see TFDS",
         words="a list of versions such as 1.0.0",
         accepts=are_versions,
     )
-    tags: Sequence[str] = row(list, "see TFDS", words="a list of texts")
+    tags: Sequence[str] = row_of_list("see TFDS", words="a list of texts")
     description: str | None = row(
         None,
         "text about the data; default: none",
@@ -186,7 +187,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         None,
         "add the feature `instance_mask`, from SegmentationObject",
         group=FOLDERS,
-        option="instance_masks",
+        option_name="instance_masks",
         needs=(HAS_MASKS,),
         in_config="default: only if the release has it",
     )
@@ -300,7 +301,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         False,
         "allow an image to be in several splits",
         group=FOLDERS,
-        option="allow_overlap",
+        option_name="allow_overlap",
     )
     tile: int | None = row(
         None,

@@ -1,7 +1,8 @@
-"""What a row of a config's fields says: type, meaning, when the field is allowed, and its option.
+"""Describes each field of a config: its type, its meaning, when it may be given, and its option.
 
-`config.VocSegConfig` has the rows. It is checked by them; the options of `build` and `check` are
-made from them, and so are the pages. `config_checks` has the checks that need more than a row.
+`config.VocSegConfig` declares its fields by `row` and `row_of_list`, and `list_fields` returns them
+as `ConfigField`s. The checks below, the options of `build` and `check`, and the pages are made from
+these. `config_checks` has the checks of several fields together.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -185,17 +186,19 @@ GROUPS = (CLASSES, FOLDERS, TILES, DESCRIPTION, SPEED)
 
 
 def row(default: Any, meaning: str, **others: Any) -> Any:
-    """Returns a dataclass's field with what `ConfigField` says of it.
+    """Returns a dataclass's field with its description.
 
     Args:
-      default: its default; or a type, if that makes the default.
+      default: its default.
       meaning: see `ConfigField`.
-      **others: the other attributes of `ConfigField`.
+      **others: other attributes of `ConfigField`.
     """
-    metadata = {"meaning": meaning, **others}
-    if isinstance(default, type):
-        return dataclasses.field(default_factory=default, metadata=metadata)
-    return dataclasses.field(default=default, metadata=metadata)
+    return dataclasses.field(default=default, metadata={"meaning": meaning, **others})
+
+
+def row_of_list(meaning: str, **others: Any) -> Any:
+    """Returns a dataclass's field whose default is a new empty list; see `row`."""
+    return dataclasses.field(default_factory=list, metadata={"meaning": meaning, **others})
 
 
 _UNIONS = (types.UnionType, Union)
@@ -210,35 +213,31 @@ class ConfigField:
       name: its name in a config.
       type: its type, as the config's class declares it.
       default: its default.
+      option_name: the name of its option in commands.
       meaning: what it is for, in words for pages and for the help of its option.
-      words: what its values should be, if the type alone does not say it.
+      words: what its values should be; empty if `expected` can tell it from the type.
       accepts: returns whether it may have a value of its type, other than None.
       needs: the conditions under which it may be given.
-      in_config: what pages say of it beside its meaning, about a config alone.
-      group: the group of its option on the help pages of `build` and `check`; empty if it has none.
-      option: the name of its option, if that is not the field's.
-      metavar: what stands for the option's value on the help page; by default the option's name.
-      usage: what the help says beside the meaning: how a value is written, and the default in the
-        commands.
+      in_config: more words for the page about configs, which the help of the option does not show.
+      group: the group of its option on the help pages of `build` and `check`; None if commands have
+        no option for the field.
+      metavar: what stands for the option's value on the help page; None for the option's name.
+      usage: more words for the help of the option, which the page about configs does not show: how
+        a value is written, and the default in the commands.
     """
 
     name: str
     type: Any
     default: Any
+    option_name: str
     meaning: str
     words: str = ""
     accepts: Callable[[Any], bool] | None = None
     needs: tuple[Condition, ...] = ()
     in_config: str = ""
-    group: str = ""
-    option: str = ""
+    group: str | None = None
     metavar: str | None = None
     usage: str = ""
-
-    @property
-    def option_name(self) -> str:
-        """The name of its option; its own name if it has none."""
-        return self.option or self.name
 
     @property
     def value_type(self) -> Any:
@@ -263,7 +262,7 @@ class ConfigField:
 
     @property
     def description(self) -> str:
-        """The words of pages about it in a config."""
+        """The words about it on the page about configs, and in the help of `VocSegConfig`."""
         parts = [self.meaning, self.in_config]
         if self.option_name != self.name:
             parts.append(f"the option is `--{self.option_name}`")
@@ -275,14 +274,23 @@ _WORDS_OF_TYPES = {bool: "true or false", str: "a text", int: "a whole number"}
 
 @functools.cache
 def list_fields(config_class: Hashable) -> list[ConfigField]:
-    """Returns the fields of a class that have rows, in their order."""
+    """Returns the fields of a class that `row` or `row_of_list` made, in their order."""
     fields = []
     for field in dataclasses.fields(cast(Any, config_class)):
         if "meaning" in field.metadata:  # a subclass may have fields of its own
-            declared: dict[str, Any] = dict(field.metadata)
-            declared |= {"name": field.name, "type": field.type, "default": field.default}
-            fields.append(ConfigField(**declared))
+            description = {"option_name": field.name, **field.metadata}
+            default = _default_of(field)
+            fields.append(
+                ConfigField(name=field.name, type=field.type, default=default, **description)
+            )
     return fields
+
+
+def _default_of(field: dataclasses.Field[Any]) -> Any:
+    """Returns the default of a dataclass's field that has one."""
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default
 
 
 @dataclasses.dataclass
@@ -403,6 +411,7 @@ def check_conditions(config: Any) -> None:
     """
     for field in list_fields(config.__class__):
         value = getattr(config, field.name)
+        # A flag that is off does nothing, whether the user or a default has switched it off.
         is_given = value is not False and value != field.default
         if is_given:
             _check_needs(config, field, value)
