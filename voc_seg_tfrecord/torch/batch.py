@@ -7,7 +7,6 @@ clears each page when it is first written to: with new shared memory for each ba
 1.02 times as much with new memory as with buffers, so they have none.
 """
 
-from collections.abc import Iterator
 import dataclasses
 import functools
 import math
@@ -181,21 +180,38 @@ class _TensorPlace(NamedTuple):
     stride: tuple[int, ...]
 
 
-class _SentBatch(NamedTuple):
-    """A batch as a worker sends it to the process that trains.
+class _BatchInBuffer(NamedTuple):
+    """A batch whose tensors a worker has written to a buffer. It is sent without them.
 
     Attributes:
-      batch: the batch. If it lies in its buffer, it has a `_TensorPlace` in place of each tensor.
-      buffer_number: the buffer that was reserved for it; None if none was free.
-      is_in_buffer: whether it lies there.
+      batch_class: `Batch` or `EvaluationBatch`.
+      places: where each tensor lies in the buffer, by its field.
+      other_fields: the values of all other fields, such as the ids.
+      buffer_number: the number of the buffer.
+    """
+
+    batch_class: Any
+    places: dict[str, _TensorPlace]
+    other_fields: dict[str, Any]
+    buffer_number: int
+
+
+class _BatchInNewMemory(NamedTuple):
+    """A batch that a worker has written to new memory. It is sent with its tensors.
+
+    Attributes:
+      batch: the batch.
+      unused_buffer: the number of the buffer that was reserved for it, into which it did not fit;
+        None if no buffer was free.
     """
 
     batch: Any
-    buffer_number: int | None
-    is_in_buffer: bool
+    unused_buffer: int | None
 
 
-def describe_batch(batch: Any, buffers: torch.Tensor, number: int | None) -> _SentBatch:
+def describe_batch(
+    batch: Any, buffers: torch.Tensor, number: int | None
+) -> _BatchInBuffer | _BatchInNewMemory:
     """Returns what a worker sends.
 
     Args:
@@ -206,21 +222,17 @@ def describe_batch(batch: Any, buffers: torch.Tensor, number: int | None) -> _Se
     storage = buffers.untyped_storage()
     is_in_buffer = batch.images.untyped_storage().data_ptr() == storage.data_ptr()
     if number is None or not is_in_buffer:
-        return _SentBatch(batch, number, is_in_buffer=False)
+        return _BatchInNewMemory(batch, number)
     places = {}
-    for name, tensor in _tensors_of(batch):
-        first_byte = tensor.storage_offset() * tensor.element_size()
-        start = first_byte - buffers[number].storage_offset()
-        places[name] = _TensorPlace(start, tensor.dtype, tuple(tensor.size()), tensor.stride())
-    return _SentBatch(batch._replace(**places), number, is_in_buffer=True)
-
-
-def _tensors_of(batch: Any) -> Iterator[tuple[str, Any]]:
-    """Yields images and masks, or their places; a source without masks has None."""
-    for name in ("images", "masks"):
-        value = getattr(batch, name)
-        if value is not None:
-            yield name, value
+    other_fields = {}
+    for name, value in batch._asdict().items():
+        if isinstance(value, torch.Tensor):
+            first_byte = value.storage_offset() * value.element_size()
+            start = first_byte - buffers[number].storage_offset()
+            places[name] = _TensorPlace(start, value.dtype, tuple(value.size()), value.stride())
+        else:
+            other_fields[name] = value
+    return _BatchInBuffer(type(batch), places, other_fields, number)
 
 
 class BatchBuffers:
@@ -261,23 +273,26 @@ class BatchBuffers:
         while self._reserved:
             self._free.append(self._reserved.pop())
 
-    def receive(self, sent: _SentBatch) -> Any:
-        """Returns a batch that a worker sent, with its tensors."""
-        number = sent.buffer_number
-        if number is None:
+    def receive(self, sent: _BatchInBuffer | _BatchInNewMemory) -> Any:
+        """Returns a batch that a worker sent, with its tensors. Its buffer is lent or free then."""
+        if isinstance(sent, _BatchInNewMemory):
+            if sent.unused_buffer is not None:
+                self._reserved.remove(sent.unused_buffer)
+                self._free.append(sent.unused_buffer)
             return sent.batch
-        self._reserved.remove(number)
-        if not sent.is_in_buffer:
-            self._free.append(number)
-            return sent.batch
+        self._reserved.remove(sent.buffer_number)
+        buffer = self._lend(sent.buffer_number)
+        tensors = {}
+        for name, place in sent.places.items():
+            tensor = buffer[place.start :].view(place.dtype)
+            tensors[name] = tensor.as_strided(place.size, place.stride)
+        return sent.batch_class(**sent.other_fields, **tensors)
+
+    def _lend(self, number: int) -> torch.Tensor:
+        """Returns a buffer, uint8 `[bytes]`, which becomes free when no tensor in it is left."""
         # A view of a view holds the array below both, and not the view between. NumPy does not look
         # for an array below a memoryview, so that all views of this array hold it.
         lent = np.frombuffer(self.memory[number].numpy().data, np.uint8)
         loan = weakref.finalize(lent, self._free.append, number)
         loan.atexit = False  # at its end the process needs no buffers
-        buffer = torch.from_numpy(lent)
-        tensors = {}
-        for name, place in _tensors_of(sent.batch):
-            tensor = buffer[place.start :].view(place.dtype)
-            tensors[name] = tensor.as_strided(place.size, place.stride)
-        return sent.batch._replace(**tensors)
+        return torch.from_numpy(lent)
