@@ -20,7 +20,6 @@ from voc_seg_tfrecord.core.errors import (
     LayoutError,
     ListError,
     SplitError,
-    VocSegError,
     several,
 )
 from voc_seg_tfrecord.core.example import Item, NeededFiles, Source
@@ -140,27 +139,37 @@ def _check_classes_are_of_voc(planner: _ConfigPlanner) -> None:
       ConfigError: if it holds others, with a config that names them.
     """
     config = planner.config
-    error: VocSegError | None = None
     try:
         opened = planner.open_with_classes_of_folder()
-    except LayoutError as no_names_error:
-        if no_names_error.kind != NO_CLASS_NAMES:
+    except LayoutError as error:
+        if error.kind != NO_CLASS_NAMES:
             raise
-        error = no_names_error
-    if error is None and not opened.config.default_names:
-        names = opened.config.built_class_names
-        has_names_alone = bool(opened.tree.labels.origin) and {*names} <= {*VOC_CLASSES}
-        if has_names_alone or tuple(names) == VOC_CLASSES[: len(names)]:
+        refusal = _no_classes_error(config, error)
+    else:
+        if not opened.config.default_names:
+            if not _has_voc_names(opened):
+                raise _other_names_error(config, opened.config)
             return
-    elif _has_voc_colors(planner.open().tree):
-        logging.getLogger(__name__).warning(
-            "Config %r has no class_names. The colors of the masks are those of VOC's palette, so "
-            "the classes get VOC's names: 1 is aeroplane. If these are other classes, stop the "
-            "build and give class_names.",
-            config.name,
-        )
-        return
-    raise _no_names_in_config_error(config, opened.config if error is None else None, error)
+        refusal = _default_names_error(config, opened.config)
+    if not _has_voc_colors(planner.open().tree):
+        raise refusal
+    logging.getLogger(__name__).warning(
+        "Config %r has no class_names. The colors of the masks are those of VOC's palette, so "
+        "the classes get VOC's names: 1 is aeroplane. If these are other classes, stop the "
+        "build and give class_names.",
+        config.name,
+    )
+
+
+def _has_voc_names(opened: OpenFolder) -> bool:
+    """Says whether the classes that a folder names are VOC's: in VOC's order, or drawn as shapes.
+
+    Shapes have names without an order.
+    """
+    names = opened.config.built_class_names
+    if opened.tree.labels.origin:  # the masks are drawn from shapes
+        return {*names} <= {*VOC_CLASSES}
+    return tuple(names) == VOC_CLASSES[: len(names)]
 
 
 def _has_voc_colors(tree: VocTree) -> bool:
@@ -180,42 +189,56 @@ def _has_voc_colors(tree: VocTree) -> bool:
     return has_color
 
 
-def _no_names_in_config_error(
-    config: VocSegConfig, config_of_folder: VocSegConfig | None, error: VocSegError | None
-) -> ConfigError:
-    """Returns the error about a config that does not name the classes of its folder.
+_COLORS_NOT_VOC = "class_names, as the masks do not have the colors of VOC's palette"
+"""What is expected of a config if nothing says what the masks of its folder show."""
+
+
+def _no_classes_error(config: VocSegConfig, error: LayoutError) -> ConfigError:
+    """Returns the error that neither a config nor its folder has classes.
 
     Args:
       config: the config.
-      config_of_folder: the config with the classes that the folder gives; None if it gives none.
-      error: why it gives none.
+      error: why the folder has none.
     """
-    where = f"config {config.name!r}"
-    expected = "class_names, as the masks do not have the colors of VOC's palette"
-    if config_of_folder is None:
-        assert error is not None
-        return ConfigError(
-            where,
-            found=f"no class_names, and {error.found}",
-            expected=expected,
-            remedy="give class_names or classes in the config. To see the choices, run "
-            f"{command('voc-seg-tfrecord', 'check', 'FOLDER')}",
-        )
-    names = several(config_of_folder.built_class_names, MAX_LISTED_NAMES)
-    option = command(config=config_of_folder.to_json())
-    if config_of_folder.default_names:
-        return ConfigError(
-            where,
-            found=f"no class_names, and nobody named the classes of the folder: {names}",
-            expected=expected,
-            remedy=f"to build without names, give {option}; to name the classes, replace the names "
-            "in it, and leave default_names out",
-        )
     return ConfigError(
-        where,
+        f"config {config.name!r}",
+        found=f"no class_names, and {error.found}",
+        expected=_COLORS_NOT_VOC,
+        remedy="give class_names or classes in the config. To see the choices, run "
+        f"{command('voc-seg-tfrecord', 'check', 'FOLDER')}",
+    )
+
+
+def _default_names_error(config: VocSegConfig, config_of_folder: VocSegConfig) -> ConfigError:
+    """Returns the error that a folder has classes, and that neither it nor a config names them.
+
+    Args:
+      config: the config.
+      config_of_folder: the config with the classes of the folder and their default names.
+    """
+    names = several(config_of_folder.built_class_names, MAX_LISTED_NAMES)
+    return ConfigError(
+        f"config {config.name!r}",
+        found=f"no class_names, and nobody named the classes of the folder: {names}",
+        expected=_COLORS_NOT_VOC,
+        remedy=f"to build without names, give {command(config=config_of_folder.to_json())}; to "
+        "name the classes, replace the names in it, and leave default_names out",
+    )
+
+
+def _other_names_error(config: VocSegConfig, config_of_folder: VocSegConfig) -> ConfigError:
+    """Returns the error that a config names no classes, and its folder others than VOC's.
+
+    Args:
+      config: the config.
+      config_of_folder: the config with the classes of the folder.
+    """
+    names = several(config_of_folder.built_class_names, MAX_LISTED_NAMES)
+    return ConfigError(
+        f"config {config.name!r}",
         found=f"no class_names, and the classes of the folder are not VOC's: {names}",
         expected="the class_names of the folder",
-        remedy=f"give {option}",
+        remedy=f"give {command(config=config_of_folder.to_json())}",
     )
 
 
