@@ -3,13 +3,14 @@ import gzip
 import json
 import pathlib
 import pickle
+import shutil
 
 import apache_beam
 from etils import epath
 import numpy as np
 import pytest
 from support.building import build, tfds_build_process, version_folders
-from support.paths import DUMMY_DATA
+from support.paths import DUMMY_DATA, REPOSITORY
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
@@ -21,6 +22,7 @@ from voc_seg_tfrecord.sources.arrays import ArrayItem
 from voc_seg_tfrecord.writing import engines
 from voc_seg_tfrecord.writing.tasks import ShardCutter, ShardTask
 
+EXAMPLES = REPOSITORY / "voc_seg_tfrecord" / "commands" / "examples"
 OWN = VocSegConfig(name="own")
 
 
@@ -48,6 +50,25 @@ def test_workers_in_processes_write_the_same_files(tmp_path):
     )
     files = [{p.name: p.read_bytes() for p in b.data_path.iterdir()} for b in (ours, beams)]
     assert files[0] == files[1]
+
+
+@pytest.mark.slow
+def test_shapes_stand_beside_images_without_any(tmp_path):
+    root = tmp_path / "streets"
+    shutil.copytree(EXAMPLES / "labelme", root)
+    (root / "street_1.json").unlink()
+    config = VocSegConfig(
+        name="streets",
+        class_names=["background", "car", "road", "tree"],
+        missing_mask="background",
+    )
+    ours = build(tmp_path / "ours", config, root)
+    beams = beam_build(tmp_path / "beam", config, root)
+    assert sorted(shards_of(ours)) == sorted(shards_of(beams))
+
+
+def shards_of(builder):
+    return [path.read_bytes() for path in builder.data_path.glob("*.tfrecord*")]
 
 
 def error_of(function, *args):

@@ -115,12 +115,10 @@ def _chunk_writer(
     source: Source, features: tfds.features.FeaturesDict, engine: Engine, *, takes_digests: bool
 ) -> ChunkWriter:
     """Returns what writes the chunks of all splits."""
-    items = next(iter(source.splits.values()))
-    item_type = None if isinstance(items, StreamedItems) else type(items[0])
     ahead = 1 + USED_CORES // engine.workers
     if source.spec.decoding == "none":
         ahead = 1  # without decoding, threads would wait for Python's lock
-    return ChunkWriter(item_type, source.spec, features, ahead, takes_digests)
+    return ChunkWriter(source.spec, features, ahead, takes_digests)
 
 
 def _write_chunks(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 import functools
+import pkgutil
 from typing import Any, BinaryIO, Protocol, Self
 
 from etils import epath
@@ -95,8 +96,25 @@ class ChunkTask:
     salt: str
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the task as plain data."""
-        return {**vars(self), "items": [item.to_json() for item in self.items]}
+        """Returns the task as plain data: each item with the number of its class in `types`.
+
+        Items of one split may have several classes, such as masks that are drawn already, shapes
+        to draw, and images without either.
+        """
+        number_by_type: dict[type, int] = {}
+        items = []
+        for item in self.items:
+            number = number_by_type.setdefault(type(item), len(number_by_type))
+            items.append([number, item.to_json()])
+        types = [f"{item_type.__module__}:{item_type.__qualname__}" for item_type in number_by_type]
+        return {**vars(self), "types": types, "items": items}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "ChunkTask":
+        """Returns the task that `to_json` made plain data of."""
+        types = [pkgutil.resolve_name(name) for name in data["types"]]
+        items = [types[number].from_json(item) for number, item in data["items"]]
+        return cls(data["path"], data["numbers"], items, data["salt"])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,14 +122,12 @@ class ChunkWriter:
     """Makes the examples of chunks and writes their records.
 
     Attributes:
-      item_type: the class of all items; None for items in memory, which are not sent.
       spec: what examples are to hold.
       features: the dataset's features.
       ahead: how many items may be in the making; see `core.threads.ordered_map`.
       takes_digests: whether the digests of images are wanted.
     """
 
-    item_type: Any
     spec: ExampleSpec
     features: tfds.features.FeaturesDict
     ahead: int
@@ -150,8 +166,7 @@ class ChunkWriter:
 
     def task_from_json(self, data: Mapping[str, Any]) -> ChunkTask:
         """Returns the task that `ChunkTask.to_json` turned into plain data."""
-        items = [self.item_type.from_json(item) for item in data["items"]]
-        return ChunkTask(**{**data, "items": items})
+        return ChunkTask.from_json(data)
 
 
 @dataclasses.dataclass(frozen=True)
