@@ -66,10 +66,9 @@ class NamedFiles:
             return other_files.paths
         return masks_of_set.paths
 
-    def mask_by_name(self, image_id: str) -> str:
-        """Returns the path of the mask that an image has by its name; empty if it has none."""
-        id_of_mask = self._tree.masks.find_id(image_id)
-        return self._tree.masks[id_of_mask] if id_of_mask else ""
+    def mask_by_name(self, image_id: str) -> str | None:
+        """Returns the path of the mask that an image has by its name; None if it has none."""
+        return self._tree.masks.get(image_id)
 
     def may_name_image(self, word: str) -> bool:
         """Says whether a word is the end of the path of an image."""

@@ -54,13 +54,12 @@ _READ_BYTES = 1 << 16
 
 @dataclasses.dataclass(frozen=True)
 class StatedMask:
-    """The mask that a row states for an image.
+    """A file that a row states as the mask of an image.
 
     Attributes:
       image_id: the image.
       written: how the row writes the mask.
-      path: where it lies below the given folder; empty if there is no such file.
-      folder: its folder; as the row writes it, if there is no such file.
+      path: where it lies below the given folder.
       text: the text, below the given folder.
       is_called_mask: whether the column, or the folder of the mask, is called as masks are.
     """
@@ -68,9 +67,40 @@ class StatedMask:
     image_id: str
     written: str
     path: str
-    folder: str
     text: str
     is_called_mask: bool
+
+    @property
+    def folder(self) -> str:
+        """Its folder, below the given one."""
+        return posixpath.dirname(self.path)
+
+
+@dataclasses.dataclass(frozen=True)
+class MissingMask:
+    """A mask that a row states for an image, and that is no file of the folder.
+
+    Attributes:
+      image_id: the image.
+      written: how the row writes the mask.
+      text: the text, below the given folder.
+      is_called_mask: whether the column, or the folder of the mask, is called as masks are.
+    """
+
+    image_id: str
+    written: str
+    text: str
+    is_called_mask: bool
+
+    @property
+    def folder(self) -> str:
+        """Its folder, as the row writes it."""
+        return _written_folder(self.written)
+
+
+def _written_folder(written: str) -> str:
+    """Returns the folder in a path of any system, without slashes around it."""
+    return posixpath.dirname(written.replace("\\", "/")).strip("/")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,14 +155,18 @@ def pair_as_stated(
     _check_shared_masks(tree, files, stated_by_image)
     _check_unstated(tree, files, used, stated_by_image, changed_by_image)
     texts = sorted({mask.text for mask in changed_by_image.values()})
-    masks_by_name = {files.mask_by_name(image_id) for image_id in changed_by_image}
+    masks_by_name: set[str] = set()
+    for image_id in changed_by_image:
+        own_mask = files.mask_by_name(image_id)
+        if own_mask is not None:
+            masks_by_name.add(own_mask)
     stated_masks = {mask.path for mask in stated_by_image.values()}
     return StatedPairs(
         tree=_with_masks(tree, changed_by_image),
         texts=texts,
         notes=[*(_note_on_pairs(tree, text, changed_by_image) for text in texts), *notes],
         image_ids=stated_by_image.keys(),
-        replaced_masks=masks_by_name - stated_masks - {""},
+        replaced_masks=masks_by_name - stated_masks,
     )
 
 
@@ -141,15 +175,15 @@ def _read_statements(
 ) -> tuple[dict[str, StatedMask], list[str]]:
     """Reads what the rows of all texts state.
 
-    A text counts for pairs if it makes splits, or no text does.
+    A text is in use if it makes splits, or no text does.
 
-    | the stated mask | what happens |
-    | --- | --- |
-    | is a mask of the set | it is taken |
-    | is not called a mask | nothing: the row names another file |
-    | is a file outside of the set | taken if the text counts and no masks are given, or a note |
-    | is not there, and its name has the image's id | a note if the text counts, else nothing |
-    | is not there, and has another name | an error if the text counts, else nothing |
+    | the stated mask | the text is in use | it is not |
+    | --- | --- | --- |
+    | is a mask of the set | taken | taken |
+    | is not called a mask | nothing: the row names another file | nothing |
+    | is a file outside of the set | taken; a note if the user named the masks | a note |
+    | is not there, and its name has the image's id | a note | nothing |
+    | is not there, and has another name | an error | nothing |
 
     Returns:
       The mask that is stated for each image, and a note on each text whose masks are not taken.
@@ -160,27 +194,23 @@ def _read_statements(
     mask_by_image: dict[str, StatedMask] = {}
     note_by_text: dict[str, str] = {}
     for text in _list_pair_texts(tree):
-        counts = not texts_of_splits or text in texts_of_splits
+        is_in_use = not texts_of_splits or text in texts_of_splits
         for mask in _read_stated_masks(tree, text, files):
-            is_of_set = mask.path in files.paths_of_masks
+            is_of_set = isinstance(mask, StatedMask) and mask.path in files.paths_of_masks
             if not is_of_set and not mask.is_called_mask:
                 continue
-            if is_of_set or (mask.path and counts and not masks_are_given):
+            if isinstance(mask, MissingMask):
+                if not is_in_use:
+                    continue
+                if not _has_id(mask.written, mask.image_id):
+                    raise _missing_mask_error(tree, mask)
+            elif is_of_set or (is_in_use and not masks_are_given):
                 first = mask_by_image.setdefault(mask.image_id, mask)
                 if first.path != mask.path:
                     raise _two_masks_error(tree, first, mask)
-            elif mask.path or (counts and _has_id(mask.written, mask.image_id)):
-                if text not in note_by_text:
-                    note_by_text[text] = _note_on_other_folder(tree, mask)
-            elif counts:
-                image = tree.images[mask.image_id]
-                raise LayoutError(
-                    tree.given / text,
-                    found=f"the mask {mask.written} for the image {image}, but no such file",
-                    expected="only masks that are in the folder",
-                    remedy="add the masks, or correct the file",
-                    kind=STATED_PAIRS,
-                )
+                continue
+            if text not in note_by_text:
+                note_by_text[text] = _note_on_other_folder(tree, mask)
     return mask_by_image, [*note_by_text.values()]
 
 
@@ -226,7 +256,9 @@ def _begins_with_pairs(tree: VocTree, path: str) -> bool:
     return pair_tables.may_begin_with_rows(data, ending_of(path))
 
 
-def _read_stated_masks(tree: VocTree, text: str, files: NamedFiles) -> Iterator[StatedMask]:
+def _read_stated_masks(
+    tree: VocTree, text: str, files: NamedFiles
+) -> Iterator[StatedMask | MissingMask]:
     """Yields the mask of each image for which a text states one; none if the text is too large.
 
     Args:
@@ -262,8 +294,8 @@ def _read_stated_masks(tree: VocTree, text: str, files: NamedFiles) -> Iterator[
             written = row[columns.masks]
             if image_id is None or not written:
                 continue
-            mask_path = _choose_mask(tree, text, row[columns.images], written, image_id, files)
-            if columns.are_ambiguous and mask_path != files.mask_by_name(image_id):
+            path = _choose_mask(tree, text, row[columns.images], written, image_id, files)
+            if columns.are_ambiguous and path != files.mask_by_name(image_id):
                 raise LayoutError(
                     tree.given / text,
                     found=f"the names {row[columns.images]} and {written} in one row, but an image "
@@ -273,15 +305,18 @@ def _read_stated_masks(tree: VocTree, text: str, files: NamedFiles) -> Iterator[
                     remedy="write the folders before the names",
                     kind=STATED_PAIRS,
                 )
-            folder = posixpath.dirname(mask_path or written.replace("\\", "/")).strip("/")
+            folder = _written_folder(path or written)
             is_called_mask = columns.are_called_masks or role_of_path(folder) == "masks"
-            yield StatedMask(image_id, written, mask_path, folder, text, is_called_mask)
+            if path is None:
+                yield MissingMask(image_id, written, text, is_called_mask)
+            else:
+                yield StatedMask(image_id, written, path, text, is_called_mask)
 
 
 def _choose_mask(
     tree: VocTree, text: str, image: str, written: str, image_id: str, files: NamedFiles
-) -> str:
-    """Returns the path of the mask that a row states for an image; empty if there is none.
+) -> str | None:
+    """Returns the path of the mask that a row states for an image; None if there is no such file.
 
     Of several masks of one name it is the one that the image has by its name.
 
@@ -290,7 +325,7 @@ def _choose_mask(
     """
     paths = files.find_masks(written)
     if len(paths) < 2:
-        return paths[0] if paths else ""
+        return paths[0] if paths else None
     own_mask = files.mask_by_name(image_id)
     if own_mask not in paths:
         raise LayoutError(
@@ -313,13 +348,25 @@ def _has_id(written: str, image_id: str) -> bool:
     return re.search(pattern, stem(written.replace("\\", "/"))) is not None
 
 
-def _note_on_other_folder(tree: VocTree, mask: StatedMask) -> str:
+def _note_on_other_folder(tree: VocTree, mask: StatedMask | MissingMask) -> str:
     """Says that a text names masks of another folder than the one that is read."""
     note = f"{mask.text} names masks in {mask.folder or 'another folder'}, and they are read from "
     note += f"{tree.layout.describe('masks')}."
-    if mask.path and mask.folder:
+    if isinstance(mask, StatedMask) and mask.folder:
         note += f" {command(masks=mask.folder)} reads the others."
     return note
+
+
+def _missing_mask_error(tree: VocTree, mask: MissingMask) -> LayoutError:
+    """Returns the error about a stated mask that is no file of the folder."""
+    return LayoutError(
+        tree.given / mask.text,
+        found=f"the mask {mask.written} for the image {tree.images[mask.image_id]}, but no such "
+        "file",
+        expected="only masks that are in the folder",
+        remedy="add the masks, or correct the file",
+        kind=STATED_PAIRS,
+    )
 
 
 def _two_masks_error(tree: VocTree, first: StatedMask, second: StatedMask) -> LayoutError:
@@ -362,7 +409,7 @@ def _check_shared_masks(
             contradictions.append(f"the folder has {len(tree.masks)} masks")
         for image_id in image_ids:
             own_mask = files.mask_by_name(image_id)
-            if own_mask not in ("", path):
+            if own_mask is not None and own_mask != path:
                 contradictions.append(f"{tree.images[image_id]} has {own_mask} by its name")
         if contradictions:
             raise LayoutError(
@@ -392,7 +439,9 @@ def _check_unstated(
     image_by_mask = {mask.path: image_id for image_id, mask in changed_by_image.items()}
     for image_id in tree.images:
         mask = files.mask_by_name(image_id)
-        if image_id in stated_by_image or image_id not in used or mask not in image_by_mask:
+        if image_id in stated_by_image or image_id not in used:
+            continue
+        if mask is None or mask not in image_by_mask:
             continue
         other_id = image_by_mask[mask]
         raise LayoutError(
