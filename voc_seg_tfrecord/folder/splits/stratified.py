@@ -40,6 +40,23 @@ class Unit:
     image_count_by_class: Mapping[int, int]
 
 
+@dataclasses.dataclass(frozen=True)
+class Exchange:
+    """Two units that change places, so that a class comes into a split without it.
+
+    Attributes:
+      unit_with_class: the number of the unit that brings the class.
+      split_with_class: the split that this unit leaves.
+      unit_in_return: the number of the unit that takes its place there.
+      split_without_class: the split that wants the class.
+    """
+
+    unit_with_class: int
+    split_with_class: int
+    unit_in_return: int
+    split_without_class: int
+
+
 class Assignment:
     """Which unit is in which split, and what each split still wants.
 
@@ -75,13 +92,16 @@ class Assignment:
         self.units_by_split[split].append(number)
         self._count(number, split, 1)
 
-    def exchange(self, number: int, split: int, other: int, other_split: int) -> None:
+    def exchange(self, exchange: Exchange) -> None:
         """Exchanges two units between their splits."""
-        for moved, old_split in ((number, split), (other, other_split)):
-            self.units_by_split[old_split].remove(moved)
-            self._count(moved, old_split, -1)
-        self.place(number, other_split)
-        self.place(other, split)
+        self._remove(exchange.unit_with_class, exchange.split_with_class)
+        self._remove(exchange.unit_in_return, exchange.split_without_class)
+        self.place(exchange.unit_with_class, exchange.split_without_class)
+        self.place(exchange.unit_in_return, exchange.split_with_class)
+
+    def _remove(self, number: int, split: int) -> None:
+        self.units_by_split[split].remove(number)
+        self._count(number, split, -1)
 
     def _count(self, number: int, split: int, change: int) -> None:
         unit = self.units[number]
@@ -238,7 +258,9 @@ def _choose_split(state: Assignment, number: int, class_number: int | None) -> i
 
 
 def _exchange_once(state: Assignment) -> bool:
-    """Brings the rarest class that it can into a split without it; says whether there was one.
+    """Makes one exchange that brings a class into a split without it; says whether there was one.
+
+    The rarest class for which there is such an exchange comes first.
 
     Measured on 120 random divisions: 175 times a class was missing in a split that could have it,
     243 times without exchanges.
@@ -259,48 +281,51 @@ def _bring_class(state: Assignment, class_number: int, split: int) -> bool:
     Of the exchanges after which classes are in more splits, it takes the first with the largest
     gain.
     """
-    best: tuple[int, int, int] | None = None
+    best: Exchange | None = None
     best_gain = (0, 0)  # no gain of the same classes is larger
-    takers = state.units_by_split[split][:_MAX_UNITS_TRIED_IN_EXCHANGE]
+    units_in_return = state.units_by_split[split][:_MAX_UNITS_TRIED_IN_EXCHANGE]
     for other_split, numbers in enumerate(state.units_by_split):
-        givers = [n for n in numbers if class_number in state.units[n].image_count_by_class]
-        for giver in givers[:_MAX_UNITS_TRIED_IN_EXCHANGE]:
-            for taker in takers:
-                gain = _gain_of_exchange(state, giver, other_split, taker, split)
+        with_class = [n for n in numbers if class_number in state.units[n].image_count_by_class]
+        for number in with_class[:_MAX_UNITS_TRIED_IN_EXCHANGE]:
+            for other_number in units_in_return:
+                exchange = Exchange(number, other_split, other_number, split)
+                gain = _gain_of_exchange(state, exchange)
                 if gain > best_gain:
-                    best = (giver, other_split, taker)
+                    best = exchange
                     best_gain = gain
     if best is None:
         return False
-    state.exchange(*best, split)
+    state.exchange(best)
     return True
 
 
-def _gain_of_exchange(
-    state: Assignment, giver: int, giver_split: int, taker: int, taker_split: int
-) -> tuple[int, int]:
+def _gain_of_exchange(state: Assignment, exchange: Exchange) -> tuple[int, int]:
     """Returns the gain of an exchange; the larger one is better.
 
-    It is in how many more splits classes are afterwards, and minus how many images the two splits
-    are off their sizes.
-
-    Args:
-      state: the units in their splits.
-      giver: the unit with the class that is wanted.
-      giver_split: the split that it is in.
-      taker: the unit that this split gets for it.
-      taker_split: the split that wants the class.
+    The first number is in how many more splits classes are afterwards. The second one is minus the
+    number of images by which the two splits miss their sizes.
     """
-    classes = 0
-    of_giver = state.units[giver].image_count_by_class.keys()
-    of_taker = state.units[taker].image_count_by_class.keys()
-    for moved, old_split, new_split in (
-        (of_giver - of_taker, giver_split, taker_split),
-        (of_taker - of_giver, taker_split, giver_split),
-    ):
-        for class_number in moved:
-            unit_counts = state.unit_counts[class_number]
-            classes += (unit_counts[new_split] == 0) - (unit_counts[old_split] == 1)
-    more = len(state.units[giver].ids) - len(state.units[taker].ids)
-    misfit = abs(state.room[giver_split] + more) + abs(state.room[taker_split] - more)
-    return classes, -misfit
+    brought = state.units[exchange.unit_with_class]
+    returned = state.units[exchange.unit_in_return]
+    from_split = exchange.split_with_class
+    to_split = exchange.split_without_class
+    gained_places = 0
+    for class_number in brought.image_count_by_class.keys() - returned.image_count_by_class.keys():
+        gained_places += _gained_places(state, class_number, from_split, to_split)
+    for class_number in returned.image_count_by_class.keys() - brought.image_count_by_class.keys():
+        gained_places += _gained_places(state, class_number, to_split, from_split)
+    size_difference = len(brought.ids) - len(returned.ids)
+    images_off = abs(state.room[from_split] + size_difference)
+    images_off += abs(state.room[to_split] - size_difference)
+    return gained_places, -images_off
+
+
+def _gained_places(state: Assignment, class_number: int, from_split: int, to_split: int) -> int:
+    """Returns in how many more splits a class is after one of its units has moved: -1, 0 or 1."""
+    unit_counts = state.unit_counts[class_number]
+    gained_places = 0
+    if unit_counts[to_split] == 0:
+        gained_places += 1
+    if unit_counts[from_split] == 1:
+        gained_places -= 1
+    return gained_places
