@@ -6,6 +6,7 @@ their options, and the files are the same.
 
 import dataclasses
 import functools
+from typing import Self
 
 from etils import epath
 
@@ -25,8 +26,49 @@ from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.soft_labels import with_threshold
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
-_FileOptions = tuple[frozenset[tuple[str, str]], str, bool, int | None, str]
-"""What of a config says which files are images, masks and lists; see `_options_on_files`."""
+
+@dataclasses.dataclass(frozen=True)
+class _FileOptions:
+    """The options that say which files are images, masks and lists.
+
+    Attributes:
+      layout: the folders and patterns of the config, by name.
+      exif: what an EXIF orientation means.
+      has_bands: whether bands of images are chosen, so that arrays may be images.
+      threshold: the threshold of soft masks; None if none are read.
+      ignore_masks: the folder of ignore masks; empty if there is none.
+    """
+
+    layout: frozenset[tuple[str, str]]
+    exif: str
+    has_bands: bool
+    threshold: int | None
+    ignore_masks: str
+
+    @classmethod
+    def of(cls, config: VocSegConfig) -> Self:
+        """Returns the options of a config."""
+        return cls(
+            layout=frozenset((config.layout or {}).items()),
+            exif=config.exif,
+            has_bands=config.kept_bands is not None,
+            threshold=config.threshold,
+            ignore_masks=config.ignore_masks,
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class _EvidenceOptions:
+    """The options by which the evidence for splits is found.
+
+    Attributes:
+      files: those that say which files are images, masks and lists.
+      group_rule: the rule of the groups that lists may name in place of images; empty if there is
+        no rule, or if ratios make the splits.
+    """
+
+    files: _FileOptions
+    group_rule: str
 
 
 class FolderReader:
@@ -39,8 +81,7 @@ class FolderReader:
     def __init__(self, folder: epath.PathLike):
         self.folder = epath.Path(folder).expanduser()
         self._trees: dict[_FileOptions, VocTree] = {}
-        # By the rule of groups that lists may name, too.
-        self._split_evidence: dict[tuple[_FileOptions, str], SplitEvidence] = {}
+        self._split_evidence: dict[_EvidenceOptions, SplitEvidence] = {}
 
     @functools.cached_property
     def listing(self) -> Listing:
@@ -66,7 +107,7 @@ class FolderReader:
                 expected="the folder that your labeling tool exported",
                 remedy="check the path",
             )
-        options = _options_on_files(config)
+        options = _FileOptions.of(config)
         if options not in self._trees:
             self._trees[options] = self._find_tree(config)
         tree = self._trees[options]
@@ -104,21 +145,14 @@ class FolderReader:
           VocSegError: if a text cannot be read that makes splits.
         """
         rule = "" if config.ratios else config.group_by
-        key = (_options_on_files(config), rule)
-        if key not in self._split_evidence:
+        options = _EvidenceOptions(_FileOptions.of(config), rule)
+        if options not in self._split_evidence:
             tree = self.find_tree(config)
             ids_by_group = find_listed_groups(tree.images, config)
-            self._split_evidence[key] = SplitEvidence.find(
+            self._split_evidence[options] = SplitEvidence.find(
                 tree, ids_by_group, user_gave_lists="lists" in (config.layout or {})
             )
-        return self._split_evidence[key]
-
-
-def _options_on_files(config: VocSegConfig) -> _FileOptions:
-    """Returns what of a config says which files are images, masks and lists."""
-    has_bands = config.kept_bands is not None
-    layout = frozenset((config.layout or {}).items())
-    return layout, config.exif, has_bands, config.threshold, config.ignore_masks
+        return self._split_evidence[options]
 
 
 def _check_masks_can_be_resized(tree: VocTree, config: VocSegConfig) -> None:
