@@ -29,11 +29,13 @@ from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.texts import OTHER_ENDINGS, READ_ENDINGS
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
-_WORDS_FOR_DIVISIONS = frozenset({"split", "splits", "partition", "partitions"})
-"""Words in the name of a file that says how something is divided, whatever its ending is."""
+_WORDS_FOR_SPLITTING = frozenset({"split", "splits", "partition", "partitions"})
+"""Words in the name of a file that says which splits there are, whatever its ending is."""
 
-_WORDS_FOR_PARTS = frozenset({*SPLIT_BY_WORD, "fold", "folds", "kfold"}) - {"te", "tr", "ts", "va"}
-"""Words in the name of a file that may say which images are in one split."""
+_NAMES_OF_SPLITS = frozenset({*SPLIT_BY_WORD, "fold", "folds", "kfold"}) - {"te", "tr", "ts", "va"}
+"""Words in the name of a file that may say which images are in one split or fold."""
+
+_WORDS_FOR_SPLITS = _WORDS_FOR_SPLITTING | _NAMES_OF_SPLITS
 
 _WORDS_FOR_RESULTS = frozenset(
     {"result", "results", "metric", "metrics", "score", "scores", "loss", "losses", "history"}
@@ -86,10 +88,12 @@ def find_unread_files(tree: VocTree, image_names: ImageNames) -> UnreadFiles:
             continue
         may_be_text = ending_of(path) not in {".npy", *COMPRESSED_ENDINGS, *CONTENT_ENDINGS}
         is_searched = may_be_text and searched_count < _MAX_SEARCHED_TEXTS
-        searched_count += is_searched
-        if is_searched and _names_images_and_splits(tree.given / path, image_names):
-            files.may_say_splits.append(path)
-        elif not words_of_name.isdisjoint(_WORDS_FOR_PARTS | _WORDS_FOR_DIVISIONS):
+        if is_searched:
+            searched_count += 1
+            if _names_images_and_splits(tree.given / path, image_names):
+                files.may_say_splits.append(path)
+                continue
+        if not words_of_name.isdisjoint(_WORDS_FOR_SPLITS):
             files.named_as_splits.append(path)
     return files
 
@@ -128,15 +132,16 @@ def _is_named_as_list(path: str, words_of_name: set[str]) -> bool:
     """Says whether a file is named after splits, and is no code, weights or the like."""
     ending = ending_of(path)
     is_code_or_prose = ending in CODE_ENDINGS | PROSE_ENDINGS
-    if words_of_name <= _WORDS_FOR_DIVISIONS and words_of_name:
+    has_no_other_words = words_of_name <= _WORDS_FOR_SPLITTING
+    if words_of_name and has_no_other_words:  # such as `split.py`
         return True
-    if words_of_name & _WORDS_FOR_DIVISIONS:
+    if words_of_name & _WORDS_FOR_SPLITTING:
         return not is_code_or_prose
     if is_code_or_prose or ending in {"", *CONTENT_ENDINGS} or path.lower().endswith(_ARCHIVES):
         return False
     if words_of_name & _WORDS_FOR_RESULTS:
         return False
-    return not words_of_name.isdisjoint(_WORDS_FOR_PARTS)
+    return not words_of_name.isdisjoint(_NAMES_OF_SPLITS)
 
 
 def _names_images_and_splits(path: epath.Path, image_names: ImageNames) -> bool:
@@ -161,4 +166,4 @@ def _names_images_and_splits(path: epath.Path, image_names: ImageNames) -> bool:
     if len(named_ids) < min(_MIN_NAMED_IMAGES, len(image_names)):
         return False
     other_words = {one for word in found_words - named_ids for one in words(word)}
-    return not other_words.isdisjoint(_WORDS_FOR_PARTS | _WORDS_FOR_DIVISIONS)
+    return not other_words.isdisjoint(_WORDS_FOR_SPLITS)
