@@ -11,7 +11,7 @@ from support.folders import NAMES, plan_of, proposed, said_by
 
 from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
 from voc_seg_tfrecord.core.errors import LayoutError
-from voc_seg_tfrecord.folder import account
+from voc_seg_tfrecord.folder import unused_files
 from voc_seg_tfrecord.folder.companions import COMPANIONS, LEFTOVERS
 from voc_seg_tfrecord.folder.leftover_rules import LEFTOVER_RULES
 from voc_seg_tfrecord.quality.finding import STOPS
@@ -63,7 +63,7 @@ def test_a_row_explains_its_example_and_says_what_it_is(tmp_path, row, monkeypat
     assert not [note for note in plan.notes if note.startswith("Not explained")]
     # Without the row the file is a leftover: no other row has it.
     others = [other for other in COMPANIONS if other != row]
-    monkeypatch.setattr(account, "COMPANIONS", others)
+    monkeypatch.setattr(unused_files, "COMPANIONS", others)
     assert {*kinds_of(plan_of(tmp_path), row.example)} <= {left.name for left in LEFTOVERS}
 
 

@@ -15,7 +15,7 @@ from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.tiling import Tiling
-from voc_seg_tfrecord.folder import account
+from voc_seg_tfrecord.folder import unused_files
 from voc_seg_tfrecord.folder.alternatives import check_alternatives
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.plan import (
@@ -239,7 +239,7 @@ def describe(plan: FolderPlan) -> str:
         *_facts_of_features(plan),
         *_facts_of_splits(plan),
     ]
-    facts += [("not used", line) for line in account.describe(plan.unused)]
+    facts += [("not used", line) for line in unused_files.describe(plan.unused)]
     facts += [("note", note) for note in [*plan.notes, *_notes_on_idle_options(plan)]]
     return "\n".join(f"{name + ':':18}{fact}" for name, fact in facts)
 

@@ -5,8 +5,8 @@ and labels, `splits` which image is in which split, `stated_pairs` the pairs tha
 `classes` and `class_names` the class file and its names, and `meaning` what masks mean. `tree` has
 the files that were found, by id. `leftover_rules` asks about what is left out.
 Where a step cannot choose, `question` asks, and `alternatives` plans
-each answer first; `reader` keeps what was read for all these plans. `account` names what no step
-used, each file with the row of `companions` that explains it, `notes` what the user should know,
-and `class_table` writes the table that a user fills in.
+each answer first; `reader` keeps what was read for all these plans. `unused_files` lists the files
+that a build does not use, `companions` is a table of what these may be, `notes` says what the user
+should know, and `class_table` writes the table that a user fills in.
 May import: up to `tools`.
 """

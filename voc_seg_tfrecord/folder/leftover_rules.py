@@ -12,7 +12,6 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.split_names import fold_in, parse_split_name
-from voc_seg_tfrecord.folder.account import Account, list_unexplained
 from voc_seg_tfrecord.folder.companions import MASKS_WITHOUT_IMAGES, PAIRS_IN_NO_SPLIT
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.files.align import parts_at_ends
@@ -25,6 +24,7 @@ from voc_seg_tfrecord.folder.stated_pairs import StatedPairs
 from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.soft_labels import SoftLabels
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.folder.unused_files import UnusedFiles, list_unexplained
 from voc_seg_tfrecord.formats.soft_masks import apply_threshold
 
 _MIN_NUMBERED_IMAGES = 3
@@ -55,7 +55,7 @@ class Leftovers:
       options: the user's options on files.
     """
 
-    unused: Account
+    unused: UnusedFiles
     stated: StatedPairs
     options: Mapping[str, str]
 
@@ -240,7 +240,7 @@ def _split_in(name: str) -> str:
 
 
 def _find_left_out(
-    used_folders: Collection[str], unused: Account, part_of_set_in: Callable[[str], str]
+    used_folders: Collection[str], unused: UnusedFiles, part_of_set_in: Callable[[str], str]
 ) -> list[_LeftOutFolder]:
     """Returns the unused folders of pictures whose path differs from one in use by its part.
 
@@ -289,7 +289,7 @@ def _replace_part(option: str, old: str, new: str) -> str:
 
 
 def _reason_to_ask(
-    tree: VocTree, used_ids: Collection[str], unused: Account, left_out: _LeftOutFolder
+    tree: VocTree, used_ids: Collection[str], unused: UnusedFiles, left_out: _LeftOutFolder
 ) -> str:
     """Returns why masks in use may belong to the images left out; empty if nothing says so."""
     mask_folders = {posixpath.dirname(tree.masks[one]) for one in used_ids if one in tree.masks}
@@ -456,7 +456,7 @@ def pictures_are_not_explained(splits: Splits, leftovers: Leftovers) -> Question
     if any(_is_unlabeled(part.name, tree) for part in tree.layout.parts):
         return None
     splits_of_asked_folders = ("", *splits.ids)
-    asked: Account = {
+    asked: UnusedFiles = {
         group: names
         for group, names in leftovers.unused.items()
         if split_of(group.folder) in splits_of_asked_folders

@@ -18,7 +18,6 @@ from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.folder.account import Account, list_first_notes, list_unused_files
 from voc_seg_tfrecord.folder.class_names import FoundClasses, find_classes
 from voc_seg_tfrecord.folder.classes.candidates import (
     FolderTable,
@@ -44,6 +43,7 @@ from voc_seg_tfrecord.folder.splits.excluded import leave_out_excluded
 from voc_seg_tfrecord.folder.splits.missing_masks import leave_out_unmasked
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
 from voc_seg_tfrecord.folder.tree.voc_tree import Items, VocTree
+from voc_seg_tfrecord.folder.unused_files import UnusedFiles, list_first_notes, list_unused_files
 from voc_seg_tfrecord.formats.bands import count_bands
 from voc_seg_tfrecord.tools.class_file import ClassFile
 from voc_seg_tfrecord.tools.class_texts import TABLE
@@ -106,7 +106,7 @@ class FolderPlan:
     meaning: MaskMeaning | NoMeaning
     mask_rule: MaskRule
     notes: tuple[str, ...]
-    unused: Account
+    unused: UnusedFiles
     problems: tuple[VocSegError, ...] = ()
     are_classes_numbered: bool = True
     fault: VocSegError | None = None

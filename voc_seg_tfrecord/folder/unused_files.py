@@ -1,6 +1,7 @@
-"""Lists the files of a folder that a plan does not use, each with the row that explains it.
+"""Lists the files of a folder that a build does not use, each with what it is.
 
-The table of rows is `companions`. Each file of a folder is used, or stands in the account.
+`companions` has a table of what may lie beside images and masks, such as predictions and backups.
+The first of its rows that holds for a file says what the file is; the last row holds for any file.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -29,18 +30,18 @@ class UnusedGroup:
 
     Attributes:
       folder: the folder below the given one; empty for the given one.
-      kind: the row that holds for the files.
+      kind: what the files are: a row of the table of `companions`.
     """
 
     folder: str
     kind: Companion
 
 
-Account = Mapping[UnusedGroup, Sequence[str]]
-"""The names of the unused files of each group."""
+UnusedFiles = Mapping[UnusedGroup, Sequence[str]]
+"""The names of the files that a build does not use, by their folder and kind."""
 
 
-def list_unused_files(tree: VocTree, data: DataInUse, texts_in_use: Collection[str]) -> Account:
+def list_unused_files(tree: VocTree, data: DataInUse, texts_in_use: Collection[str]) -> UnusedFiles:
     """Returns the files of the given folder that a build does not use, each with what it is.
 
     Args:
@@ -52,31 +53,37 @@ def list_unused_files(tree: VocTree, data: DataInUse, texts_in_use: Collection[s
         return {}
     paths_in_use = data.paths | {tree.path_below_given(name) for name in texts_in_use}
     rows = (*COMPANIONS, *LEFTOVERS)
-    account: dict[UnusedGroup, list[str]] = {}
+    unused: dict[UnusedGroup, list[str]] = {}
     for folder, names in tree.listing.files_by_folder.items():
         for name in names:
             file = UnusedFile(folder, name, data)
             if file.path not in paths_in_use:
                 kind = next(row for row in rows if row.holds(file))
-                account.setdefault(UnusedGroup(folder, kind), []).append(name)
-    return account
+                unused.setdefault(UnusedGroup(folder, kind), []).append(name)
+    return unused
 
 
-def describe(account: Account) -> list[str]:
-    """Returns a line for each row that explains files: `3 files in old, such as 1.jpg: backups`."""
-    return _list_lines(account, (*COMPANIONS, OTHER_FILES))
+def describe(unused: UnusedFiles) -> list[str]:
+    """Returns a line for each kind of files: `3 files in old, such as 1.jpg: backups`.
+
+    Pictures of no known kind have lines of their own; see `list_unexplained`.
+    """
+    return _list_lines(unused, (*COMPANIONS, OTHER_FILES))
 
 
-def list_unexplained(account: Account) -> list[str]:
-    """Returns a line for each kind of pictures that no row explains."""
-    return _list_lines(account, UNEXPLAINED_PICTURES)
+def list_unexplained(unused: UnusedFiles) -> list[str]:
+    """Returns a line for each kind of pictures of which nothing says what they are."""
+    return _list_lines(unused, UNEXPLAINED_PICTURES)
 
 
-def list_first_notes(tree: VocTree, account: Account) -> list[str]:
-    """Returns the notes that come before all others: what is not explained, and many images."""
-    notes = [f"Not explained: {line}." for line in list_unexplained(account)]
+def list_first_notes(tree: VocTree, unused: UnusedFiles) -> list[str]:
+    """Returns the notes that come before all others: on unexplained pictures, and unlabeled images.
+
+    Unlabeled images have a note only if they are many.
+    """
+    notes = [f"Not explained: {line}." for line in list_unexplained(unused)]
     unlabeled_count = 0
-    for group, names in account.items():
+    for group, names in unused.items():
         if group.kind == UNLABELED_IMAGES:
             unlabeled_count += len(names)
     if unlabeled_count > _MAX_UNLABELED_SHARE * len(tree.images):
@@ -85,17 +92,17 @@ def list_first_notes(tree: VocTree, account: Account) -> list[str]:
     return notes
 
 
-def _list_lines(account: Account, kinds: Sequence[Companion]) -> list[str]:
+def _list_lines(unused: UnusedFiles, kinds: Sequence[Companion]) -> list[str]:
     """Returns how many files there are of each of some kinds, where, and what they are."""
     lines: list[str] = []
     for kind in kinds:
-        groups = [group for group in account if group.kind == kind]
+        groups = [group for group in unused if group.kind == kind]
         if not groups:
             continue
-        files = counted(sum(len(account[group]) for group in groups), "file")
+        files = counted(sum(len(unused[group]) for group in groups), "file")
         where = groups[0].folder or "."
         if len(groups) > 1:
             where += f" and {counted(len(groups) - 1, 'other folder')}"
-        example = account[groups[0]][0]
+        example = unused[groups[0]][0]
         lines.append(f"{files} in {where}, such as {example}: {kind.sentence}")
     return lines
