@@ -240,12 +240,6 @@ class Part:
         """Whether images and masks lie in one folder."""
         return self.images == self.masks
 
-    def relative_to(self, root: str) -> Self:
-        """Returns the same with the folders relative to another one; empty ones are the root."""
-        images = posixpath.relpath(self.images or ".", root or ".")
-        masks = posixpath.relpath(self.masks or ".", root or ".")
-        return dataclasses.replace(self, images=images, masks=masks)
-
     @property
     def image_naming(self) -> Naming:
         """What images' names have around their id."""

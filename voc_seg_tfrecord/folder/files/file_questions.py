@@ -5,11 +5,11 @@ import dataclasses
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, LISTS, Layout, Part
+from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, LISTS, Layout
 from voc_seg_tfrecord.core.split_names import parse_split_name
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.given_layout import MAX_LISTED_FOLDERS, GivenLayout
-from voc_seg_tfrecord.folder.files.layouts import arrange_as_named, part_of
+from voc_seg_tfrecord.folder.files.layouts import FolderPair, arrange_as_named, part_of
 from voc_seg_tfrecord.folder.files.pairings import Pairing, are_apart
 from voc_seg_tfrecord.folder.files.paths import common_folder
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
@@ -155,9 +155,9 @@ def _options_by_name(given: GivenLayout, pairings: Sequence[Pairing]) -> dict[st
 
     They are empty if the folders lie otherwise, or if other folders have these names, too.
     """
-    folder_pairs: set[Part] = set()
+    folder_pairs: set[FolderPair] = set()
     for pairing in pairings:
-        folder_pairs.add(part_of("", pairing).relative_to(common_folder(pairing.folders)))
+        folder_pairs.add(FolderPair.of(pairing).relative_to(common_folder(pairing.folders)))
     pair = folder_pairs.pop()
     if folder_pairs or pair.is_flat:
         return {}

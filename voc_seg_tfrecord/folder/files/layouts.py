@@ -7,6 +7,7 @@ with folders.
 from collections.abc import Iterable, Sequence
 import dataclasses
 import posixpath
+from typing import Self
 
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.layout import LISTS, SPLIT, Layout, Part
@@ -36,14 +37,52 @@ def relative(folder: str, root: str) -> str:
     return posixpath.relpath(folder or ".", root or ".")
 
 
+@dataclasses.dataclass(frozen=True)
+class FolderPair:
+    """A folder of images and one of masks. With a name they are a `Part` of a layout.
+
+    Attributes:
+      images: the folder of images.
+      masks: the folder of masks.
+      image_name: the pattern of the images' names; empty means `{id}`.
+      mask_name: the pattern of the masks' names, likewise.
+    """
+
+    images: str
+    masks: str
+    image_name: str
+    mask_name: str
+
+    @classmethod
+    def of(cls, pairing: Pairing) -> Self:
+        """Returns the folders and patterns of a pairing, relative to the given folder."""
+        return cls(*pairing.folders, pairing.image_name, pairing.mask_name)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether images and masks lie in one folder."""
+        return self.images == self.masks
+
+    def with_folders(self, images: str, masks: str) -> Self:
+        """Returns the same patterns in other folders."""
+        return dataclasses.replace(self, images=images, masks=masks)
+
+    def relative_to(self, root: str) -> Self:
+        """Returns the same with the folders relative to another one: `.` if it is the same."""
+        return self.with_folders(relative(self.images, root), relative(self.masks, root))
+
+    def as_part(self, name: str) -> Part:
+        """Returns the part of a layout that has a name and these folders."""
+        return Part(name, self.images, self.masks, self.image_name, self.mask_name)
+
+
 def part_of(name: str, pairing: Pairing) -> Part:
     """Returns a part of a set in the folders of a pairing."""
-    part = Part(name, *pairing.folders, pairing.image_name, pairing.mask_name)
-    return part.relative_to("")
+    return FolderPair.of(pairing).relative_to("").as_part(name)
 
 
-def top_folders(pairing: Pairing, *, keeps_splits: bool = False) -> Part:
-    """Returns the folders of images and masks without those that both end with, as a part.
+def top_folders(pairing: Pairing, *, keeps_splits: bool = False) -> FolderPair:
+    """Returns the folders of images and masks without those that both end with.
 
     Example: `images/a/b` and `masks/a/b` give `images` and `masks`. Neither folder has the other
     one in it then, unless they are the same.
@@ -65,7 +104,7 @@ def top_folders(pairing: Pairing, *, keeps_splits: bool = False) -> Part:
             break
         images = images_above
         masks = masks_above
-    return Part("", images, masks, pairing.image_name, pairing.mask_name)
+    return FolderPair(images, masks, pairing.image_name, pairing.mask_name)
 
 
 def _is_inside(folder: str, top: str) -> bool:
@@ -118,14 +157,15 @@ def _keep_to_named(given: GivenLayout, root: str, part: Part) -> list[Part]:
       root: the root of the layout.
       part: the part; its folders lie below the root.
     """
-    folders: dict[Half, str] = {"images": part.images, "masks": part.masks}
+    top_by_half: dict[Half, str] = {
+        "images": _below_given(root, part.images),
+        "masks": _below_given(root, part.masks),
+    }
     paths: set[str] = set()
     has_unnamed_files = False
-    for half, folder in folders.items():
-        path = posixpath.normpath(posixpath.join(root, folder))
-        top = "" if path == "." else path
-        folders[half] = top
-        has_unnamed_files = has_unnamed_files or _has_unnamed_files(given, half, top)
+    for half, top in top_by_half.items():
+        if _has_unnamed_files(given, half, top):
+            has_unnamed_files = True
         for named in given.paths_of_named[half]:
             if named != top and _is_inside(named, top):
                 paths.add(named.removeprefix(top).strip("/"))
@@ -134,7 +174,7 @@ def _keep_to_named(given: GivenLayout, root: str, part: Part) -> list[Part]:
     parts: dict[str, Part] = {}
     for path in sorted(paths):  # upper folders come before those in them
         are_named = all(
-            given.is_named(half, posixpath.join(top, path)) for half, top in folders.items()
+            given.is_named(half, posixpath.join(top, path)) for half, top in top_by_half.items()
         )
         if are_named and deepest_above(path, parts) is None:
             parts[path] = dataclasses.replace(
@@ -144,6 +184,12 @@ def _keep_to_named(given: GivenLayout, root: str, part: Part) -> list[Part]:
                 masks=posixpath.normpath(posixpath.join(part.masks, path)),
             )
     return [*parts.values()]
+
+
+def _below_given(root: str, folder: str) -> str:
+    """Returns the path of a folder of a layout below the given folder; empty for that one."""
+    path = posixpath.normpath(posixpath.join(root, folder))
+    return "" if path == "." else path
 
 
 def _has_unnamed_files(given: GivenLayout, half: Half, top: str) -> bool:
@@ -173,7 +219,7 @@ def _arrange(listing: Listing, chosen: Sequence[Pairing], endings: RoleEndings) 
     top = next(iter(tops))
     if top.is_flat:
         folder = common_folder(image_folders)
-        top = dataclasses.replace(top, images=folder, masks=folder)
+        top = top.with_folders(folder, folder)
     root = common_folder([top.images, top.masks])
     if (
         len(tops) > 1
@@ -188,7 +234,7 @@ def _arrange(listing: Listing, chosen: Sequence[Pairing], endings: RoleEndings) 
     return Layout(below_root.images, below_root.masks, top.image_name, top.mask_name, root=root)
 
 
-def _is_one_split(top: Part, root: str) -> bool:
+def _is_one_split(top: FolderPair, root: str) -> bool:
     """Says whether the only folders of images and masks are those of a split, and so a part.
 
     Examples: `val/images` with `val/masks`, and `images_val` with `masks_val`. One folder `val`
@@ -216,30 +262,28 @@ def _arrange_parts(
     listing: Listing, chosen: Sequence[Pairing], endings: RoleEndings
 ) -> Layout | None:
     """Returns the layout of a set in several parts, such as splits; None if they have no names."""
-    tops: dict[Part, None] = {}  # in place of an ordered set
+    tops: dict[FolderPair, None] = {}  # in place of an ordered set
     for pairing in chosen:
         top = top_folders(pairing, keeps_splits=True)
         if top.is_flat and not is_split(posixpath.basename(top.images)):
             # Images and masks in one folder, such as that of a scene, are a part in that folder.
             folder = pairing.images.folder
-            top = dataclasses.replace(top, images=folder, masks=folder)
+            top = top.with_folders(folder, folder)
         tops[top] = None
     root = common_folder([folder for top in tops for folder in (top.images, top.masks)])
     if len(tops) == 1 and is_split(posixpath.basename(root)):
         root = posixpath.dirname(root)
-    folders = [top.relative_to(root) for top in tops]
-    names = _names_of_splits(folders) or _names_of_siblings(listing, root, folders)
+    pairs = [top.relative_to(root) for top in tops]
+    names = _names_of_splits(pairs) or _names_of_siblings(listing, root, pairs)
     if names is None:
         return None
-    parts: list[Part] = []
-    for part, name in zip(folders, names, strict=True):
-        parts.append(dataclasses.replace(part, name=name))
+    parts = [pair.as_part(name) for pair, name in zip(pairs, names, strict=True)]
     parts += _parts_without_pairs(listing, root, parts, endings)
     parts.sort(key=lambda part: part.name)
     return Layout(".", ".", root=root, parts=tuple(parts))
 
 
-def _names_of_splits(folders: Sequence[Part]) -> list[str] | None:
+def _names_of_splits(pairs: Sequence[FolderPair]) -> list[str] | None:
     """Returns the names of parts that are called as a split each; None if some are not.
 
     One part may have no such name: it is `train` if the others are validation and test, and no
@@ -247,7 +291,7 @@ def _names_of_splits(folders: Sequence[Part]) -> list[str] | None:
     """
     names: list[str] = []
     splits: set[str] = set()
-    for pair in folders:
+    for pair in pairs:
         image_word = find_split_word(pair.images)
         mask_word = find_split_word(pair.masks)
         if image_word.split and mask_word.split and image_word.split != mask_word.split:
@@ -259,23 +303,25 @@ def _names_of_splits(folders: Sequence[Part]) -> list[str] | None:
                 return None
         names.append(image_word.word or mask_word.word or "train")
         splits.add(split or "train")
-    return names if len(splits) == len(folders) else None
+    return names if len(splits) == len(pairs) else None
 
 
-def _names_of_siblings(listing: Listing, root: str, folders: Sequence[Part]) -> list[str] | None:
+def _names_of_siblings(
+    listing: Listing, root: str, pairs: Sequence[FolderPair]
+) -> list[str] | None:
     """Returns the names of folders that all have the same inside; None if there are others.
 
     These may be scenes or patients. Two, or some with lists or class files of their own, may be
     sets of which each has its own classes.
     """
     names: list[str] = []
-    insides: set[Part] = set()
-    for pair in folders:
+    insides: set[FolderPair] = set()
+    for pair in pairs:
         sibling = _split_off_sibling(pair)
         if sibling is None or EXTRA_WORDS.intersection(words(sibling.name)):
             return None
         names.append(sibling.name)
-        insides.add(dataclasses.replace(sibling, name=""))
+        insides.add(sibling.inside)
     depths = {name.count("/") for name in names}
     if len(insides) > 1 or len(depths) > 1:
         return None
@@ -285,22 +331,35 @@ def _names_of_siblings(listing: Listing, root: str, folders: Sequence[Part]) -> 
     return names
 
 
-def _split_off_sibling(pair: Part) -> Part | None:
-    """Returns a scene or patient, named after the folder of its own, and its folders without that.
+@dataclasses.dataclass(frozen=True)
+class _Sibling:
+    """The folder of one scene or patient, beside those of others.
 
-    It is the folder that images and masks have in common, or with which both end: `v1/images` and
-    `v1/masks`, or `images/v1` and `masks/v1`. None if there is none.
+    Attributes:
+      name: the folder of its own: `v1` for `v1/images` with `v1/masks`.
+      inside: the folders of images and masks without it: `images` with `masks`.
+    """
+
+    name: str
+    inside: FolderPair
+
+
+def _split_off_sibling(pair: FolderPair) -> _Sibling | None:
+    """Returns the scene or patient whose images and masks lie in two folders; None if it is none.
+
+    Its folder is the one that images and masks have in common, or with which both end: `v1/images`
+    and `v1/masks`, or `images/v1` and `masks/v1`.
     """
     common_top = common_folder([pair.images, pair.masks])
     if common_top:
         images = pair.images.removeprefix(common_top).strip("/")
         masks = pair.masks.removeprefix(common_top).strip("/")
-        return dataclasses.replace(pair, name=common_top, images=images, masks=masks)
+        return _Sibling(common_top, pair.with_folders(images, masks))
     images, image_end = posixpath.split(pair.images)
     masks, mask_end = posixpath.split(pair.masks)
     if image_end != mask_end:
         return None
-    return dataclasses.replace(pair, name=image_end, images=images, masks=masks)
+    return _Sibling(image_end, pair.with_folders(images, masks))
 
 
 def have_texts_of_sets(listing: Listing, root: str, folders: Iterable[str]) -> bool:
@@ -326,12 +385,13 @@ def _parts_without_pairs(
       parts: those that have images and masks.
       endings: what names of images and masks end with.
     """
-    templates: dict[tuple[str, str], Part] = {}  # one for all parts that lie alike
+    templates: dict[tuple[str, str], FolderPair] = {}  # one for all parts that lie alike
     for part in parts:
         if part.name in part.images and part.name in part.masks:
             images = replace_name(part.images, part.name, SPLIT)
             masks = replace_name(part.masks, part.name, SPLIT)
-            templates[images, masks] = dataclasses.replace(part, images=images, masks=masks)
+            template = FolderPair(images, masks, part.image_name, part.mask_name)
+            templates[images, masks] = template
     if not templates:
         return []
     used_names = {part.name for part in parts}
@@ -352,12 +412,9 @@ def _parts_without_pairs(
                     continue
                 files = listing.below(folder)
                 if any(file.lower().endswith(tuple(endings_of_files)) for file in files):
-                    new_parts[name] = dataclasses.replace(
-                        template,
-                        name=name,
-                        images=template.images.replace(SPLIT, name),
-                        masks=template.masks.replace(SPLIT, name),
-                    )
+                    new_images = template.images.replace(SPLIT, name)
+                    new_masks = template.masks.replace(SPLIT, name)
+                    new_parts[name] = template.with_folders(new_images, new_masks).as_part(name)
     return [*new_parts.values()]
 
 
