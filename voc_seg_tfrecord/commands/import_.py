@@ -6,6 +6,8 @@ command only shows features, types, sizes, counts and first records.
 
 import argparse
 import collections
+from collections.abc import Mapping, Sequence
+import dataclasses
 import re
 from typing import Any
 
@@ -136,31 +138,145 @@ def _parse_size(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split("x")))
 
 
+@dataclasses.dataclass(frozen=True)
+class _FileSummary:
+    """What a file of TFRecords holds.
+
+    Attributes:
+      path: the file.
+      records: how many records can be read.
+      features: how many records have values of each kind, such as `int64 [1]`, by feature.
+      first: the first records, a line each.
+      error: why the file cannot be read to its end; None if it can.
+    """
+
+    path: str
+    records: int
+    features: Mapping[str, Mapping[str, int]]
+    first: Sequence[str]
+    error: str | None
+
+    def show(self) -> None:
+        """Prints it."""
+        print(f"{self.path}: {counted(self.records, 'record')}")
+        for key, count_by_kind in self.features.items():
+            kinds = [f"{kind} ({count})" for kind, count in count_by_kind.items()]
+            print(f"  {key + ':':36}{', '.join(kinds[:_MAX_LISTED_KINDS])}")
+        for number, line in enumerate(self.first):
+            print(f"  record {number}: {line}")
+        if self.error is not None:
+            print(f"  {self.error}")
+
+
+@dataclasses.dataclass(frozen=True)
+class _FailedImport:
+    """Why there cannot be an import.
+
+    Attributes:
+      error: the error that an import would stop with.
+    """
+
+    error: str
+
+    def show(self) -> None:
+        """Prints it."""
+        print(f"no import: {self.error}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns it as --json has it."""
+        return {"error": self.error}
+
+
+@dataclasses.dataclass(frozen=True)
+class _SplitSummary:
+    """A split that an import would make.
+
+    Attributes:
+      examples: how many examples it would have.
+      such_as: the name of the first one's image.
+    """
+
+    examples: int
+    such_as: str
+
+
+@dataclasses.dataclass(frozen=True)
+class _PlannedImport:
+    """What an import would make of all files.
+
+    Attributes:
+      layout: the layout's name for people.
+      keys: the feature that holds each part of an example.
+      unused: the features of the first record that are not read.
+      splits: the splits by name.
+      mask_values: the values of all masks, ascending.
+      palette_luminances: whether these are luminances of VOC's palette.
+      problems: the errors about records that cannot be used. An import stops at them.
+    """
+
+    layout: str
+    keys: Mapping[str, str]
+    unused: Sequence[str]
+    splits: Mapping[str, _SplitSummary]
+    mask_values: Sequence[int]
+    palette_luminances: bool
+    problems: Sequence[str]
+
+    def show(self) -> None:
+        """Prints it."""
+        keys = ", ".join(f"{role}={key}" for role, key in self.keys.items())
+        print(f"layout: {self.layout} ({keys})")
+        if self.unused:
+            print(f"  features that are not read: {', '.join(self.unused)}")
+        for name, split in self.splits.items():
+            print(f"  split {name}: {split.examples} examples, such as {split.such_as}")
+        if self.mask_values:
+            print(f"  mask values: {', '.join(map(str, self.mask_values))}")
+        if self.palette_luminances:
+            print(
+                "  the values are palette luminances, not classes: palette masks were decoded as "
+                "gray; see --repair"
+            )
+        if self.problems:
+            print(f"no import: {len(self.problems)} records cannot be used")
+        screen.show_first(self.problems, _MAX_LISTED_PROBLEMS)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns it as --json has it."""
+        return {"error": None, **dataclasses.asdict(self)}
+
+
 def _show_scan(
     args: argparse.Namespace,
     keys: dict[str, str] | None,
     size: tuple[int, ...],
     ratios: dict[str, float] | None,
 ) -> dict[str, Any]:
-    """Prints what files hold and what an import would make of it, and returns the same.
+    """Prints what files hold and what an import would make of it, and returns the same for --json.
 
-    An import may be impossible even if all files are complete.
+    What an import would make is known only if all files are complete. It may be impossible even
+    then.
     """
     files = []
-    outcome = None
+    outcome: _PlannedImport | _FailedImport | None = None
     with staging.temporary_folder() as folder:
         for path in find_files(args.files):
-            files.append(_describe_file(path, unpack_gzip(path, folder)))
-            _print_file(files[-1])
-        is_complete = all(file["error"] is None for file in files)
+            file = _summarize_file(path, unpack_gzip(path, folder))
+            file.show()
+            files.append(file)
+        is_complete = all(file.error is None for file in files)
         if is_complete:
-            outcome = _describe_import(args, folder, keys, size, ratios)
-            _print_import(outcome)
-    return {"complete": is_complete, "files": files, "import": outcome}
+            outcome = _plan_import(args, folder, keys, size, ratios)
+            outcome.show()
+    return {
+        "complete": is_complete,
+        "files": [dataclasses.asdict(file) for file in files],
+        "import": None if outcome is None else outcome.to_json(),
+    }
 
 
-def _describe_file(path: epath.Path, unpacked_path: epath.Path) -> dict[str, Any]:
-    """Returns a file's features and first records."""
+def _summarize_file(path: epath.Path, unpacked_path: epath.Path) -> _FileSummary:
+    """Reads a file, as far as it can be read."""
     kinds_by_key: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     first: list[str] = []
     count = 0
@@ -180,76 +296,46 @@ def _describe_file(path: epath.Path, unpacked_path: epath.Path) -> dict[str, Any
     except VocSegError as caught:
         error = str(caught)
     features = {key: dict(kinds_by_key[key].most_common()) for key in sorted(kinds_by_key)}
-    return {
-        "path": str(path),
-        "records": count,
-        "features": features,
-        "first": first,
-        "error": error,
-    }
+    return _FileSummary(str(path), count, features, first, error)
 
 
-def _print_file(file: dict[str, Any]) -> None:
-    print(f"{file['path']}: {counted(file['records'], 'record')}")
-    for key, count_by_kind in file["features"].items():
-        kinds = [f"{kind} ({count})" for kind, count in count_by_kind.items()]
-        print(f"  {key + ':':36}{', '.join(kinds[:_MAX_LISTED_KINDS])}")
-    for number, line in enumerate(file["first"]):
-        print(f"  record {number}: {line}")
-    if file["error"]:
-        print(f"  {file['error']}")
-
-
-def _describe_import(
+def _plan_import(
     args: argparse.Namespace,
     folder: epath.Path,
     keys: dict[str, str] | None,
     size: tuple[int, ...],
     ratios: dict[str, float] | None,
-) -> dict[str, Any]:
-    """Returns what an import would make, or why there cannot be one."""
+) -> _PlannedImport | _FailedImport:
+    """Finds out what an import would make of all files.
+
+    Args:
+      args: the options.
+      folder: for unpacked files.
+      keys: see `scan_records`.
+      size: see `scan_records`.
+      ratios: see `divide_records`.
+
+    Raises:
+      ConfigError: if an option is wrong.
+    """
     try:
         scan = scan_records(args.files, folder, keys, size)
     except ConfigError:
         raise
     except VocSegError as error:
-        return {"error": str(error)}
-    by_split = divide_records(make_items(scan), ratios, args.seed)
-    return {
-        "error": None,
-        "layout": scan.name,
-        "keys": dict(scan.layout.keys),
-        "unused": list(scan.unused),
-        "splits": {
-            split: {"examples": len(items), "such_as": items[0].filename}
-            for split, items in by_split.items()
-        },
-        "mask_values": [int(value) for value in sorted(scan.values)],
-        "palette_luminances": are_luminances(scan.values),
-        "problems": [str(problem) for problem in scan.problems],
-    }
-
-
-def _print_import(outcome: dict[str, Any]) -> None:
-    if outcome["error"] is not None:
-        print(f"no import: {outcome['error']}")
-        return
-    keys = ", ".join(f"{role}={key}" for role, key in outcome["keys"].items())
-    print(f"layout: {outcome['layout']} ({keys})")
-    if outcome["unused"]:
-        print(f"  features that are not read: {', '.join(outcome['unused'])}")
-    for split, items in outcome["splits"].items():
-        print(f"  split {split}: {items['examples']} examples, such as {items['such_as']}")
-    if outcome["mask_values"]:
-        print(f"  mask values: {', '.join(map(str, outcome['mask_values']))}")
-    if outcome["palette_luminances"]:
-        print(
-            "  the values are palette luminances, not classes: palette masks were decoded as gray; "
-            "see --repair"
-        )
-    if outcome["problems"]:
-        print(f"no import: {len(outcome['problems'])} records cannot be used")
-    screen.show_first(outcome["problems"], _MAX_LISTED_PROBLEMS)
+        return _FailedImport(str(error))
+    splits = {}
+    for split, items in divide_records(make_items(scan), ratios, args.seed).items():
+        splits[split] = _SplitSummary(len(items), items[0].filename)
+    return _PlannedImport(
+        layout=scan.name,
+        keys=dict(scan.layout.keys),
+        unused=list(scan.unused),
+        splits=splits,
+        mask_values=[int(value) for value in sorted(scan.values)],
+        palette_luminances=are_luminances(scan.values),
+        problems=[str(problem) for problem in scan.problems],
+    )
 
 
 def _kind_of(values: list[Value]) -> str:
