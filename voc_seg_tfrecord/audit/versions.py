@@ -67,20 +67,19 @@ class NewClasses:
 
     Attributes:
       names: in the order of their numbers.
-      index_by_value: the number of the class, or 255, of each value of the source's masks; see
-        `Source`.
+      index_by_value: the number of each value's class in the source's masks; 255 for void.
       user_gave_order: whether an option of the user gives the classes their numbers. Then they may
         differ from those before, with a warning.
       have_default_names: whether the names are default names, as the user gave none.
-      rows: the rows of `--classes`, if they are the whole table; else empty, and `--class_names`
-        gives an order.
+      complete_table: the rows of `--classes`, if these alone name the classes and number them in
+        their order; None if `--class_names` does.
     """
 
     names: Sequence[str]
     index_by_value: Mapping[int, int]
     user_gave_order: bool
     have_default_names: bool
-    rows: Rows = ()
+    complete_table: Rows | None = None
 
     @classmethod
     def of_source(cls, source: Source, config: VocSegConfig) -> Self:
@@ -90,7 +89,7 @@ class NewClasses:
             source.index_by_value,
             user_gave_order=source.numbered and not config.default_names,
             have_default_names=config.default_names,
-            rows=() if config.class_names else cast(Rows, config.classes),
+            complete_table=_complete_table(config),
         )
 
     @classmethod
@@ -102,16 +101,26 @@ class NewClasses:
             plan.index_by_value,
             user_gave_order=plan.are_classes_numbered and not config.default_names,
             have_default_names=config.default_names,
-            rows=() if config.class_names else cast(Rows, config.classes),
+            complete_table=_complete_table(config),
         )
 
     def option(self, names: Sequence[str]) -> str:
         """Returns the option that gives these classes the order of some names."""
-        if not self.rows:
-            return _option(names)
+        if self.complete_table is None:
+            return _option_of_names(names)
         order = {name: number for number, name in enumerate(names)}
-        rows = sorted(self.rows, key=lambda row: order.get(row[1], len(order)))
+        rows = sorted(self.complete_table, key=lambda row: order.get(row[1], len(order)))
         return command(classes=format_pairs(rows))
+
+
+def _complete_table(config: VocSegConfig) -> Rows | None:
+    """Returns the rows of a config that has no class names beside them; None if it has, or no rows.
+
+    Args:
+      config: a config, in which `classes` are rows in their normal form.
+    """
+    rows = cast(Rows, config.classes)
+    return None if config.class_names or not rows else rows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,27 +194,25 @@ class OlderVersion:
         """
         before = metadata.class_names(self.builder)
         index_before = _index_by_value(self.builder, before)
-        common_values = [value for value in index_before if value in new.index_by_value]
-        moved = []
-        for value in common_values:
-            old = index_before[value]
-            now = new.index_by_value[value]
-            if old != now:
-                moved.append(f"value {value} was {_number(old)} and is {_number(now)}")
-        if not common_values:
-            moved = ["the masks store no values that tell which class was which"]
-        if moved and not new.user_gave_order:
-            raise ConfigError(
-                f"version {self.name}",
-                found=f"classes with changed numbers: {_list_first(moved)}",
-                expected=f"values that keep the numbers of {self.name}, whose names are "
-                f"{', '.join(before[:_MAX_NAMED])}",
-                remedy=_remedy_of_moved_values(index_before, new),
-            )
-        if moved:
-            text = f"Classes have other numbers than in version {self.name}: {_list_first(moved)}."
+        changes = _list_changed_values(index_before, new.index_by_value)
+        if not changes:
+            self._warn_of_new_names(before, new)
+            return
+        if new.user_gave_order:
+            listed = _list_first(changes)
+            text = f"Classes have other numbers than in version {self.name}: {listed}."
             warnings.warn(text, stacklevel=3)
             return
+        raise ConfigError(
+            f"version {self.name}",
+            found=f"classes with changed numbers: {_list_first(changes)}",
+            expected=f"values that keep the numbers of {self.name}, whose names are "
+            f"{', '.join(before[:_MAX_NAMED])}",
+            remedy=_remedy_of_moved_values(index_before, new),
+        )
+
+    def _warn_of_new_names(self, before: Sequence[str], new: NewClasses) -> None:
+        """Warns of classes that keep their numbers, and are called otherwise now."""
         renamed = []
         for number, (old_name, name) in enumerate(zip(before, new.names, strict=False)):
             if old_name != name:
@@ -215,14 +222,14 @@ class OlderVersion:
         if new.have_default_names and not metadata.has_default_names(self.builder):
             text = (
                 f"Version {self.name} has names for these classes, and this one does not. To keep "
-                f"them, add {_option(before)}."
+                f"them, add {_option_of_names(before)}."
             )
         else:
             text = (
                 f"Nobody named the classes of version {self.name}. Their numbers stay, and their "
                 f"names are new: {_list_first(renamed)}."
             )
-        warnings.warn(text, stacklevel=3)
+        warnings.warn(text, stacklevel=4)
 
     def check_ids(
         self, ids: Mapping[str, Iterable[str]], digest_by_id: Mapping[str, int] | None = None
@@ -312,10 +319,34 @@ def _index_by_value(builder: tfds.core.DatasetBuilder, names: Sequence[str]) -> 
     return index_by_value
 
 
+def _list_changed_values(before: Mapping[int, int], now: Mapping[int, int]) -> list[str]:
+    """Returns in words which values have another class number now.
+
+    Args:
+      before: the class number of each value in the older version; 255 for void.
+      now: the same in the new version.
+
+    Returns:
+      A text about each such value. If no value is in both versions, so that this cannot be known,
+      one text that says so.
+    """
+    common_values = [value for value in before if value in now]
+    if not common_values:
+        return ["the masks store no values that tell which class was which"]
+    changes = []
+    for value in common_values:
+        if before[value] != now[value]:
+            changes.append(
+                f"value {value} was {_number(before[value])} and is {_number(now[value])}"
+            )
+    return changes
+
+
 def _remedy_of_moved_values(index_before: Mapping[int, int], new: NewClasses) -> str:
     """Returns the option that keeps the numbers of values, and that for the new ones.
 
-    No option keeps them if values were no numbers of classes, or other ones are in use now.
+    `--class_names` gives 0 the first name, 1 the second, and so on. So it keeps the numbers only if
+    each value was the number of its class, and the new masks use all values from 0 on.
     """
     new_order = f"to take the new order, add {new.option(new.names)}"
     values = sorted(value for value, index in new.index_by_value.items() if index != VOID)
@@ -323,7 +354,7 @@ def _remedy_of_moved_values(index_before: Mapping[int, int], new: NewClasses) ->
     if are_numbers and all(index_before.get(value) == value for value in values):
         names = [new.names[new.index_by_value[value]] for value in values]
         if names != list(new.names):
-            return f"to keep the numbers, add {_option(names)}; {new_order}"
+            return f"to keep the numbers, add {_option_of_names(names)}; {new_order}"
     return f"{new_order}; or build under another name"
 
 
@@ -338,8 +369,8 @@ def _list_first(texts: Sequence[str]) -> str:
     return f"{named}, and {unnamed} more" if unnamed > 0 else named
 
 
-def _option(names: Sequence[str]) -> str:
-    """Returns the option that gives an order, or the argument if a name has a comma."""
+def _option_of_names(names: Sequence[str]) -> str:
+    """Returns `--class_names` with these names; or the argument in Python if one has a comma."""
     if any("," in name for name in names):
         return f"class_names={[*names]} in Python"
     return command(class_names=",".join(names))
