@@ -9,7 +9,7 @@ from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError, SplitError
 from voc_seg_tfrecord.evaluation import predictions
-from voc_seg_tfrecord.evaluation.predictions import sizes_of, submission
+from voc_seg_tfrecord.evaluation.predictions import read_sizes, write_submission
 
 IDS = ("2008_000006", "2008_000011", "2008_000012")
 SIZES = dict.fromkeys(IDS, (4, 6))
@@ -46,7 +46,7 @@ def members(path):
 @pytest.mark.parametrize("comp", [5, 6])
 def test_it_holds_each_prediction_with_vocs_palette_where_the_server_looks(folder, tmp_path, comp):
     out = tmp_path / "results.tgz"
-    assert submission(folder, out, sizes=SIZES, comp=comp) == 3
+    assert write_submission(folder, out, sizes=SIZES, comp=comp) == 3
     found = members(out)
     place = f"results/VOC2012/Segmentation/comp{comp}_test_cls"
     assert list(found) == [f"{place}/{i}.png" for i in IDS]
@@ -61,9 +61,9 @@ def test_the_same_predictions_give_the_same_bytes_whatever_the_name_and_the_time
     folder, tmp_path, monkeypatch
 ):
     first, second = tmp_path / "a.tgz", tmp_path / "b.tar.gz"
-    submission(folder, first)
+    write_submission(folder, first)
     monkeypatch.setattr("time.time", lambda: 1e9)
-    submission(folder, second)
+    write_submission(folder, second)
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -83,7 +83,7 @@ def test_what_the_server_would_refuse_is_named_and_nothing_is_written(
     path = folder / f"{IDS[2]}.npy"
     path.unlink() if prediction is None else np.save(path, prediction)
     with pytest.raises(SplitError, match=f"(?s)1 of 3 examples.*{IDS[2]}.*{message}"):
-        submission(folder, tmp_path / "results.tgz", sizes=SIZES)
+        write_submission(folder, tmp_path / "results.tgz", sizes=SIZES)
     assert [path.name for path in tmp_path.iterdir()] == ["predictions"]
 
 
@@ -92,20 +92,20 @@ def test_a_prediction_of_an_image_that_is_not_in_the_test_is_named(folder, tmp_p
     with pytest.raises(
         MaskError, match=r"2007_000032\.npy: 1 of 4 predictions for images outside the split"
     ):
-        submission(folder, tmp_path / "results.tgz")
+        write_submission(folder, tmp_path / "results.tgz")
 
 
 def test_sizes_of_other_images_are_a_wrong_call(folder, tmp_path):
     with pytest.raises(ConfigError, match="1 image, 1 of them in the test set"):
-        submission(folder, tmp_path / "results.tgz", sizes={"2008_000006": (4, 6)})
+        write_submission(folder, tmp_path / "results.tgz", sizes={"2008_000006": (4, 6)})
 
 
 def test_sizes_are_those_of_a_built_datasets_images(sample):
-    sizes = sizes_of(sample, "train")
+    sizes = read_sizes(sample, "train")
     assert sizes["2007_000001"] == (48, 64)
     assert len(sizes) == 3
     with pytest.raises(ConfigError, match="no such split"):
-        sizes_of(sample, "trainval")
+        read_sizes(sample, "trainval")
 
 
 def test_the_command_says_what_it_did_not_check(folder, tmp_path, capsys):

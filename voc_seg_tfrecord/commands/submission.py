@@ -57,8 +57,8 @@ def run(args: argparse.Namespace) -> int:
                 found=f"{len(splits)} splits",
                 expected="DATASET@SPLIT, such as voc_seg_tfrecord/2012_test@test",
             )
-        sizes = predictions.sizes_of(builder, *splits)
-    count = predictions.submission(args.predictions, out, sizes=sizes, comp=args.comp)
+        sizes = predictions.read_sizes(builder, *splits)
+    count = predictions.write_submission(args.predictions, out, sizes=sizes, comp=args.comp)
     if args.json:
         document = {"file": args.out, "predictions": count, "comp": args.comp}
         document["sizes_checked"] = bool(sizes)

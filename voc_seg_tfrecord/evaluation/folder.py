@@ -328,10 +328,10 @@ def pair_with_prediction(
             expected="a tile with the size and place in its id",
             remedy="run `voc-seg-tfrecord verify` to find the fault, or build the dataset again",
         )
-    if place.image_id not in predictions.names:
+    if place.image_id not in predictions.file_names:
         prediction_id = record.id
         prediction = predictions.read(record.id, mask.shape)
-    elif record.id not in predictions.names:
+    elif record.id not in predictions.file_names:
         prediction_id = place.image_id
         prediction = predictions.read(place.image_id, place.size).crop(tile.window)
     else:

@@ -1,7 +1,10 @@
 """Reads a folder of predictions: one PNG or NumPy file per image, named by its id.
 
-`Predictions` reads one prediction after the other, for scores. `submission` packs all of them into
-the archive that VOC's evaluation server takes.
+A PNG holds the class index of each pixel. NumPy files hold class indices too, or, if the user says
+so, the probability of each class in each pixel.
+
+`Predictions` reads one prediction after the other, for scores. `write_submission` packs all of them
+into the archive that VOC's evaluation server takes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -71,39 +74,42 @@ class Predictions:
 
     Attributes:
       folder: the folder.
-      names: the file of each id.
-      probabilities: the order of the axes of probabilities; None if the files hold class indices.
+      file_names: the path of each id's file in the folder.
 
     Args:
       folder: holds `ID.png` or `ID.npy` for each image id; ids may have sub-folders.
-      classes: how many classes there are.
-      probabilities: `CHW` or `HWC` if each `ID.npy` holds a probability per class and pixel, with
-        the axes in this order. The most probable class is the prediction.
+      class_count: how many classes there are.
+      axes_of_probabilities: `CHW` or `HWC` if each `ID.npy` holds the probability of each class in
+        each pixel, with the axes in this order. The most probable class is the prediction. None if
+        the files hold class indices.
 
     Raises:
       ConfigError: if there is no such folder, or it holds no prediction, or two for one id.
     """
 
     def __init__(
-        self, folder: PathLike, classes: int = len(VOC_CLASSES), probabilities: str | None = None
+        self,
+        folder: PathLike,
+        class_count: int = len(VOC_CLASSES),
+        axes_of_probabilities: str | None = None,
     ) -> None:
-        self._classes = classes
         self.folder = epath.Path(folder).expanduser()
-        self.probabilities = probabilities
-        if probabilities not in (None, *AXES):
+        self._class_count = class_count
+        self._axes_of_probabilities = axes_of_probabilities
+        if axes_of_probabilities not in (None, *AXES):
             raise ConfigError(
                 "probabilities",
-                found=repr(probabilities),
+                found=repr(axes_of_probabilities),
                 expected=f"{' or '.join(AXES)}, the order of the axes",
             )
         if not self.folder.is_dir():
             raise _no_predictions_error(self.folder, "no such folder")
-        self.names: Names = index_files(self.folder, (".png", ".npy"))
-        if not self.names:
+        self.file_names: Names = index_files(self.folder, (".png", ".npy"))
+        if not self.file_names:
             found = sorted(files_below(self.folder))
             others = f" among {several(found)}" if found else ""
             raise _no_predictions_error(self.folder, f"no .png and no .npy file{others}")
-        ambiguous = self.names.names_by_ambiguous_id
+        ambiguous = self.file_names.names_by_ambiguous_id
         if ambiguous:
             image_id, files = next(iter(ambiguous.items()))
             raise ConfigError(
@@ -122,18 +128,18 @@ class Predictions:
           size: height and width of its image; None if they are not known.
 
         Raises:
-          MaskError: if there is none, or it has another size, or holds colors, or holds something
-            else than the probabilities that were announced.
+          MaskError: if there is none, or it has another size, or holds something else than class
+            indices, or probabilities if it should hold these.
         """
-        if image_id not in self.names:
+        if image_id not in self.file_names:
             raise self._missing_error(image_id)
         path = self.path(image_id)
         file = File.read(path, MaskError)
-        if self.probabilities is not None:
-            chances = _read_probabilities(file, self.probabilities, self._classes)
-            prediction = Prediction(chances.argmax(-1), chances)
+        if self._axes_of_probabilities is None:
+            prediction = Prediction(_read_indices(file, self._class_count))
         else:
-            prediction = Prediction(_read_indices(file, self._classes))
+            chances = _read_probabilities(file, self._axes_of_probabilities, self._class_count)
+            prediction = Prediction(chances.argmax(-1), chances)
         height, width = prediction.classes.shape
         if size is not None and (height, width) != tuple(size):
             raise MaskError(
@@ -148,10 +154,10 @@ class Predictions:
 
     def _missing_error(self, image_id: str) -> MaskError:
         """Returns the error about an image without a prediction of its name."""
-        count = counted(len(self.names), "prediction")
-        found = f"no such file among {count}, such as {next(iter(self.names.values()))}"
+        count = counted(len(self.file_names), "prediction")
+        found = f"no such file among {count}, such as {next(iter(self.file_names.values()))}"
         remedy = "predict all images of the split, and name each prediction as its image"
-        named_alike = [file for name, file in self.names.items() if image_id in name]
+        named_alike = [file for name, file in self.file_names.items() if image_id in name]
         if named_alike:
             found = f"no such file, but {several(named_alike, _MAX_SHOWN_FILES)}"
             remedy = f"name the prediction {image_id}.png or {image_id}.npy"
@@ -165,7 +171,7 @@ class Predictions:
 
     def path(self, image_id: str) -> epath.Path:
         """Returns the file of a prediction that is there."""
-        return self.folder / self.names[image_id]
+        return self.folder / self.file_names[image_id]
 
     def check_extra(self, ids: set[str]) -> None:
         """Checks that every prediction is of one of these images.
@@ -173,11 +179,11 @@ class Predictions:
         Raises:
           MaskError: naming the first one that is not, and how many there are.
         """
-        extra = sorted(self.names.keys() - ids)
+        extra = sorted(self.file_names.keys() - ids)
         if extra:
             raise MaskError(
-                self.folder / self.names[extra[0]],
-                found=f"{len(extra)} of {counted(len(self.names), 'prediction')} for images "
+                self.folder / self.file_names[extra[0]],
+                found=f"{len(extra)} of {counted(len(self.file_names), 'prediction')} for images "
                 f"outside the split, such as {', '.join(extra[:3])}",
                 expected="one prediction per image of the split, and nothing else",
                 remedy="name the split that was predicted, or take these files out",
@@ -194,7 +200,7 @@ def _no_predictions_error(folder: epath.Path, found: str) -> ConfigError:
     )
 
 
-def _read_indices(file: File, classes: int) -> np.ndarray:
+def _read_indices(file: File, class_count: int) -> np.ndarray:
     """Returns class indices, integers `[H, W]`."""
     try:
         samples = read_samples_on_black(file)
@@ -203,7 +209,7 @@ def _read_indices(file: File, classes: int) -> np.ndarray:
             raise
         expected = "one class index per pixel"
         scores = numpy_files.read_numpy(file, "f", expected)
-        remedy = _advise_on_scores(scores, classes)
+        remedy = _advise_on_scores(scores, class_count)
         raise error.changed(expected=expected, remedy=remedy) from None
     if samples.kind == "rgb":
         raise MaskError(
@@ -223,21 +229,21 @@ def _read_indices(file: File, classes: int) -> np.ndarray:
                 remedy="write the class indices as grayscale, or with "
                 "voc_seg_tfrecord.voc_palette()",
             )
-    if classes > 2 and file.kind is Kind.NUMPY and b"'|b1'" in file.data[:128]:
+    if class_count > 2 and file.kind is Kind.NUMPY and b"'|b1'" in file.data[:128]:
         raise MaskError(
             file.where,
-            found=f"true and false, but there are {classes} classes",
+            found=f"true and false, but there are {class_count} classes",
             expected="one class index per pixel",
             remedy="save the index of the class with the highest score (argmax)",
         )
     return samples.values
 
 
-def _advise_on_scores(scores: np.ndarray, classes: int) -> str:
+def _advise_on_scores(scores: np.ndarray, class_count: int) -> str:
     """Returns what to save in place of floats, as their shape tells."""
     if scores.ndim == 2:
         return "save class indices as integers: .astype('uint8')"
-    classes_are_last = scores.shape[-1] == classes and scores.shape[0] != classes
+    classes_are_last = scores.shape[-1] == class_count and scores.shape[0] != class_count
     axes = "HWC" if classes_are_last else "CHW"
     return (
         "save the class with the highest score (argmax), or save the softmax of the scores and "
@@ -245,7 +251,7 @@ def _advise_on_scores(scores: np.ndarray, classes: int) -> str:
     )
 
 
-def _read_probabilities(file: File, axes: str, classes: int) -> np.ndarray:
+def _read_probabilities(file: File, axes: str, class_count: int) -> np.ndarray:
     """Returns probabilities, float32 `[H, W, C]`."""
     expected = f"float probabilities {list(axes)} in a .npy file, which add up to 1 in each pixel"
     remedy = "save the softmax of the scores of the network"
@@ -256,12 +262,12 @@ def _read_probabilities(file: File, axes: str, classes: int) -> np.ndarray:
     if array.ndim != 3 or not array.size:
         raise MaskError(file.where, found=f"an array {list(array.shape)}", expected=expected)
     chances = np.moveaxis(array, 0, -1) if axes == "CHW" else array
-    if chances.shape[-1] != classes:
+    if chances.shape[-1] != class_count:
         raise MaskError(
             file.where,
             found=f"an array {list(array.shape)}: {counted(chances.shape[-1], 'class')}, read as "
             f"{axes}",
-            expected=f"{classes} classes, as the dataset has",
+            expected=f"{class_count} classes, as the dataset has",
             remedy="save one probability per class, background included, or give the right order "
             "of the axes",
         )
@@ -304,17 +310,17 @@ def label_quality(mask: np.ndarray, probabilities: np.ndarray) -> float:
     if not is_known.any():
         return 1.0
     class_of_pixel = mask[is_known].astype(int)
-    of_pixel = probabilities[is_known]
-    given = np.take_along_axis(of_pixel, class_of_pixel[:, np.newaxis], axis=1)[:, 0]
-    weights = np.exp((1 - given.astype(np.float64)) / _SOFTMIN_TEMPERATURE)
-    return float((weights * given).sum() / weights.sum())
+    chances_of_pixel = probabilities[is_known]
+    chances = np.take_along_axis(chances_of_pixel, class_of_pixel[:, np.newaxis], axis=1)[:, 0]
+    weights = np.exp((1 - chances.astype(np.float64)) / _SOFTMIN_TEMPERATURE)
+    return float((weights * chances).sum() / weights.sum())
 
 
 Sizes = Mapping[str, tuple[int, ...]]
 """Height and width of each image, by id."""
 
 
-def submission(
+def write_submission(
     predictions: PathLike, out: epath.Path, *, sizes: Sizes | None = None, comp: int = 6
 ) -> int:
     """Writes `results/VOC2012/Segmentation/comp6_test_cls/ID.png` for all images of the test.
@@ -354,15 +360,15 @@ def submission(
     with staging.staged_file(out) as incomplete:
         with incomplete.open("wb") as stream:
             encode = functools.partial(_encode_prediction, readable, sizes)
-            files = ordered_map(encode, ids)
+            results = ordered_map(encode, ids)
             folder = f"results/VOC2012/Segmentation/comp{comp}_test_cls"
-            problems = _write_archive(stream, files, folder)
+            problems = _write_archive(stream, results, folder)
         if problems:
             raise SplitError("test", problems, len(ids))
     return len(ids)
 
 
-def sizes_of(builder: tfds.core.DatasetBuilder, split: str = "test") -> Sizes:
+def read_sizes(builder: tfds.core.DatasetBuilder, split: str = "test") -> Sizes:
     """Reads the sizes of a split's images from a built dataset, without decoding an image."""
     check_splits(builder, [split])
     return dict(records.scan(builder, split, _id_and_size))
@@ -378,7 +384,8 @@ def _encode_prediction(
 ) -> bytes | VocSegError:
     """Returns a prediction as a PNG with VOC's palette, or what is wrong with it."""
     try:
-        values = predictions.read(image_id, sizes[image_id] if sizes else None).classes
+        size = None if sizes is None else sizes[image_id]
+        values = predictions.read(image_id, size).classes
     except VocSegError as error:
         return error
     unknown = np.unique(values[(values < 0) | (values >= len(VOC_CLASSES))])
@@ -395,13 +402,13 @@ def _encode_prediction(
 
 
 def _write_archive(
-    stream: BinaryIO, files: Iterable[tuple[str, bytes | VocSegError]], folder: str
+    stream: BinaryIO, results: Iterable[tuple[str, bytes | VocSegError]], folder: str
 ) -> list[VocSegError]:
     """Writes the archive; after a first problem it only looks for more problems.
 
     Args:
       stream: the archive.
-      files: each image id with its PNG, or with what is wrong with it.
+      results: each image id with its PNG, or with what is wrong with it.
       folder: the folder of the PNGs in the archive.
 
     Returns:
@@ -413,12 +420,12 @@ def _write_archive(
         gzip.GzipFile("", "wb", compresslevel=1, fileobj=stream, mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive,
     ):
-        for image_id, file in files:
-            if isinstance(file, VocSegError):
-                problems.append(file)
+        for image_id, result in results:
+            if isinstance(result, VocSegError):
+                problems.append(result)
             elif not problems:
                 entry = tarfile.TarInfo(f"{folder}/{image_id}.png")
-                entry.size = len(file)
+                entry.size = len(result)
                 entry.mode = 0o644
-                archive.addfile(entry, io.BytesIO(file))
+                archive.addfile(entry, io.BytesIO(result))
     return problems
