@@ -41,6 +41,18 @@ def is_fitted(image_id: str, images: int) -> bool:
     return zlib.crc32(image_id.encode()) % max(1, images) < MAX_FITTED_IMAGES
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class SmallRegion(Region):
+    """A region of at most `_MAX_SMALL_REGION_PIXELS`.
+
+    Attributes:
+      is_isolated: whether all pixels around it have one other class, and none is void. Accidents
+        look so; where a tool draws void around objects, nothing else does.
+    """
+
+    is_isolated: bool
+
+
 @dataclasses.dataclass(frozen=True, eq=False, slots=True)
 class Evidence:
     """The measurements of one example. Those of the mask are empty if there is no mask.
@@ -77,7 +89,7 @@ class Evidence:
     packed_mask_sample: bytes = b""
     largest_regions: tuple[Region, ...] = ()
     smallest_regions: tuple[Region, ...] = ()
-    specks: tuple[Region, ...] = ()
+    specks: tuple[SmallRegion, ...] = ()
     smallest_isolated_pixels: int = 0
     pinholes: tuple[tuple[int, int], ...] = ()
     fit: Fit | None = None
@@ -219,10 +231,10 @@ def _add_mask(evidence: Evidence, mask: np.ndarray, mask_fit: Fit | None) -> Evi
     """Returns the evidence with the measurements of the mask."""
     regions = find_regions(mask, _keep_extremes_and_small)
     by_class = _sort_by_class_and_size(regions)
-    small_regions = [
-        dataclasses.replace(region, is_isolated=_is_isolated(mask, region))
-        for region in _first_small_regions(regions).as_regions()
-    ]
+    small_regions = []
+    for region in _first_small_regions(regions).as_regions():
+        is_isolated = _is_isolated(mask, region)
+        small_regions.append(SmallRegion(region.label, region.pixels, region.box, is_isolated))
     isolated_pixels = [region.pixels for region in small_regions if region.is_isolated]
     specks = (region for region in small_regions if region.pixels <= MAX_SPECK_PIXELS)
     mask_sample = fit.sample_pixels(mask, fit.GRID_SIDE, fit.GRID_SIDE)
@@ -268,7 +280,7 @@ def _is_last_of_class(by_class: RegionTable) -> np.ndarray:
 
 
 def _is_isolated(mask: np.ndarray, region: Region) -> bool:
-    """Says whether one other class, and no void, is around a region; see `Region`."""
+    """Says whether one other class, and no void, is around a region; see `SmallRegion`."""
     left, top, width, height = region.box
     rows = slice(max(0, top - 1), top + height + 1)
     columns = slice(max(0, left - 1), left + width + 1)

@@ -32,15 +32,11 @@ class Region:
       label: its class.
       pixels: how many there are.
       box: the smallest box that holds them.
-      is_isolated: whether all pixels around it have one other class, and none is void. Accidents
-        look so; where a tool draws void around objects, nothing else does. It is only known of
-        small regions.
     """
 
     label: int
     pixels: int
     box: Box
-    is_isolated: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -129,6 +125,11 @@ class _Runs:
     last: np.ndarray
     labels: np.ndarray
 
+    @property
+    def pixels(self) -> np.ndarray:
+        """The number of pixels of each run, int64 `[N]`."""
+        return self.last - self.first + 1
+
     def take(self, index: np.ndarray) -> "_Runs":
         return _Runs(self.first[index], self.last[index], self.labels[index])
 
@@ -142,15 +143,13 @@ class _Runs:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Extents:
-    """The size and the box of runs or regions. All arrays are int64 `[N]`.
+    """Where runs or regions lie. All arrays are int64 `[N]`.
 
     Attributes:
-      pixels: how many pixels each has.
       left, top, right, bottom: the first and last column and row of each.
       first_pixel: the index of the first pixel of each in the raveled mask.
     """
 
-    pixels: np.ndarray
     left: np.ndarray
     top: np.ndarray
     right: np.ndarray
@@ -159,7 +158,6 @@ class _Extents:
 
     def take(self, index: np.ndarray) -> "_Extents":
         return _Extents(
-            self.pixels[index],
             self.left[index],
             self.top[index],
             self.right[index],
@@ -169,7 +167,6 @@ class _Extents:
 
     def followed_by(self, later: "_Extents") -> "_Extents":
         return _Extents(
-            np.concatenate([self.pixels, later.pixels]),
             np.concatenate([self.left, later.left]),
             np.concatenate([self.top, later.top]),
             np.concatenate([self.right, later.right]),
@@ -184,19 +181,22 @@ class _OpenRegions:
 
     Attributes:
       runs: the runs of that row.
-      extents: for each run, the extents of its region so far; see `_carry_over` for its pixels.
+      extents: for each run, the extents of its region so far.
       first_run: for each run, the index of the first run of its region, int64 `[N]`.
+      pixels_by_first_run: for the first run of each region, the number of pixels of the region so
+        far; 0 for its other runs, so that a sum over runs counts each pixel once; int64 `[N]`.
     """
 
     runs: _Runs
     extents: _Extents
     first_run: np.ndarray
+    pixels_by_first_run: np.ndarray
 
 
 def _no_open_regions() -> _OpenRegions:
     none = np.zeros(0, np.int64)
     runs = _Runs(none, none, none)
-    return _OpenRegions(runs, _Extents(none, none, none, none, none, none), none)
+    return _OpenRegions(runs, _Extents(none, none, none, none, none), none, none)
 
 
 def _complete_regions(mask: np.ndarray) -> Iterator[RegionTable]:
@@ -208,19 +208,22 @@ def _complete_regions(mask: np.ndarray) -> Iterator[RegionTable]:
         band_runs = _find_runs(mask[top : top + band_rows], top * width)
         runs = open_regions.runs.followed_by(band_runs)
         run_extents = open_regions.extents.followed_by(_extents_of_runs(band_runs, width))
+        run_pixels = np.concatenate([open_regions.pixels_by_first_run, band_runs.pixels])
         root_of_run = _find_root_runs(runs, width, open_regions.first_run)
         is_root = root_of_run == np.arange(len(root_of_run))
         roots = np.flatnonzero(is_root)
         region_of_run = (is_root.cumsum() - 1)[root_of_run]
         extents = _extents_of_regions(run_extents, region_of_run, len(roots))
+        pixels = np.bincount(region_of_run, run_pixels, len(roots)).astype(np.int64)
 
         is_complete = np.ones(len(roots), bool)
         is_last_band = top + band_rows >= height
         if not is_last_band:
             is_open_run = runs.last >= (top + band_rows - 1) * width
             is_complete[region_of_run[is_open_run]] = False
-            open_regions = _carry_over(runs, region_of_run, extents, is_open_run)
-        yield _as_table(runs.labels[roots[is_complete]], extents.take(is_complete))
+            open_regions = _carry_over(runs, region_of_run, pixels, extents, is_open_run)
+        labels = runs.labels[roots]
+        yield _as_table(labels, pixels, extents).take(is_complete)
 
 
 def _find_runs(rows: np.ndarray, first_pixel: int) -> _Runs:
@@ -239,7 +242,6 @@ def _extents_of_runs(runs: _Runs, width: int) -> _Extents:
     """Returns the extents of runs in a mask of this width."""
     row = runs.first // width
     return _Extents(
-        pixels=runs.last - runs.first + 1,
         left=runs.first % width,
         top=row,
         right=runs.last % width,
@@ -250,9 +252,7 @@ def _extents_of_runs(runs: _Runs, width: int) -> _Extents:
 
 def _extents_of_regions(run_extents: _Extents, region_of_run: np.ndarray, regions: int) -> _Extents:
     """Returns the extents of regions, given those of their runs."""
-    pixels = np.bincount(region_of_run, run_extents.pixels, regions).astype(np.int64)
     return _Extents(
-        pixels=pixels,
         left=_minima(run_extents.left, region_of_run, regions),
         top=_minima(run_extents.top, region_of_run, regions),
         right=_maxima(run_extents.right, region_of_run, regions),
@@ -276,28 +276,42 @@ def _maxima(values: np.ndarray, region_of_run: np.ndarray, regions: int) -> np.n
 
 
 def _carry_over(
-    runs: _Runs, region_of_run: np.ndarray, extents: _Extents, is_open_run: np.ndarray
+    runs: _Runs,
+    region_of_run: np.ndarray,
+    pixels: np.ndarray,
+    extents: _Extents,
+    is_open_run: np.ndarray,
 ) -> _OpenRegions:
-    """Returns what the next band needs to know of the runs in the last row."""
+    """Returns what the next band needs to know of the runs in the last row.
+
+    Args:
+      runs: all runs so far: those carried into this band, and those of the band.
+      region_of_run: for each of these, the index of its region, int64 `[N]`.
+      pixels: for each region, the number of its pixels so far, int64 `[regions]`.
+      extents: for each region, its extents so far.
+      is_open_run: whether each run is in the last row, bool `[N]`.
+    """
     region_of_open_run = region_of_run[is_open_run]
     _, first_of_region, inverse = np.unique(
         region_of_open_run, return_index=True, return_inverse=True
     )
     first_run = first_of_region[inverse]
     is_first = first_run == np.arange(len(first_run))
-    carried = extents.take(region_of_open_run)
-    # The pixels of a region stand at its first run, and its other runs have 0. So the sum over the
-    # runs of a region counts each pixel once.
-    carried = dataclasses.replace(carried, pixels=np.where(is_first, carried.pixels, 0))
-    return _OpenRegions(runs.take(is_open_run), carried, first_run)
+    return _OpenRegions(
+        runs=runs.take(is_open_run),
+        extents=extents.take(region_of_open_run),
+        first_run=first_run,
+        pixels_by_first_run=np.where(is_first, pixels[region_of_open_run], 0),
+    )
 
 
-def _as_table(labels: np.ndarray, extents: _Extents) -> RegionTable:
+def _as_table(labels: np.ndarray, pixels: np.ndarray, extents: _Extents) -> RegionTable:
+    """Returns regions with these classes and numbers of pixels, int64 `[N]`, and extents."""
     width = extents.right - extents.left + 1
     height = extents.bottom - extents.top + 1
     columns = [
         labels,
-        extents.pixels,
+        pixels,
         extents.left,
         extents.top,
         width,

@@ -18,7 +18,7 @@ from voc_seg_tfrecord.core.errors import counted, several
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats.picture_signs import SIGN_BYTES
 from voc_seg_tfrecord.quality import appearance, kinds, near_duplicates
-from voc_seg_tfrecord.quality.evidence import Evidence, is_fitted
+from voc_seg_tfrecord.quality.evidence import Evidence, SmallRegion, is_fitted
 from voc_seg_tfrecord.quality.finding import (
     IGNORED,
     NOTE,
@@ -368,7 +368,7 @@ def _find_specks(labeled_set: LabeledSet) -> Iterator[Finding]:
         example.smallest_isolated_pixels or _NO_REGION_PIXELS for example in masks
     )
 
-    def is_speck(region: Region) -> bool:
+    def is_speck(region: SmallRegion) -> bool:
         usual = smallest_of_class[region.label]
         if len(usual) <= _MIN_MASKS_WITH_CLASS:
             usual = smallest_of_masks  # a class of few masks is compared with all classes
