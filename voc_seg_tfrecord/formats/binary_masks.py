@@ -4,7 +4,6 @@ A pixel is off if its value is 0 or its color black, and on if it has the file's
 with a third value is refused: its edges may be smoothed, or its values may be several classes.
 """
 
-import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
 
@@ -38,11 +37,11 @@ class ClassPixels:
 
     Attributes:
       pixels: bool `[H, W]`: whether each pixel is on.
-      key: the value of pixels that are on, or their color: `255`, `#ff0000`; empty if none is on.
+      key: the value of pixels that are on, or their color: `255`, `#ff0000`; None if none is on.
     """
 
     pixels: np.ndarray
-    key: str
+    key: str | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,19 +61,18 @@ class MaskLayer:
 
 @dataclasses.dataclass(frozen=True)
 class ClassFacts:
-    """What the files of one class and one value add to a merged mask.
+    """What the files of one class add to a merged mask.
 
     Attributes:
       class_name: the class.
-      key: the value; see `ClassPixels`.
-      where: the path of the first of these files.
+      first_file_by_key: the path of the first file in which pixels that are on have a value or
+        color; see `ClassPixels`. Files without such pixels are not in it.
       pixels: how many pixels are on, in all files together.
       visible_pixels: how many pixels have the class in the merged mask.
     """
 
     class_name: str
-    key: str
-    where: str
+    first_file_by_key: Mapping[str, str]
     pixels: int
     visible_pixels: int
 
@@ -89,14 +87,14 @@ class MergedMask:
         background, 255 of void; None if it was not asked for.
       contested: how many pixels are on in the files of several classes.
       shared: how many pixels are on in several files of one class.
-      layers: what the files add, by class and value.
+      classes: what the files of each class add, in the order of the files.
     """
 
     mask: np.ndarray
     objects: np.ndarray | None
     contested: int
     shared: int
-    layers: Sequence[ClassFacts]
+    classes: Sequence[ClassFacts]
 
 
 def merge_masks(layers: Sequence[MaskLayer], *, objects: bool = False) -> MergedMask:
@@ -132,7 +130,7 @@ def merge_masks(layers: Sequence[MaskLayer], *, objects: bool = False) -> Merged
         _number_objects(layers, binary_masks) if objects else None,
         contested=int(np.count_nonzero(is_contested)),
         shared=int(np.count_nonzero(is_shared)),
-        layers=_list_facts(layers, binary_masks, top_class),
+        classes=_list_facts(layers, binary_masks, top_class),
     )
 
 
@@ -160,32 +158,25 @@ def _number_objects(layers: Sequence[MaskLayer], binary_masks: Sequence[ClassPix
 def _list_facts(
     layers: Sequence[MaskLayer], binary_masks: Sequence[ClassPixels], top_class: np.ndarray
 ) -> list[ClassFacts]:
-    """Returns what the files add, by class and value.
+    """Returns what the files of each class add.
 
     Args:
       layers: the files.
       binary_masks: what is in each.
       top_class: uint8 `[H, W]`, the number of the class that each pixel has in the end.
     """
-    number_by_class = _number_classes(layers)
-    pixels_on = collections.Counter[tuple[str, str]]()
-    first_by_class_and_key: dict[tuple[str, str], str] = {}
-    for layer, binary_mask in zip(layers, binary_masks, strict=True):
-        class_and_key = (layer.class_name, binary_mask.key)
-        pixels_on[class_and_key] += int(np.count_nonzero(binary_mask.pixels))
-        first_by_class_and_key.setdefault(class_and_key, layer.file.where)
     facts = []
-    for (class_name, key), where in first_by_class_and_key.items():
-        is_visible = top_class == number_by_class[class_name]
-        facts.append(
-            ClassFacts(
-                class_name,
-                key,
-                where,
-                pixels=pixels_on[class_name, key],
-                visible_pixels=int(np.count_nonzero(is_visible)),
-            )
-        )
+    for class_name, number in _number_classes(layers).items():
+        first_file_by_key: dict[str, str] = {}
+        pixels = 0
+        for layer, binary_mask in zip(layers, binary_masks, strict=True):
+            if layer.class_name != class_name:
+                continue
+            pixels += int(np.count_nonzero(binary_mask.pixels))
+            if binary_mask.key is not None:
+                first_file_by_key.setdefault(binary_mask.key, layer.file.where)
+        visible_pixels = int(np.count_nonzero(top_class == number))
+        facts.append(ClassFacts(class_name, first_file_by_key, pixels, visible_pixels))
     return facts
 
 
@@ -226,7 +217,7 @@ def read_binary_mask(file: File) -> ClassPixels:
         texts = [f"value {value} on {counted(count, 'pixel')}" for value, count in counts.items()]
         raise _not_binary_error(file, several(texts, _MAX_LISTED_KEYS))
     _check_zero_is_black(samples, counts, file)
-    key = str(keys_of_pixels[0]) if keys_of_pixels else ""
+    key = str(keys_of_pixels[0]) if keys_of_pixels else None
     return ClassPixels(values != 0, key)
 
 

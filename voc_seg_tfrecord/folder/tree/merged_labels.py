@@ -228,8 +228,8 @@ class MergedLabels(MadeLabels[MergedMask]):
             facts_of_class = self._list_facts(one)
             first_by_key: dict[str, str] = {}
             for facts in facts_of_class:
-                if facts.key:
-                    first_by_key.setdefault(facts.key, facts.where)
+                for key, file in facts.first_file_by_key.items():
+                    first_by_key.setdefault(key, file)
             if len(first_by_key) > 1:
                 (key, where), (other_key, other_where), *_ = first_by_key.items()
                 raise MaskError(
@@ -258,7 +258,7 @@ class MergedLabels(MadeLabels[MergedMask]):
         return [
             facts
             for made in self.made_masks
-            for facts in made.facts.layers
+            for facts in made.facts.classes
             if facts.class_name == one.name
         ]
 
