@@ -10,6 +10,7 @@ References:
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 import dataclasses
+import enum
 import functools
 import json
 import posixpath
@@ -65,6 +66,19 @@ PATH = "path"
 """The part of an image or mask that holds its file's name."""
 
 
+FeatureDescription = dict[str, Any] | list[dict[str, Any]]
+"""What `datasets` calls a feature, as it writes it to JSON: a dictionary with the key `_type`. A
+feature that is a list of dictionaries is a list of one: the description of each field, by name."""
+
+
+class ColumnContent(enum.Enum):
+    """What the values of a column are."""
+
+    IMAGE = "the file of an image or mask, as {bytes, path}"
+    ARRAY = "the bytes of a NumPy file"
+    PLAIN = "numbers, texts, or lists of them, without files"
+
+
 @dataclasses.dataclass(frozen=True)
 class Column:
     """One column.
@@ -72,25 +86,25 @@ class Column:
     Attributes:
       name: the name of the column and of its feature.
       type: the type of its values.
-      description: what `datasets` calls a feature, as it writes it to JSON.
+      description: describes the feature for `datasets`.
       make_value: makes the value of a record. It takes the record, and the record's name for the
         `RecordError`s that it raises.
-      is_image: whether values hold images or masks.
-      is_array: whether values are NumPy files.
+      content: what the values are.
     """
 
     name: str
     type: "pa.DataType"
-    description: Any
+    description: FeatureDescription
     make_value: Callable[[Record, str], Any]
-    is_image: bool = False
-    is_array: bool = False
+    content: ColumnContent = ColumnContent.PLAIN
 
     def file_bytes(self, value: Any) -> int:
         """Returns how many bytes the file in a value has; 0 if the column holds no files."""
-        if self.is_image:
+        if self.content is ColumnContent.IMAGE:
             return len(value[BYTES])
-        return len(value) if self.is_array else 0
+        if self.content is ColumnContent.ARRAY:
+            return len(value)
+        return 0
 
 
 def make_columns(
@@ -127,8 +141,8 @@ def make_schema(columns: Sequence[Column]) -> "pa.Schema":
     return pa.schema([(column.name, column.type) for column in columns], metadata=metadata)
 
 
-def as_yaml(feature: Any) -> dict[str, Any]:
-    """Returns a description as the `dataset_info` of a card has it, which `datasets` reads.
+def as_yaml(description: FeatureDescription) -> dict[str, Any]:
+    """Returns a description in the form of the `dataset_info` of a card, which `datasets` reads.
 
     | description | YAML |
     | --- | --- |
@@ -137,14 +151,11 @@ def as_yaml(feature: Any) -> dict[str, Any]:
     | `ClassLabel` | `dtype: {class_label: {names: {'0': crack}}}` |
     | `Image` without a mode, or with one | `dtype: image`, or `dtype: {image: {mode: RGB}}` |
     | `Value` | `dtype: string` |
-
-    Args:
-      feature: a `Column.description`.
     """
-    if isinstance(feature, list):
-        (fields,) = feature
+    if isinstance(description, list):
+        (fields,) = description
         return {"list": [{"name": name, **as_yaml(field)} for name, field in fields.items()]}
-    properties = dict(feature)
+    properties = dict(description)
     kind = properties.pop("_type")
     if kind == "Sequence":
         element = as_yaml(properties.pop("feature"))
@@ -193,14 +204,18 @@ def _make_image_column(name: str, feature: tfds.features.Image, palette: bytes |
         type=pa.struct({BYTES: pa.binary(), PATH: pa.string()}),
         description=description,
         make_value=make_value,
-        is_image=True,
+        content=ColumnContent.IMAGE,
     )
 
 
 def holds_arrays(image: Any) -> bool:
-    """Says whether a feature of images has bands that Pillow cannot hold without loss.
+    """Says whether images become NumPy files, as Pillow cannot hold their bands without loss.
 
-    Pillow holds one band of 16 bits, and one, three or four of 8 bits.
+    Pillow holds one band of 16 bits, and one, three or four of 8 bits. Images with other numbers of
+    bands have no feature `tfds.features.Image`.
+
+    Args:
+      image: the feature of the images.
     """
     if not isinstance(image, tfds.features.Image):
         return True
@@ -216,7 +231,7 @@ def _make_array_column(name: str) -> Column:
         type=pa.binary(),
         description=_describe_value("binary"),
         make_value=_array_cell,
-        is_array=True,
+        content=ColumnContent.ARRAY,
     )
 
 
@@ -235,12 +250,14 @@ def _make_list_column(name: str, feature: Any, where: str) -> Column:
 
 @dataclasses.dataclass(frozen=True)
 class _ColumnValues:
-    """The values of a feature, or of a field of annotated objects.
+    """How the values of a feature, or of a field of annotated objects, are written to a table.
+
+    A record holds a flat sequence of values: one for a single value, many for a list.
 
     Attributes:
-      type: the type of a value in the table.
-      description: what `datasets` calls such a value.
-      convert: makes the values of a table of those of a record.
+      type: the type of one value in the table.
+      description: describes one value for `datasets`.
+      convert: takes the sequence of a record, and returns the list of values for the table.
     """
 
     type: "pa.DataType"
@@ -266,7 +283,12 @@ def _make_objects_column(name: str, feature: tfds.features.FeaturesDict, where: 
 
 
 def _as_vectors(values: _ColumnValues, length: int) -> _ColumnValues:
-    """Returns vectors, such as boxes, of the numbers that a record holds one after the other."""
+    """Returns how vectors, such as boxes, are written.
+
+    Args:
+      values: how the numbers of vectors are written, each on its own.
+      length: how many numbers of a record make a vector.
+    """
     import pyarrow as pa
 
     def convert(numbers: Sequence[Any]) -> list[Any]:
@@ -314,7 +336,7 @@ _CONVERT_BY_KIND: dict[str, Callable[[Any], Any]] = {"b": bool, "i": int, "u": i
 
 
 def _make_values(name: str, feature: Any, where: str) -> _ColumnValues:
-    """Returns the single values of a feature."""
+    """Returns how the values of a feature are written, each on its own."""
     import pyarrow as pa
 
     description: dict[str, Any] = {}

@@ -16,7 +16,7 @@ from etils import epath
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import IMAGE
 from voc_seg_tfrecord.exports import columns
-from voc_seg_tfrecord.exports.columns import Column
+from voc_seg_tfrecord.exports.columns import Column, ColumnContent
 from voc_seg_tfrecord.exports.writers import ExportedSplit, Record, describe_lost_metadata
 from voc_seg_tfrecord.reading import metadata
 
@@ -133,9 +133,9 @@ def _storage_options(table_columns: Sequence[Column]) -> dict[str, Any]:
     compressed = []
     for column in table_columns:
         for leaf in _leaves(column.name, column.type):
-            if column.is_image:
+            if column.content is ColumnContent.IMAGE:
                 compression[leaf] = "none"
-            elif column.is_array:
+            elif column.content is ColumnContent.ARRAY:
                 compression[leaf] = "zstd"
             else:
                 compression[leaf] = "snappy"
