@@ -112,14 +112,17 @@ def _read_values(file: File, header: png.PngHeader, chunks: tuple[Chunk, ...]) -
 
 
 def _decode(
-    file: File, sample_format: sample_formats.SampleFormat, *, transparent_color: Sequence[int] = ()
+    file: File,
+    sample_format: sample_formats.SampleFormat,
+    *,
+    transparent_color: tuple[int, ...] | None = None,
 ) -> Samples:
     """Returns the samples of a file that Pillow decodes, as they were before it changed them.
 
     Args:
       file: the file.
       sample_format: how it stores a sample.
-      transparent_color: the color that is not opaque; empty if none is.
+      transparent_color: the color that is not opaque; None if all are.
     """
     still = pillow.decode(file, MaskError)
     values = still.values()
@@ -151,7 +154,7 @@ def _as_stored_gray(
 def _color_samples(
     values: np.ndarray,
     sample_format: sample_formats.SampleFormat,
-    transparent_color: Sequence[int],
+    transparent_color: tuple[int, ...] | None,
     file: File,
 ) -> Samples:
     """Returns the samples of channels `[H, W, 2 to 4]` that Pillow has decoded."""
@@ -160,7 +163,7 @@ def _color_samples(
         with ImageError.raised_as(MaskError):
             channels = band_files.read(file)
     samples = _samples_of_channels(channels, file)
-    if not transparent_color:
+    if transparent_color is None:
         return samples
     is_clear = (channels == np.array(transparent_color)).all(axis=-1)
     transparent = transparency.read_under(samples.values, is_clear, file)

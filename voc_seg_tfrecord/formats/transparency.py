@@ -4,9 +4,9 @@ Files say it by an alpha channel, by the chunk tRNS of a PNG (the alpha of palet
 value or color that is transparent), or by the transparent value of a GIF.
 
 1. A palette mask is read by its indices, whatever the alpha of its entries.
-2. Of another mask the gray or color under fully transparent pixels is read, if it is one. Whether
-   it is background is judged with all masks of the set, see `folder.meaning.rules`.
-3. Partly transparent pixels, and several colors under transparent ones, are refused.
+2. All fully transparent pixels of another mask must have the same gray or color, which is read.
+   `folder.meaning.rules` decides by all masks of the set whether it is background.
+3. A mask with partly transparent pixels is refused.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ def find_clear_pixels(alpha: np.ndarray, file: File) -> np.ndarray:
 
 
 def read_under(values: np.ndarray, is_clear: np.ndarray, file: File) -> frozenset[int | Color]:
-    """Returns the gray or color under the transparent pixels; empty if there are none.
+    """Returns the one gray or color under transparent pixels; an empty set without such pixels.
 
     Args:
       values: grays `[H, W]` or colors uint8 `[H, W, 3]`.
@@ -80,7 +80,7 @@ def _describe(key: int | Color) -> str:
 
 
 def transparent_values(header: PngHeader, chunks: Sequence[Chunk]) -> frozenset[int]:
-    """Returns the values of a palette or grayscale PNG that are not opaque."""
+    """Returns the values of a palette or grayscale PNG that are not opaque, in use or not."""
     content = _transparency(chunks)
     if header.color is ColorType.PALETTE:
         return frozenset(value for value, alpha in enumerate(content) if alpha != _OPAQUE)
@@ -89,11 +89,11 @@ def transparent_values(header: PngHeader, chunks: Sequence[Chunk]) -> frozenset[
     return frozenset()
 
 
-def transparent_color(header: PngHeader, chunks: Sequence[Chunk]) -> tuple[int, ...]:
-    """Returns the color of an RGB PNG that is not opaque, as it stores it; empty if none is."""
+def transparent_color(header: PngHeader, chunks: Sequence[Chunk]) -> tuple[int, ...] | None:
+    """Returns the color of an RGB PNG that is not opaque, of 8 or 16 bits; None if all are."""
     content = _transparency(chunks)
     if header.color is not ColorType.RGB or not content:
-        return ()
+        return None
     return _unpack_samples(header, content)
 
 

@@ -27,7 +27,7 @@ class FolderExamples:
 
     Attributes:
       report: what was found in the folder.
-      config: of a build; None if there is no folder that can be read.
+      config: the config of the build; None if no build could read the folder.
     """
 
     report: Report
@@ -47,7 +47,7 @@ class FolderExamples:
 
         Args:
           image_id: the id in the tree.
-          display: what `find_display` returned.
+          display: how the bands become red, green and blue.
 
         Returns:
           None if a build could not read image or mask.
@@ -68,7 +68,9 @@ class FolderExamples:
             return None
 
     def find_display(self, rgb: Sequence[int] | None = None) -> BandDisplay | None:
-        """Returns how the images are shown; None if each is shown by itself.
+        """Returns how the images are shown in the same way; None if each is shown as it is.
+
+        Images are shown as they are if a build keeps RGB of 8 bits, or could not read the folder.
 
         Args:
           rgb: the bands for red, green and blue, as the dataset numbers them; by default the first
