@@ -51,8 +51,8 @@ def test_a_good_tree_passes_and_its_classes_are_counted(cvat, capsys):
     assert sum(row["pixels"] for row in report["classes"]) == 3 * 12 * 16
     assert cli.main(["check", str(cvat)]) == 0
     printed = capsys.readouterr().out
-    assert "1 x no mask (left out of a build)" in printed
-    assert "a build would go through" in printed
+    assert "1 x no mask (ignored by build)" in printed
+    assert "images read; ready to build" in printed
 
 
 def test_unused_json_files_are_listed_by_what_they_are(cvat, capsys):

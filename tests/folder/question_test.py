@@ -353,7 +353,7 @@ def test_check_shows_the_joined_question_once(tmp_path, capsys):
     assert cli.main(["check", str(tmp_path)]) == 1
     said = capsys.readouterr().out
     assert said.count(" ways to divide the images into splits, and to name the classes") == 1
-    assert "a build would stop: 1 problem" in said
+    assert "not ready to build: 1 problem" in said
     for _, command in proposed(text):
         assert said.count(f": {command}\n") == 1
 

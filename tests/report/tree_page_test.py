@@ -41,10 +41,10 @@ def check(root, out, *words):
 def test_the_files_of_each_finding_are_shown_with_what_was_found(broken, tmp_path, capsys):
     out = tmp_path / "a.html"
     assert check(broken, out) == 1
-    assert "a build would stop: 2 problems" in capsys.readouterr().out
+    assert "not ready to build: 2 problems" in capsys.readouterr().out
     with browser.opened(out) as window:
         assert window.noise == []
-        assert "A build would stop: 2 problems." in window.locator("header").text_content()
+        assert "Not ready to build: 2 problems." in window.locator("header").text_content()
         shown = {}
         for kind in window.locator(".kind").all():
             title = kind.locator("h3").evaluate("e => e.childNodes[1].textContent.trim()")
@@ -262,7 +262,7 @@ def test_a_folder_that_is_no_tree_has_a_page_that_says_so(tmp_path):
     (tmp_path / "empty").mkdir()
     assert check(tmp_path / "empty", tmp_path / "a.html") == 1
     text = (tmp_path / "a.html").read_text()
-    assert "A build would stop: 1 problem." in text
+    assert "Not ready to build: 1 problem." in text
     assert '<section id="plan">' not in text
 
 

@@ -367,7 +367,7 @@ def _find_problems(plan: FolderPlan, config: VocSegConfig, args: argparse.Namesp
     if problems:
         count = counted(len(problems), "problem")
         check = command("voc-seg-tfrecord", "check", args.root, **arguments.typed_options(args))
-        print(f"a build would stop: {count}; this shows all: {check}")
+        print(f"not ready to build: {count}; this shows all: {check}")
         advice = report.advise_exclude()
         if advice:
             print(advice)

@@ -44,8 +44,8 @@ _MAX_LISTED_FINDINGS = 3
 
 _EFFECTS = {
     STOPS: "stops a build",
-    LEFT_OUT: "left out of a build",
-    IGNORED: "does not change a build",
+    LEFT_OUT: "ignored by build",
+    IGNORED: "warning only",
 }
 
 
@@ -316,8 +316,8 @@ def _print_report(
         print()
         screen.show_class_table(report.class_names, report.total, report.by_split)
     stops = len([finding for finding in report.findings if finding.effect == STOPS])
-    verdict = f"stop: {counted(stops, 'problem')}" if stops else "go through"
-    print(f"\n{counted(report.examined, 'image')} read; a build would {verdict}")
+    verdict = f"not ready to build: {counted(stops, 'problem')}" if stops else "ready to build"
+    print(f"\n{counted(report.examined, 'image')} read; {verdict}")
     advice = report.advise_exclude()
     if advice:
         print(advice)
