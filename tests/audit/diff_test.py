@@ -154,7 +154,7 @@ def test_an_image_that_moved_to_the_folder_of_another_split_is_moved(tmp_path, c
     out = capsys.readouterr().out
     assert "moved to another split: 2\n" in out
     assert "  val/images/i3 (validation) -> train/images/i3 (train)\n" in out
-    assert "other mask: 1\n  val/images/i3 (validation): " in out
+    assert "mask changed: 1\n  val/images/i3 (validation): " in out
     assert "added" not in out.partition("moved to")[2]
 
 
@@ -196,7 +196,7 @@ def test_the_command_says_what_changed_and_exits_with_1_if_a_test_split_did(tree
     assert f"-> {archive}\n" in out
     assert "moved to another split: 1\n  d: validation -> train\n" in out
     assert "b (train): 6 pixels: " in out
-    assert "validation: 2 examples new, lost or changed (d, e)" in out
+    assert "validation: 2 examples new, removed or changed (d, e)" in out
     assert cli.main(["diff", str(before.data_path), str(tree), "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert [c["id"] for c in document["changes"]] == list("bcgde")
@@ -212,9 +212,9 @@ def test_classes_that_swapped_numbers_are_no_unchanged_dataset(tree, capsys):
     words = ["diff", str(before.data_path), str(after.data_path)]
     assert cli.main(words) == 1
     out = capsys.readouterr().out
-    assert "no image or mask changed, but the list of classes did\n" in out
-    assert f"classes with other numbers: {NAMES[1]} and {NAMES[2]} swapped numbers, so" in out
-    assert "keep the old order of classes, or train again" in out
+    assert "no image or mask changed, but the class list did\n" in out
+    assert f"class numbers: {NAMES[1]} and {NAMES[2]} swapped numbers; networks" in out
+    assert "keep the old order of classes, or retrain" in out
     assert "nothing changed" not in out
     assert cli.main([*words, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["renumbered"] == [

@@ -152,7 +152,7 @@ def release(tmp_path, pin):
 def test_a_tampered_mask_is_a_fault_in_a_release_under_a_name_of_its_own(release, tmp_path, capsys):
     assert cli.main(["verify", str(release.data_dir)]) == 0
     assert capsys.readouterr().out.endswith(
-        "checked in itself: sha256 of every file, sizes, labels, values of masks\n"
+        "checked: sha256 of every file, sizes, labels, mask values\n"
         "train: ids and masks agree with the pinned facts of VOC2012 train; images, instance "
         "masks and objects not checked (no public hash)\n"
         "not compared with the source; give --source ROOT to compare with its files\n"

@@ -201,7 +201,7 @@ def test_the_command_prints_hashes_and_names_what_is_wrong(sample, doctored, cap
     assert cli.main(["verify", str(sample.data_dir), "--source", str(TREE)]) == 0
     right = capsys.readouterr().out
     assert right.endswith(
-        "checked in itself: sha256 of every file, sizes, labels, values of masks\n"
+        "checked: sha256 of every file, sizes, labels, mask values\n"
         f"compared with the files in {TREE}: every feature of every record\n"
         "no faults in what was checked\n"
     )
@@ -219,7 +219,7 @@ def test_the_command_prints_json(sample, capsys):
     assert report["faults"] == []
     assert report["splits"]["train"]["examples"] == 3
     assert report["checked"] == [
-        "checked in itself only: sha256 of every file, sizes, labels, values of masks",
+        "checked: sha256 of every file, sizes, labels, mask values",
         "not compared with the source; give --source ROOT to compare with its files",
     ]
     assert report["archives"] == []

@@ -90,7 +90,7 @@ def test_verify_checks_sizes_and_says_of_a_part_that_its_ids_are_not_compared(bu
     printed = capsys.readouterr().out
     assert "masks" not in printed
     assert printed.endswith(
-        "checked in itself: sha256 of every file, sizes of images\n"
+        "checked: sha256 of every file, image sizes\n"
         "test: a part of VOC2012_test, or another list of it: ids not compared, because only "
         "complete official splits have pinned facts\n"
         "not compared with the source; give --source ROOT to compare with its files\n"

@@ -96,10 +96,7 @@ def _print(diff: "Diff", naming: FolderNaming) -> None:
     after = diff.after
     print(f"{before.name} -> {after.name}")
     if diff.unnamed:
-        print(
-            f"classes are compared by number: {several(diff.unnamed)} has default names, which "
-            "nobody gave"
-        )
+        print(f"classes are compared by number: {several(diff.unnamed)} has default class names")
     _print_lost_and_new_classes(before.classes, after.classes)
     changes_by_kind: dict[str, list[Change]] = {}
     for name, kind in _KINDS.items():
@@ -111,15 +108,15 @@ def _print(diff: "Diff", naming: FolderNaming) -> None:
             lines = [naming.rename(_KINDS[name].describe(change)) for change in changes]
             screen.show_first(lines, _MAX_LISTED_CHANGES, rest="--json lists all")
     if not diff.changes and before.classes != after.classes:
-        print("no image or mask changed, but the list of classes did")
+        print("no image or mask changed, but the class list did")
     elif not diff.changes:
         print("nothing changed")
     if diff.renumbered:
         print(_describe_renumbered(diff.renumbered))
     for split, ids in diff.broken.items():
         print(
-            f"{split}: {counted(len(ids), 'example')} new, lost or changed ({several(ids)}), so "
-            f"scores on {split} before and after cannot be compared"
+            f"{split}: {counted(len(ids), 'example')} new, removed or changed ({several(ids)}); "
+            f"do not compare scores on {split} before and after"
         )
 
 
@@ -143,6 +140,9 @@ def _print_splits(diff: "Diff", changes_by_kind: "Mapping[str, Sequence[Change]]
             row.append(len([c for c in changes if (c.before or c.after) == split]))
         rows.append(row)
     screen.show_table(["split", "before", "after", *changes_by_kind], rows)
+    if diff.changes:
+        print("  image, mask, other: examples whose image file, mask or other features changed")
+        print("  unusable: examples of the folder that a build cannot use")
     for split in splits:
         digest = before.ids_sha256.get(split, "none")
         digest_after = after.ids_sha256.get(split, "none")
@@ -160,9 +160,9 @@ def _describe_renumbered(renumbered: "Sequence[RenumberedClass]") -> str:
         first, second = renumbered
         numbers = [f"{first.name} and {second.name} swapped numbers"]
     return (
-        f"classes with other numbers: {several(numbers, _MAX_LISTED_NAMES)}, so a network trained "
-        "before gives wrong names\n"
-        "  what to do: keep the old order of classes, or train again"
+        f"class numbers: {several(numbers, _MAX_LISTED_NAMES)}; networks trained before predict "
+        "wrong classes\n"
+        "  what to do: keep the old order of classes, or retrain"
     )
 
 
@@ -241,12 +241,12 @@ _KINDS = {
         describe=_describe_move,
     ),
     "image": _ChangeKind(
-        title="other bytes of the image",
+        title="image file changed",
         includes=lambda change: change.image,
         describe=_name_example,
     ),
     "mask": _ChangeKind(
-        title="other mask",
+        title="mask changed",
         includes=lambda change: change.mask is not None,
         describe=_describe_mask_of,
     ),

@@ -132,7 +132,7 @@ def _describe_largest_confusion(image: "ImageScore", class_names: Sequence[str])
 
 def _print(result: "Result", args: argparse.Namespace) -> None:
     print(f"{result.dataset}: {counted(result.images, 'image')}")
-    print(f"fingerprint of what was scored: {result.fingerprint}")
+    print(f"fingerprint of the scored data: {result.fingerprint}")
     print(f"digest of the predictions:      {result.predictions}\n")
     _print_classes(result)
     print(f"\nmIoU            {_percent(result.miou)}  over {int(result.present.sum())} classes")
@@ -148,7 +148,7 @@ def _print(result: "Result", args: argparse.Namespace) -> None:
     print(f"mean accuracy   {_percent(result.mean_accuracy)}")
     print(f"pixel accuracy  {_percent(result.pixel_accuracy)}")
     if result.absent:
-        print(f"absent from masks and predictions, not in the mean: {', '.join(result.absent)}")
+        print(f"not in the mean, because neither masks nor predictions have them: {', '.join(result.absent)}")
     if result.only_predicted:
         print(f"predicted but in no mask, IoU 0: {', '.join(result.only_predicted)}")
     for name, path in {"scores of images": args.per_image, "page": args.html}.items():

@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     for overlap in compared:
         show_overlap(overlap)
     if is_leak:
-        print("LEAK: training data meets evaluation data")
+        print("LEAK: a training split and an evaluation split share images")
     if html is not None:
         print(f"page in {html}")
     return int(is_leak)
@@ -223,7 +223,7 @@ def show_overlap(overlap: "Overlap") -> None:
     print(f"{_titles(overlap)}:")
     has_pairs = bool(overlap.same_file_pairs or overlap.similar_pairs or overlap.part_pairs)
     if not overlap.shared_ids and not has_pairs:
-        print("  nothing in common")
+        print("  no shared image found")
         return
     same_files = [a if a == b else f"{a} = {b}" for a, b in overlap.same_file_pairs]
     differing_ids = overlap.differing_ids
@@ -248,9 +248,8 @@ def show_overlap(overlap: "Overlap") -> None:
         count = counted(overlap.unlisted_part_pairs, "more pair")
         print(f"    beside the best 3 of each image, at least {count} of parts")
     verdict = "  <- LEAK" if overlap.is_leak else ""
-    verb = "is" if overlap.example_count == 1 else "are"
-    examples = counted(overlap.example_count, "example")
-    print(f"  {examples} of the second {verb} in the first{verdict}")
+    count = f"{overlap.example_count} of {len(overlap.second.sha256_by_id)}"
+    print(f"  images of B that are also in A: {count}{verdict}")
 
 
 def _lines_of_level(overlap: "Overlap", level: str) -> list[str]:

@@ -110,7 +110,6 @@ def _print(
     for split, stats_of_split in counts.items():
         print(f"\n{split}: {counted(len(stats_of_split.ids), 'image')}")
         screen.show_table(_COLUMNS, _class_rows(stats_of_split), _FORMATS)
-        print("  void's share is that of all pixels, the others' of those that are not void")
         for side, (low, _, median, _, high) in stats_of_split.size_percentiles().items():
             print(f"  {side}s from {low} to {high}, median {median}")
         sizes = []
@@ -121,6 +120,8 @@ def _print(
         comparison = comparisons[split]
         if comparison is not None:
             _print_comparison(comparison)
+    print("\nshare: of the pixels that are not void; for void, of all pixels")
+    print("median_frequency, inverse_log: class weights for a loss")
 
 
 def _print_comparison(comparison: "PublishedComparison") -> None:

@@ -92,14 +92,12 @@ def _checked(builder: Any, report: "VerificationReport", source: str | None) -> 
     facts = [f"{name}: {split.facts}" for name, split in report.splits.items() if split.facts]
     checks = ["sha256 of every file"] if report.has_sums else []
     if has_only_images(builder):
-        checks.append("sizes of images")
+        checks.append("image sizes")
     else:
-        checks += ["sizes", "labels", "values of masks"]
+        checks += ["sizes", "labels", "mask values"]
         if TILE_IMAGE_ID in builder.info.features:
-            checks.append("places of tiles")
-    is_compared = bool(source or facts)
-    start = "checked in itself" if is_compared else "checked in itself only"
-    lines = [f"{start}: {', '.join(checks)}"]
+            checks.append("tile positions")
+    lines = [f"checked: {', '.join(checks)}"]
     if not report.has_sums:
         lines.append(f"sha256 of the files not checked: the dataset has no {SUMS}")
     if source:
