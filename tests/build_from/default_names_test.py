@@ -181,7 +181,7 @@ def test_diff_takes_default_names_for_no_evidence(tmp_path, capsys):
     ]
     assert cli.main(["diff", *sides]) == 0
     out = capsys.readouterr().out
-    assert "classes are compared by number: voc_seg_tfrecord/mine/1.0.0 has default class names" in out
+    assert "classes are compared by number: voc_seg_tfrecord/mine/1.0.0 has default names" in out
     assert "classes only" not in out
     assert "nothing changed" in out
 

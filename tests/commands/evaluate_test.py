@@ -28,7 +28,7 @@ def test_the_table_names_absent_classes_and_the_mean_and_json_has_its_numbers(
     assert evaluate(sample, predictions) == 0
     table = capsys.readouterr().out
     assert "@train: 3 images" in table
-    assert "not in the mean, because neither masks nor predictions have them: bicycle" in table
+    assert "not in the mean, absent from masks and predictions: bicycle" in table
     evaluate(sample, predictions, "--json")
     result = json.loads(capsys.readouterr().out)
     assert f"mIoU            {100 * result['miou']:.2f}" in table

@@ -51,7 +51,7 @@ def test_a_prediction_that_is_no_class_is_refused_even_where_the_mask_is_void(va
 
 
 def test_a_mask_value_that_is_no_class_is_refused():
-    with pytest.raises(MaskError, match="a mask with the values 7 on 2 pixels"):
+    with pytest.raises(MaskError, match="a mask with the value 7 on 2 pixels"):
         score([np.array([[0, 7, 7]])], [np.zeros((1, 3), int)])
 
 
@@ -224,7 +224,7 @@ def test_a_batch_with_an_image_that_is_refused_counts_nowhere():
     masks = np.stack([shapes(seed) for seed in range(3)])
     predictions = np.stack([moved(mask) for mask in masks])
     predictions[2, 0, 0] = len(NAMES)
-    with pytest.raises(MaskError, match="a prediction with the values 4"):
+    with pytest.raises(MaskError, match="a prediction with the value 4"):
         counted.update(masks, predictions)
     assert counted.images == 0
     assert not counted.matrix.any()

@@ -195,7 +195,7 @@ def other_palette(image):
     ("change", "message"),
     [
         (lambda i: i.resize((5, 5)), "a prediction of 5 x 5 pixels"),
-        (lambda i: i.point(lambda _: 77), r"a prediction with the values 77"),
+        (lambda i: i.point(lambda _: 77), r"a prediction with the value 77"),
         (lambda i: i.point(lambda _: 255), "cannot be predicted"),
         (colors, "colors"),
         (other_palette, "a palette that is not VOC's"),

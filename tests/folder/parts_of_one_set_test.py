@@ -70,5 +70,5 @@ def test_images_of_a_second_day_that_are_those_of_the_first_are_asked(tmp_path):
 
 def test_images_of_train_with_masks_of_validation_are_no_set(tmp_path):
     root = drawing.write(tmp_path, "abc train/images/{}.jpg val/masks/{}.png")
-    with pytest.raises(LayoutError, match="one way to read images and masks, which you have to"):
+    with pytest.raises(LayoutError, match="found one way to read images and masks; confirm it"):
         plan(root)

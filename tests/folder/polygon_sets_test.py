@@ -259,7 +259,11 @@ gone = removed("train/street_1.jpg")
 # Tool, what is changed in its folder, and what is said then; what stands behind `!` is not.
 TOLD = [
     ("labelme", nothing, "masks:            4 drawn from the polygons of labelme"),
-    ("labelme", nothing, "labelme does not number classes, so they are sorted by name."),
+    (
+        "labelme",
+        nothing,
+        "labelme does not number classes. Without --class_names, they are sorted by name.",
+    ),
     (
         "labelme",
         nothing,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from voc_seg_tfrecord.build_from.earlier_build import EarlierBuild
 
 _SHARED: dict[str, dict[str, Any]] = {
-    "data_dir": {"help": "the folder of all datasets, as in TFDS (~/tensorflow_datasets)"},
+    "data_dir": {"help": "the folder of all datasets; default: TFDS's, ~/tensorflow_datasets"},
     "ids": {
         "metavar": "FILE",
         "help": "take only the examples whose ids are in this file: a text file with one id per "
@@ -40,8 +40,8 @@ _SHARED: dict[str, dict[str, Any]] = {
     "decisions": {
         "metavar": "FILE",
         "action": "append",
-        "help": "decisions file that a page saved: labels marked as right are not reported again, "
-        "as long as their files are the same; may be given several times",
+        "help": "decisions file that a page saved: findings marked as right are not reported "
+        "again, as long as their files are the same; may be given several times",
     },
     "rgb": {
         "metavar": "BANDS",
@@ -49,8 +49,8 @@ _SHARED: dict[str, dict[str, Any]] = {
         "as 3,2,1; the first band is 0; default: the first three, or the first one in gray",
     },
     "version": {
-        "help": "version of the dataset, such as 1.1.0 (1.0.0); earlier versions stay, and "
-        "tfds.load takes the newest"
+        "help": "version of the dataset, such as 1.1.0; earlier versions stay, and tfds.load "
+        "takes the newest; default: 1.0.0"
     },
     "workers": {
         "type": int,
@@ -87,7 +87,7 @@ def add_dataset(parser: argparse.ArgumentParser) -> None:
 
 def add_target_data_dir(parser: argparse.ArgumentParser) -> None:
     """Adds `--data_dir` to a command that builds a dataset."""
-    parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")
+    parser.add_argument("--data_dir", help="where to write; default: TFDS's, ~/tensorflow_datasets")
 
 
 def add_predictions(parser: argparse.ArgumentParser, dataset: str, **options: Any) -> None:

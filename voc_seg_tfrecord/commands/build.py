@@ -59,8 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry_run",
         action="store_true",
-        help="read everything and show what was found, but build nothing; the exit status is that "
-        "of a build",
+        help="read everything, show what was found, and build nothing; exits with the "
+        "status of a build",
     )
     parser.add_argument("--name", help="the dataset will be voc_seg_tfrecord/NAME; needs ROOT")
     parser.add_argument(

@@ -96,7 +96,7 @@ def _print(diff: "Diff", naming: FolderNaming) -> None:
     after = diff.after
     print(f"{before.name} -> {after.name}")
     if diff.unnamed:
-        print(f"classes are compared by number: {several(diff.unnamed)} has default class names")
+        print(f"classes are compared by number: {several(diff.unnamed)} has default names")
     _print_lost_and_new_classes(before.classes, after.classes)
     changes_by_kind: dict[str, list[Change]] = {}
     for name, kind in _KINDS.items():

@@ -148,7 +148,7 @@ def _print(result: "Result", args: argparse.Namespace) -> None:
     print(f"mean accuracy   {_percent(result.mean_accuracy)}")
     print(f"pixel accuracy  {_percent(result.pixel_accuracy)}")
     if result.absent:
-        print(f"not in the mean, because neither masks nor predictions have them: {', '.join(result.absent)}")
+        print(f"not in the mean, absent from masks and predictions: {', '.join(result.absent)}")
     if result.only_predicted:
         print(f"predicted but in no mask, IoU 0: {', '.join(result.only_predicted)}")
     for name, path in {"scores of images": args.per_image, "page": args.html}.items():

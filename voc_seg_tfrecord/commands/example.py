@@ -20,7 +20,7 @@ EXAMPLE = "voc-seg-tfrecord example cracks --out cracks"
 
 EXAMPLES = {
     "cracks": "six photos of walls as CVAT exports them, one without a mask",
-    "field": "two large photos of a drone and a small one, as CVAT exports them",
+    "field": "two large drone photos and a small one, as CVAT exports them",
     "labelme": "four photos of a street with polygons as labelme writes them",
     "voc": "six images in a VOCdevkit, the package's sample",
     "old": "TFRecords as tutorials write them, and with other keys",

@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ratios such as train=0.6,test=0.4; default: the splits in the files' names",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, help="seed for dividing records by ratio (0)"
+        "--seed", type=int, default=0, help="seed for dividing records by ratio; default: 0"
     )
     parser.add_argument(
         "--keys",

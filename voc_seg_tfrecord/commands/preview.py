@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--num",
         type=int,
-        help="number of examples (9), or of examples of each class with --by_class (1)",
+        help="number of examples; default: 9, or with --by_class 1 of each class",
     )
     parser.add_argument(
         "--by_class",

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         choices=(5, 6),
         default=6,
-        help="competition: 5 if trained on VOC's own train and val alone, else 6 (6)",
+        help="competition: 5 if trained on VOC's own train and val alone, else 6; default: 6",
     )
     arguments.add(parser, "json")
 

@@ -1,4 +1,4 @@
-"""Verifies every record of a built dataset, and compares it with its source or the pinned facts.
+"""Verifies every record of a built dataset, and compares it with its source or official facts.
 
 Reports what was checked and what was not. Prints the dataset's fingerprint, which does not depend
 on the number of shards or the engine. Exits with 1 if there are faults.
@@ -19,7 +19,7 @@ from voc_seg_tfrecord.reading.metadata import class_map, has_only_images
 if TYPE_CHECKING:
     from voc_seg_tfrecord.audit.verify import VerificationReport
 
-SUMMARY = "check built records against their source or the pinned facts; print the fingerprint"
+SUMMARY = "check built records against their source or official facts; print the fingerprint"
 EXAMPLE = "voc-seg-tfrecord verify cracks --source /data/cracks"
 
 _MAX_LISTED_FAULTS = 10

@@ -174,7 +174,7 @@ def _check_mask_values(values: np.ndarray, pixels: np.ndarray, classes: int, whe
     if is_unknown.any():
         raise MaskError(
             where or "mask",
-            found=f"a mask with the values {_show_values(values, pixels, is_unknown)}",
+            found=f"a mask with the value {_show_values(values, pixels, is_unknown)}",
             expected=f"0 to {classes - 1}, or {VOID} for void",
             remedy="give the masks of the dataset",
             kind="unknown mask value",
@@ -192,7 +192,7 @@ def _check_predicted_values(
             remedy = f"save the index of the class in place of {VOID}, such as 1"
         raise MaskError(
             where or "prediction",
-            found=f"a prediction with the values {_show_values(values, pixels, is_unknown)}",
+            found=f"a prediction with the value {_show_values(values, pixels, is_unknown)}",
             expected=f"0 to {classes - 1}; {VOID} (void) cannot be predicted",
             remedy=remedy,
             kind="unknown prediction value",

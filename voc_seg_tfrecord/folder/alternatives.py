@@ -346,8 +346,8 @@ def _error_without_choice(
     lines = [*map(_explain_refusal, refused)]
     if possible:
         line = _with_words(possible[0], possible)
-        lines = [f"one way to {task}, which you have to confirm:", line.line, *lines]
-        remedy = "if it is right, add the options of the line to your command"
+        lines = [f"found one way to {task}; confirm it:", line.line, *lines]
+        remedy = "if this is right, add its options to your command"
         if isinstance(line, ManualStep):
             remedy = "if it is right, follow the line"
         if question.by_hand:

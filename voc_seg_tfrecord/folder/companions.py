@@ -370,7 +370,7 @@ COMPANIONS: Sequence[Companion] = (
     ),
     Companion(
         "instances",
-        "numbers of objects" + _OPTION + ", --instance_masks those of VOC",
+        "numbers of objects" + _OPTION + ", or --instance_masks for VOC",
         "instances/1_instance.png",
         _is_called(role_words.INSTANCE_WORDS),
     ),

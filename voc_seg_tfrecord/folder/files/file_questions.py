@@ -16,7 +16,7 @@ from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
-SEVERAL_WAYS = "several ways to read a folder"
+SEVERAL_WAYS = "ambiguous folder"
 """The kind of the questions which images and masks are meant."""
 
 _UNAMBIGUOUS_PAIR = "one unambiguous pair of image and mask folders"

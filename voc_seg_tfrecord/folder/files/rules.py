@@ -272,9 +272,9 @@ FILE_RULES: Sequence[Rule[PairingCandidate, FileEvidence]] = (
     Rule(
         "predictions",
         are_called_predictions,
-        note="is named like predictions, drawings, objects or a backup",
+        note="holds predictions, drawings, objects or a backup by its name",
     ),
-    Rule("trimaps", are_trimaps, note="is named like trimaps"),
+    Rule("trimaps", are_trimaps, note="holds trimaps by its name"),
     Rule("colors of masks", look_like_photos),
     Rule("arrays", are_arrays, note="holds arrays"),
     Rule("order of VOC's folders", come_later_in_voc, note="is read if --masks names it"),
