@@ -74,7 +74,7 @@ def test_every_command_has_a_summary_of_one_line_and_every_option_says_what_it_d
     for action in parser._actions:
         assert action.help, action.dest
         if type(action.default) is int:
-            assert f"({action.default})" in action.help, action.dest
+            assert f"default: {action.default}" in action.help, action.dest
 
 
 @pytest.mark.parametrize("name", ["build", "check"])

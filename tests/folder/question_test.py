@@ -241,7 +241,7 @@ def test_ways_that_nobody_tried_are_not_said_to_fail():
 @pytest.mark.parametrize(
     ("alternative", "remedy"),
     [
-        (Alternative("", {"masks": "good"}), "add the options of the line to your command"),
+        (Alternative("", {"masks": "good"}), "add its options to your command"),
         (ManualStep("x", "rename the other files"), "follow the line"),
     ],
 )

@@ -347,7 +347,7 @@ def _error_without_choice(
     if possible:
         line = _with_words(possible[0], possible)
         lines = [f"found one way to {task}; confirm it:", line.line, *lines]
-        remedy = "if this is right, add its options to your command"
+        remedy = "if it is right, add its options to your command"
         if isinstance(line, ManualStep):
             remedy = "if it is right, follow the line"
         if question.by_hand:
