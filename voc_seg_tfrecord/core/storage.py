@@ -107,6 +107,7 @@ MAX_FILE_BYTES: Mapping[type[VocSegError], int] = {
 MAX_SUMS_BYTES = 64 << 20
 """Bytes of SHA256SUMS: lines of some 500,000 shards."""
 
+MAX_ARCHIVE_HEADER_BYTES = 1 << 20
 MAX_ARCHIVE_MEMBERS = 500_000
 """Files and folders in an archive."""
 

@@ -13,9 +13,11 @@ import pathlib
 import re
 import shutil
 import stat
+import struct
 import tarfile
 from typing import Any, BinaryIO
 import zipfile
+import zlib
 
 from etils import epath
 
@@ -158,20 +160,24 @@ def _list_zip(file: BinaryIO, where: epath.Path) -> Iterator[_Member]:
 
 
 _UTF_8_FLAG = 0x800  # of a member of a zip, whose name is UTF-8 then
+_UNICODE_PATH_FIELD = 0x7075  # an extra field of a member with its name in UTF-8
 
 
 def _name_in_zip(info: zipfile.ZipInfo, where: epath.Path) -> str:
-    """Returns the name of a member, which is UTF-8 with or without the flag that says so.
-
-    From Python 3.12 on, `zipfile` reads a name in the field for names in Unicode, too.
+    """Returns the name of a member: UTF-8 by its flag, in a field of its own, or without either.
 
     Raises:
       LayoutError: if its bytes are no UTF-8: programs on Windows write them in the encoding of
         their language, and nothing in the archive says which.
     """
-    if info.flag_bits & _UTF_8_FLAG or info.filename != info.orig_filename:
+    if "\0" in info.orig_filename:
+        return info.orig_filename  # `zipfile` cuts it there; `_check_name` refuses it
+    if info.flag_bits & _UTF_8_FLAG:
         return info.filename
     name = info.orig_filename.encode("cp437")  # by which `zipfile` has decoded it
+    unicode_name = _read_unicode_path(info.extra, name)
+    if unicode_name:
+        return unicode_name
     try:
         return name.decode("utf-8")
     except UnicodeDecodeError:
@@ -184,8 +190,52 @@ def _name_in_zip(info: zipfile.ZipInfo, where: epath.Path) -> str:
         ) from None
 
 
+def _read_unicode_path(extra: bytes, name: bytes) -> str:
+    """Returns the name in the Unicode path field of a member; empty if it has none for this name.
+
+    The field holds a version, 1; the CRC-32 of the name that it belongs to; and the name in UTF-8.
+    `zipfile` reads it from Python 3.12 on.
+
+    References:
+      APPNOTE.TXT, .ZIP File Format Specification, section 4.6.9.
+    """
+    position = 0
+    while position + 4 <= len(extra):
+        field, length = struct.unpack_from("<HH", extra, position)
+        content = extra[position + 4 : position + 4 + length]
+        position += 4 + length
+        if field != _UNICODE_PATH_FIELD or len(content) < 5:
+            continue
+        version, crc = struct.unpack_from("<BI", content)
+        if version == 1 and crc == zlib.crc32(name):
+            return content[5:].decode("utf-8")
+    return ""
+
+
+_LONG_HEADERS = {
+    tarfile.GNUTYPE_LONGLINK,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.XHDTYPE,
+}
+"""The types of headers that `tarfile` reads whole: long names, and facts about members."""
+
+
+class _BoundedTarInfo(tarfile.TarInfo):
+    """A header of a tar that is refused before more of it is read than a header has."""
+
+    @classmethod
+    def frombuf(cls, *args: Any, **kwargs: Any) -> "_BoundedTarInfo":
+        """Reads the first block of a header; see `tarfile.TarInfo.frombuf`."""
+        info = super().frombuf(*args, **kwargs)
+        if info.type in _LONG_HEADERS and info.size > storage.MAX_ARCHIVE_HEADER_BYTES:
+            raise ValueError(f"a header of more than {storage.MAX_ARCHIVE_HEADER_BYTES} bytes")
+        return info
+
+
 def _list_tar(file: BinaryIO, _: epath.Path) -> Iterator[_Member]:
-    with tarfile.open(fileobj=file, mode="r:*") as archive:
+    with tarfile.open(fileobj=file, mode="r:*", tarinfo=_BoundedTarInfo) as archive:
         for info in archive:
             open_member = functools.partial(archive.extractfile, info)
             yield _Member(info.name, info.size, info.isdir(), info.isreg(), open_member)
