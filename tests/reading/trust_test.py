@@ -237,6 +237,8 @@ OTHER_KINDS = {
     "metadata.json: another void": in_metadata(ignore_label=0),
     "metadata.json: a release that is no name": in_metadata(config={"release": {"2012": 1}}),
     "metadata.json: archives in texts": in_metadata(archives=["VOC.tar"]),
+    "metadata.json: an archive without a digest": in_metadata(archives=[{"filename": "VOC.tar"}]),
+    "metadata.json: a class map to a dict": in_metadata(class_map={"to": {"dog": {"x": 1}}}),
     "dataset_info.json: a split with a path": in_split(name="../train"),
     "dataset_info.json: two splits with one name": in_split(name="train"),
     "dataset_info.json: a version of many digits": in_info(version=f"{'9' * 5000}.0.0"),
@@ -260,6 +262,8 @@ OTHER_KINDS = {
     "features.json: a mask of floats": in_features("segmentation_mask", "image", dtype="float32"),
     "features.json: a mask without classes": in_features("segmentation_mask", **IMAGE),
     "features.json: an image in a text": in_features(image=PLAIN["y"]),
+    "features.json: instances in a text": in_features(instance_mask=PLAIN["y"]),
+    "features.json: a height in a text": in_features(**{"image/height": PLAIN["y"]}),
     "features.json: no UTF-8": bytes_of("features.json", b"\xff"),
     "features.json: 57 MB of empty objects": bytes_of(
         "features.json", b"[" + b"{}," * 19_000_000 + b"{}]"

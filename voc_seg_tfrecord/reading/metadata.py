@@ -12,12 +12,15 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.core.errors import ConfigError, counted, did_you_mean
 from voc_seg_tfrecord.core.names import (
     CHANNELS,
+    HEIGHT,
     IMAGE,
+    INSTANCES,
     LABEL,
     LABELS,
     MASK,
     SEGMENTATION,
     TILE_IMAGE_ID,
+    WIDTH,
     background_index,
     voc_palette,
 )
@@ -42,6 +45,17 @@ def check_readable(builder: tfds.core.DatasetBuilder) -> None:
     )
     for answer in answers:
         answer(builder)
+    _check_kinds(builder.info.features)
+
+
+def _check_kinds(features: tfds.features.FeaturesDict) -> None:
+    """Raises a `ValueError` if images have no rows and columns, or sizes are no numbers."""
+    for name in (IMAGE, MASK, INSTANCES):
+        if name in features and len(features[name].shape) != 3:
+            raise ValueError(f"{name} is no image")
+    for name in (HEIGHT, WIDTH):
+        if name in features and np.dtype(features[name].np_dtype).kind not in "iu":
+            raise ValueError(f"{name} is no whole number")
 
 
 def config_of(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
@@ -149,7 +163,10 @@ def palette(builder: tfds.core.DatasetBuilder) -> np.ndarray:
 def class_map(builder: tfds.core.DatasetBuilder) -> dict[str, str]:
     """Returns the class that each class of the source became at build; empty if none did."""
     changes = (builder.info.metadata or {}).get("class_map") or {}
-    return dict(changes.get("to", {}))
+    new_by_old = dict(changes.get("to", {}))
+    if not all(isinstance(name, str) for name in new_by_old.values()):
+        raise ValueError("a class map to what is no name")
+    return new_by_old
 
 
 def tiling_of(builder: tfds.core.DatasetBuilder) -> Tiling | None:
