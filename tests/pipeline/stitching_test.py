@@ -1,4 +1,5 @@
 from collections import Counter
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import TILE
 from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.reading import stitching
+
+BUILDER = mock.Mock(spec=tfds.core.DatasetBuilder)  # its tiling is replaced
 
 
 @pytest.fixture(scope="module")
@@ -215,8 +218,8 @@ def test_blending_is_the_weighted_mean_in_any_order_of_the_tiles(monkeypatch, wi
     some = np.random.default_rng(width)
     parts = [some.normal(size=(16, 16, 2)).astype(np.float32) for _ in tiles]
     pairs = list(zip(examples, parts, strict=True))
-    ((_, blended),) = arrays.stitch(object(), pairs, overlap="blend")
-    ((_, backwards),) = arrays.stitch(object(), pairs[::-1], overlap="blend")
+    ((_, blended),) = arrays.stitch(BUILDER, pairs, overlap="blend")
+    ((_, backwards),) = arrays.stitch(BUILDER, pairs[::-1], overlap="blend")
     total = np.zeros((16, width, 2))
     weight = np.zeros((16, width, 1))
     for number, (tile, part) in enumerate(zip(tiles, parts, strict=True)):
@@ -238,7 +241,7 @@ def test_blending_goes_from_one_tile_to_the_next_in_equal_steps(monkeypatch):
     monkeypatch.setattr(stitching, "tiling_of", lambda _: Tiling(16, 5))
     _, examples = make_tiles(27, 5)
     levels = [(example, np.full((16, 16), n, np.float32)) for n, example in enumerate(examples)]
-    ((_, found),) = arrays.stitch(object(), levels, overlap="blend")
+    ((_, found),) = arrays.stitch(BUILDER, levels, overlap="blend")
     expected = [*[0] * 11, 1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, *[1] * 11]
     np.testing.assert_allclose(found, np.tile(expected, (16, 1)), atol=1e-6)
 
@@ -248,11 +251,11 @@ def test_equal_scores_are_blended_to_exactly_themselves_and_classes_are_not_blen
     _, examples = make_tiles(50, 5)
     for value in (0.1, -np.inf):
         pairs = [(example, np.full((16, 16), value, np.float32)) for example in examples]
-        ((_, found),) = arrays.stitch(object(), pairs, overlap="blend")
+        ((_, found),) = arrays.stitch(BUILDER, pairs, overlap="blend")
         assert (found == np.float32(value)).all()
     pairs = [(example, np.zeros((16, 16), np.uint8)) for example in examples]
     with pytest.raises(ConfigError, match="'blend' of uint8"):
-        list(arrays.stitch(object(), pairs, overlap="blend"))
+        list(arrays.stitch(BUILDER, pairs, overlap="blend"))
 
 
 @pytest.mark.parametrize("overlap", ["average", "blend", "first"])
