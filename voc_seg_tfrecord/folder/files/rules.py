@@ -1,9 +1,8 @@
 """The rules of the files step: which candidate loses to another one, and what is asked about.
 
-`FILE_RULES` begins with those that compare what may be the images of the same masks. The next ones
-compare what may be the masks of the same images, and the last ones any two candidates that are
-left. What an earlier rule beats makes no other candidate lose by a later one. `CHOICE_RULES` say
-when the user is asked about what is left.
+`FILE_RULES` has three sections: rules on images of the same masks, on masks of the same images, and
+on any two candidates. They hold in this order. A candidate that lost by an earlier rule makes no
+other one lose by a later rule. `CHOICE_RULES` say when the user is asked about what is left.
 """
 
 import collections
@@ -323,15 +322,17 @@ def have_other_words_than_train(choice: FileChoice, evidence: FileEvidence) -> Q
             usual_words |= _words_of_masks_alone(pairing)
         else:
             held_out.append(pairing)
-    odd = [pairing for pairing in held_out if _words_of_masks_alone(pairing) - usual_words]
-    others = [pairing for pairing in choice.chosen if pairing not in odd]
-    rivals = itertools.chain.from_iterable(choice.rivals)
-    are_rivals_odd = all(pairing in odd for pairing in rivals)
-    if not odd or not are_rivals_odd or len(held_out) == len(choice.chosen):
+    has_train = len(held_out) < len(choice.chosen)
+    with_other_words = [one for one in held_out if _words_of_masks_alone(one) - usual_words]
+    if not has_train or not with_other_words:
         return None
+    rivals = itertools.chain.from_iterable(choice.rivals)
+    if not all(pairing in with_other_words for pairing in rivals):  # `have_rivals` asks about them
+        return None
+    others = [pairing for pairing in choice.chosen if pairing not in with_other_words]
     if not are_apart(choice.chosen):
         return None
-    folders = join_names([*dict.fromkeys(pairing.masks.folder for pairing in odd)], "and")
+    folders = join_names([*dict.fromkeys(one.masks.folder for one in with_other_words)], "and")
     return ask(
         given,
         [
@@ -383,36 +384,58 @@ def leave_photos(choice: FileChoice, evidence: FileEvidence) -> QuestionError | 
     given = evidence.given
     if given.image_folders or given.image_name:
         return None
-    are_among_masks = any(map(evidence.lies_among_masks, choice.chosen))
-    # The one folder of images and masks is the common one, whose name gives no role.
-    lie_in_masks = any(role_of_path(one.images.folder) == "masks" for one in choice.chosen)
-    are_called_images = any(evidence.image_role(one) == "images" for one in choice.chosen)
-    if are_called_images and not are_among_masks:
+    if any(map(evidence.lies_among_masks, choice.chosen)):
+        photos = _find_unpainted_photos(choice, evidence)
+    elif any(evidence.image_role(pairing) == "images" for pairing in choice.chosen):
         return None
-    used_folders = {pairing.images.folder for pairing in choice.chosen}
+    else:
+        photos = _find_files_called_images(choice, evidence)
+    if photos is None:
+        return None
+    options = options_of(given, choice.chosen)
+    options_for_photos = {"images": photos.folder or ".", "masks": options.get("masks", ".")}
+    alternatives = [
+        Alternative("the photos of the other folder", options_for_photos),
+        Alternative("the pictures as they are, if no labels are painted over them", options),
+    ]
+    return ask(given, alternatives, expected="images in another folder than masks")
+
+
+def _find_unpainted_photos(choice: FileChoice, evidence: FileEvidence) -> FileSet | None:
+    """Returns files that may be the photos of images with labels painted over them; None if none.
+
+    They are called images, or have no role by their names and are at least as many as the pairs.
+    """
     pair_count = sum(len(pairing.pairs) for pairing in choice.chosen)
-    for files in given.all_sets.images:
-        if files.folder in used_folders:
-            continue
+    for files in _list_unused_sets(choice, evidence):
         role = evidence.role(files, files.affix_of_most_names)
-        if are_among_masks:
-            are_as_many = len(files.names) >= pair_count
-            may_be_photos = role == "images" or (role == "" and are_as_many)
-        elif role != "images" or split_of(files.folder):  # unlabeled images of a test split
-            may_be_photos = False
-        else:
-            may_be_photos = lie_in_masks or _have_ids_of(files, choice)
-        if may_be_photos:
-            options = options_of(given, choice.chosen)
-            photos = {"images": files.folder or ".", "masks": options.get("masks", ".")}
-            alternatives = [
-                Alternative("the photos of the other folder", photos),
-                Alternative(
-                    "the pictures as they are, if no labels are painted over them", options
-                ),
-            ]
-            return ask(given, alternatives, expected="images in another folder than masks")
+        if role == "images":
+            return files
+        if role == "" and len(files.names) >= pair_count:
+            return files
     return None
+
+
+def _find_files_called_images(choice: FileChoice, evidence: FileEvidence) -> FileSet | None:
+    """Returns files called images to which the masks may belong; None if there are none.
+
+    Files in the folder of a split do not count: they are unlabeled images, as of test.
+    """
+    # `lies_among_masks` takes no role from the folder that all files have in common.
+    lie_in_masks = any(role_of_path(one.images.folder) == "masks" for one in choice.chosen)
+    for files in _list_unused_sets(choice, evidence):
+        role = evidence.role(files, files.affix_of_most_names)
+        if role != "images" or split_of(files.folder):
+            continue
+        if lie_in_masks or _have_ids_of(files, choice):
+            return files
+    return None
+
+
+def _list_unused_sets(choice: FileChoice, evidence: FileEvidence) -> list[FileSet]:
+    """Returns the sets of files that may be images, in other folders than the chosen images."""
+    used_folders = {pairing.images.folder for pairing in choice.chosen}
+    return [files for files in evidence.given.all_sets.images if files.folder not in used_folders]
 
 
 def _have_ids_of(files: FileSet, choice: FileChoice) -> bool:
