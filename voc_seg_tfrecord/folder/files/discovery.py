@@ -268,9 +268,9 @@ def _list_pairings(given: GivenLayout) -> list[Pairing]:
     with_same_path: list[Pairing] = []
     for pairing in all_pairings(sets.images, sets.masks):
         image_folder, mask_folder = pairing.folders
-        if pairing.images.pattern and pairing.image_affix != NO_AFFIX:
+        if pairing.images.is_by_id and pairing.image_affix != NO_AFFIX:
             continue
-        if pairing.masks.pattern and pairing.mask_affix != NO_AFFIX:
+        if pairing.masks.is_by_id and pairing.mask_affix != NO_AFFIX:
             continue
         pairings.append(pairing)
         path = given.path_below_named("images", image_folder)
@@ -295,7 +295,7 @@ def _list_other_kinds(pairings: Sequence[Pairing], chosen: Sequence[Pairing]) ->
     for pairing in pairings:
         for files in (pairing.images, pairing.masks):
             is_beside = files.folder in chosen_folders and files.kind not in chosen_kinds
-            if is_beside and not files.pattern and role_of_name("".join(files.affix)):
+            if is_beside and not files.is_by_id and role_of_name("".join(files.affix)):
                 affixes.add(files.affix)
     return [Naming(*affix) for affix in affixes]
 

@@ -30,48 +30,74 @@ _MAX_FILES_OF_ONE_IMAGE = 299
 
 
 @dataclasses.dataclass(frozen=True)
+class StemKey:
+    """The key of a file is its name without the ending, in which the id has to be found.
+
+    Attributes:
+      ending: the ending if only files of one are meant; empty means any.
+    """
+
+    ending: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class PatternKey:
+    """The key of a file is its id, which a pattern finds in its name.
+
+    Attributes:
+      pattern: the pattern, as a user gives it: `{id}_mask.png` or `{id}/label.png`.
+    """
+
+    pattern: str
+
+
+@dataclasses.dataclass(frozen=True)
 class FileSet:
     """Files of one folder that are named alike, and so are all images, all masks, or neither.
 
     Attributes:
       folder: the folder below the root of the listing; empty for the root.
-      names: the names of the files by their names without the ending.
-      affix: the words around the ids that tell these files from others in the folder; usually none.
-      ending: the ending if only files of one are meant; empty means any.
-      pattern: how the files are named, as a user gives it; then `names` is by ids, and `affix` is
-        not around these.
+      names: the names of the files by key.
+      affix: the words in names that tell these files from others in the folder; usually none.
+      key: what the key of a file is: its name without the ending, or its id.
     """
 
     folder: str
     names: Mapping[str, str] = dataclasses.field(hash=False)
     affix: Affix = NO_AFFIX
-    ending: str = ""
-    pattern: str = ""
+    key: StemKey | PatternKey = StemKey()
+
+    @property
+    def is_by_id(self) -> bool:
+        """Whether the keys of the files are ids, so that none have to be guessed."""
+        return isinstance(self.key, PatternKey)
 
     @property
     def kind(self) -> tuple[str, Affix]:
         """The folder, and the words that tell these files from others in it."""
         return self.folder, self.affix
 
-    def path(self, stem: str) -> str:
+    def path(self, key: str) -> str:
         """Returns the path of a file below the root of the listing."""
-        name = self.names[stem]
+        name = self.names[key]
         return f"{self.folder}/{name}" if self.folder else name
 
     def has_first_of(self, files: "FileSet") -> bool:
         """Says whether the first of some files is one of these."""
-        stem, name = next(iter(files.names.items()))
-        return self.folder == files.folder and self.names.get(stem) == name
+        key, name = next(iter(files.names.items()))
+        return self.folder == files.folder and self.names.get(key) == name
 
     @functools.cached_property
     def affix_of_most_names(self) -> Affix:
-        """What most names begin and end with; see `align`."""
+        """What most keys begin and end with; see `align`."""
         return affix_of_most_names([*self.names])
 
     @functools.cached_property
-    def stems_by_guess(self) -> dict[Affix, dict[str, str]]:
-        """For each guess of what stands around ids, nothing first: the file's stem by id."""
-        guesses = [NO_AFFIX] if self.pattern else guess_affixes([*self.names], self.affix)
+    def keys_by_guess(self) -> dict[Affix, dict[str, str]]:
+        """For each guess of what keys have around ids, nothing first: the key of the file by id."""
+        guesses = [NO_AFFIX]
+        if not self.is_by_id:
+            guesses = guess_affixes([*self.names], self.affix)
         return {affix: cut_stems(self.names, affix) for affix in guesses}
 
 
@@ -183,8 +209,10 @@ def _sets_of_kind(
     picture_count = sum(map(len, pictures_by_ending.values()))
     some_share_names = len(set().union(*pictures_by_ending.values())) < picture_count
     if some_share_names and not photos and not role_of_name(posixpath.basename(folder)):
-        of_endings = [FileSet(folder, each, affix, end) for end, each in pictures_by_ending.items()]
-        return PossibleSets(of_endings, [*of_endings])
+        sets_of_endings: list[FileSet] = []
+        for ending, pictures in pictures_by_ending.items():
+            sets_of_endings.append(FileSet(folder, pictures, affix, StemKey(ending)))
+        return PossibleSets(sets_of_endings, [*sets_of_endings])
     possible_images = {
         stem: name for stem, name in others.items() if ending_of(name) not in endings.only_masks
     }
@@ -194,7 +222,7 @@ def _sets_of_kind(
     endings_beside_photos = [ending_of(name) for stem, name in others.items() if stem in photos]
     for ending in dict.fromkeys(endings_beside_photos):
         of_ending = {stem: name for stem, name in others.items() if ending_of(name) == ending}
-        sets.masks.append(FileSet(folder, of_ending, affix, ending))
+        sets.masks.append(FileSet(folder, of_ending, affix, StemKey(ending)))
     if possible_images:
         images = possible_images if endings_beside_photos else possible_images | photos
         sets.images.append(FileSet(folder, images, affix))
@@ -239,9 +267,9 @@ def _sets_below(
     for (stem, ending), names in names_of_kind.items():
         if ending not in IMAGE_OR_MASK_ENDINGS or 2 * len(names) <= len(id_by_folder):
             continue
-        # The name of the files tells their kind, as words around ids do elsewhere.
+        # The name that all these files have tells their kind, as words around ids do elsewhere.
         kind_of_files = Affix("", stem)
-        files = FileSet(top, names, kind_of_files, ending, pattern=f"{ID}/{stem}{ending}")
+        files = FileSet(top, names, kind_of_files, PatternKey(f"{ID}/{stem}{ending}"))
         if ending not in endings.only_masks:
             sets.images.append(files)
         if ending in endings.masks:

@@ -13,6 +13,7 @@ from voc_seg_tfrecord.core.layout import Naming
 from voc_seg_tfrecord.folder.files.align import Affix
 from voc_seg_tfrecord.folder.files.file_sets import (
     FileSet,
+    PatternKey,
     PossibleSets,
     RoleEndings,
     list_file_sets,
@@ -315,7 +316,7 @@ class GivenLayout:
                 image_id = naming.id_of(name) if ending_of(name) in endings else None
                 if image_id:
                     name_by_id[image_id] = name
-            sets.append(FileSet(folder, name_by_id, affix, naming.ending, pattern))
+            sets.append(FileSet(folder, name_by_id, affix, PatternKey(pattern)))
         return sets
 
     def lists_path(self) -> str | None:

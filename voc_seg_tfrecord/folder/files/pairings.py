@@ -22,7 +22,7 @@ from voc_seg_tfrecord.folder.files.align import (
     cut_stems,
     find_affixes,
 )
-from voc_seg_tfrecord.folder.files.file_sets import FileSet
+from voc_seg_tfrecord.folder.files.file_sets import FileSet, PatternKey
 from voc_seg_tfrecord.folder.files.folder_names import find_split_word, split_of
 from voc_seg_tfrecord.tools.nnunet import FIRST_CHANNEL, is_split_word
 
@@ -43,7 +43,7 @@ class Pairing:
       masks: the files of the masks.
       image_affix: what the images' names have around the id.
       mask_affix: what the masks' names have around it.
-      pairs: the mask of each image, both by their names without the ending.
+      pairs: the mask of each image, both by their keys in the sets.
     """
 
     images: FileSet
@@ -81,18 +81,24 @@ class Pairing:
     @property
     def image_name(self) -> str:
         """The pattern of the images' names, empty if they are the ids."""
-        return self.images.pattern or _pattern(self.image_affix, self.images.ending)
+        key = self.images.key
+        if isinstance(key, PatternKey):
+            return key.pattern
+        return _pattern(self.image_affix, key.ending)
 
     @functools.cached_property
     def mask_name(self) -> str:
         """The pattern of the masks' names, likewise."""
-        ending = self.masks.ending
+        key = self.masks.key
+        if isinstance(key, PatternKey):
+            return key.pattern
+        ending = key.ending
         if self.mask_affix != NO_AFFIX:
             names = [self.masks.names[stem] for stem in self.pairs.values()]
             endings = {posixpath.splitext(name)[1] for name in names}
             if len(endings) == 1:
                 ending = endings.pop()
-        return self.masks.pattern or _pattern(self.mask_affix, ending)
+        return _pattern(self.mask_affix, ending)
 
     @property
     def pairs_few_masks_by_number(self) -> bool:
@@ -223,7 +229,7 @@ def pair(images: FileSet, masks: FileSet) -> Pairing | None:
     same_names = {stem: stem for stem in images.names if stem in masks.names}
     if len(same_names) < min(len(images.names), len(masks.names)):
         min_count = len(same_names) + 1
-        affixes = find_affixes(images.stems_by_guess, masks.stems_by_guess, min_count)
+        affixes = find_affixes(images.keys_by_guess, masks.keys_by_guess, min_count)
         if affixes is not None:
             return _pair_by_affixes(images, masks, affixes)
     if same_names:
