@@ -562,7 +562,7 @@ def test_the_rule_that_a_build_proposes_leaves_no_split_empty(tmp_path, name, ra
     if answer.split_by == "stratified":
         made = stratify(dict.fromkeys(ids, ()), splits, seed, answer.grouping.groups(ids))
     else:
-        made = divide_by_ratio(ids, answer).ids
+        made = {share.split: share.ids for share in divide_by_ratio(ids, answer).shares}
     assert all(made.values())
 
 

@@ -2,6 +2,7 @@
 
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.plan import FolderPlan
+from voc_seg_tfrecord.folder.splits.by_ratio import ShareOfImages
 
 
 def advise_on_absent_images(plan: FolderPlan, split: str) -> str:
@@ -32,6 +33,8 @@ def _splits_without_absent_images(plan: FolderPlan) -> str:
     images = plan.tree.images
     complete_splits = []
     for source in plan.chosen_splits.sources:
-        if source.option and all(image_id in images for image_id in source.ids):
+        if isinstance(source, ShareOfImages):
+            continue
+        if all(image_id in images for image_id in source.ids):
             complete_splits.append(f"{source.split}={source.option}")
     return ",".join(complete_splits) or "train=0.8,validation=0.2"

@@ -6,6 +6,7 @@ say nothing if such images were divided, so the user has to decide.
 
 import collections
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import dataclasses
 import json
 
 from etils import epath
@@ -18,9 +19,6 @@ from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.splits.candidates import (
     ALL_IMAGES,
-    BY_NOTHING,
-    SplitCandidate,
-    SplitSource,
 )
 from voc_seg_tfrecord.folder.splits.groups_by_ids import GroupKind, GroupProposal, propose_by_ids
 from voc_seg_tfrecord.folder.splits.groups_by_looks import LooksComparer, propose_by_looks
@@ -31,6 +29,37 @@ POOL = ALL_IMAGES
 
 _MAX_SHARE_OFF = 0.1
 """The share of all images by which a split of groups may miss its ratio without a note."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ShareOfImages:
+    """One split that ratios or folds make.
+
+    Attributes:
+      split: the name of the split.
+      words: what it is a share of, as a user reads it: `0.8 of 20, by hash`.
+      ids: the ids in the split.
+      left_out: the ids that it would have if they had a mask.
+    """
+
+    split: str
+    words: str
+    ids: Sequence[str]
+    left_out: Sequence[str] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class DividedImages:
+    """Images that ratios or folds divide.
+
+    Attributes:
+      shares: the splits.
+      notes: what a user should know.
+    """
+
+    shares: Sequence[ShareOfImages]
+    notes: Sequence[str] = ()
+
 
 LinkedIds = Sequence[Sequence[str]]
 """Ids of one image each, as several annotators drew it, which stay in one split."""
@@ -114,10 +143,10 @@ def _option_and_field(fields: dict[str, str]) -> str:
 
 def divide_by_ratio(
     ids: Collection[str], config: VocSegConfig, linked_ids: LinkedIds = ()
-) -> SplitCandidate:
+) -> DividedImages:
     """Divides ids by a hash; those that are to be stratified are one pool, until masks are read."""
     if config.split_by == "stratified":
-        return SplitCandidate((SplitSource(POOL, "", POOL, (), [*ids]),), BY_NOTHING)
+        return DividedImages([ShareOfImages(POOL, POOL, [*ids])])
     return divide_by_hash(ids, config, config.ratios, linked_ids)
 
 
@@ -127,7 +156,7 @@ def divide_by_hash(
     ratios: Mapping[str, float],
     linked_ids: LinkedIds,
     left_out: Collection[str] = (),
-) -> SplitCandidate:
+) -> DividedImages:
     """Divides ids by a hash of each, or of its group; see `divide_stratified`.
 
     If splits of groups miss the ratios by far, and can come nearer to them, a note says so.
@@ -154,7 +183,7 @@ def divide_by_hash(
     groups_of_left_out = _group_ids(left_out, config, linked_ids)
     left_out_by_split = assign(left_out, ratios, config.seed, groups_of_left_out)
     words = f"{_count(ids, groups)}, by hash"
-    return _candidate_of_shares(ratios, words, ids_by_split, left_out_by_split, notes)
+    return _name_shares(ratios, words, ids_by_split, left_out_by_split, notes)
 
 
 def divide_stratified(
@@ -164,7 +193,7 @@ def divide_stratified(
     linked_ids: LinkedIds,
     left_out: Collection[str],
     read_classes: Callable[[str], Collection[int]],
-) -> SplitCandidate:
+) -> DividedImages:
     """Divides a pool of ids with masks by the classes in these.
 
     Args:
@@ -187,7 +216,7 @@ def divide_stratified(
     words = f"{_count(ids, group_by_id)}, stratified"
     ids_by_split = stratify(classes, ratios, config.seed, groups)
     left_out_by_split = assign(left_out, ratios, config.seed, groups)
-    return _candidate_of_shares(ratios, words, ids_by_split, left_out_by_split)
+    return _name_shares(ratios, words, ids_by_split, left_out_by_split)
 
 
 def _check_enough_units(
@@ -213,20 +242,20 @@ def _check_enough_units(
         )
 
 
-def _candidate_of_shares(
+def _name_shares(
     ratios: Mapping[str, float],
     words: str,
     ids_by_split: Mapping[str, Sequence[str]],
     left_out_by_split: Mapping[str, Sequence[str]],
     notes: Sequence[str] = (),
-) -> SplitCandidate:
+) -> DividedImages:
     """Returns splits that are shares of images; `words` is what they are shares of."""
-    sources = []
+    shares = []
     for split, ratio in ratios.items():
         words_of_split = POOL if ratio >= 1 else f"{ratio:g} of {words}"
         ids = ids_by_split[split]
-        sources.append(SplitSource(split, "", words_of_split, (), ids, left_out_by_split[split]))
-    return SplitCandidate(tuple(sources), BY_NOTHING, notes=notes)
+        shares.append(ShareOfImages(split, words_of_split, ids, left_out_by_split[split]))
+    return DividedImages(shares, notes)
 
 
 def _group_ids(

@@ -30,18 +30,16 @@ _MAX_SHOWN_NAMES = 3
 
 @dataclasses.dataclass(frozen=True)
 class SplitSource:
-    """One split of a candidate, and where it comes from.
+    """One split of a candidate, and the lists or folders that it comes from.
 
     Ids are not compared: two sources with the same split and option have the same images.
 
     Attributes:
       split: the name of the split.
-      option: the source as the option `splits` gives it, such as `meta/val.csv` or `val/`; empty
-        for a share of images, which ratios or folds give.
+      option: the source as the option `splits` gives it, such as `meta/val.csv` or `val/`.
       words: the source as a user reads it.
       files: the texts that name the images, below the given folder; none if a folder does.
       ids: the ids in the split.
-      left_out: the ids that it would have if they had a mask; only of a share of images.
     """
 
     split: str
@@ -49,7 +47,6 @@ class SplitSource:
     words: str = dataclasses.field(compare=False)
     files: tuple[str, ...] = dataclasses.field(default=(), compare=False)
     ids: Sequence[str] = dataclasses.field(default=(), compare=False, repr=False)
-    left_out: Sequence[str] = dataclasses.field(default=(), compare=False, repr=False)
 
     def joined(self, other: "SplitSource") -> "SplitSource":
         """Returns the images of both sources as those of one split."""
@@ -68,8 +65,8 @@ class SplitCandidate:
 
     Attributes:
       sources: where each split comes from.
-      kind: what makes the splits: `BY_LISTS`, `BY_FOLDERS`, `BY_LABEL_FILES`, or `BY_NOTHING` for
-        shares of all images.
+      kind: what makes the splits: `BY_LISTS`, `BY_FOLDERS`, `BY_LABEL_FILES`, or `BY_NOTHING` if
+        all images are train.
       rank: how usual the folder of its lists is.
       says_more: whether the names of its lists say more than a split, as `train_small` does.
       notes: what a user should know if it is taken.

@@ -19,6 +19,8 @@ from voc_seg_tfrecord.folder.decide import Reason, decide
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.splits.by_ratio import (
     POOL,
+    DividedImages,
+    ShareOfImages,
     check_groups,
     divide_by_hash,
     divide_by_ratio,
@@ -50,6 +52,7 @@ from voc_seg_tfrecord.folder.splits.rules import (
     RULES,
     RULES_OF_ALL_IN_TRAIN,
 )
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.index_masks import read_mask
 
 ONE_SPLIT = "train"
@@ -67,7 +70,7 @@ class Splits:
 
     Attributes:
       evidence: what it was decided from.
-      sources: the splits, and where each comes from.
+      sources: the splits, and where each comes from; or the shares that ratios or folds make.
       notes: what a user should know.
       files: the texts that make the splits, also those of splits without a mask.
       left_out: by split, the listed ids that are left out because they have no image or no mask.
@@ -76,7 +79,7 @@ class Splits:
     """
 
     evidence: SplitEvidence
-    sources: Sequence[SplitSource] = ()
+    sources: Sequence[SplitSource | ShareOfImages] = ()
     notes: Sequence[str] = ()
     files: Sequence[str] = ()
     left_out: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
@@ -112,8 +115,10 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
     if config.ratios:
         images = tree.images
         problems.try_step(check_groups, images, tree.image_file, config, tree.root, config.ratios)
-        candidate = divide_by_ratio(images, config, repeated)
-    elif config.splits is None:
+        divided = divide_by_ratio(images, config, repeated)
+        _check_not_empty(tree.root, divided.shares)
+        return Splits(evidence, divided.shares, [*divided.notes, *notes_on_repeated])
+    if config.splits is None:
         candidate = _choose_splits(evidence, user_gave_folds=config.folds is not None)
     else:
         options = cast(Mapping[str, str], config.splits)
@@ -129,12 +134,13 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
             )
         sources.append(dataclasses.replace(source, ids=ids))
     _check_not_empty(tree.root, sources)
-    if not config.ratios and len(sources) > 1:
+    if len(sources) > 1:
         notes += _note_on_divided_groups(sources)
     splits = Splits(evidence, sources, [*notes, *notes_on_repeated], candidate.files)
     if not config.overlap and len(sources) > 1:
-        problems.try_step(_check_disjoint, splits, config.missing_image == "skip")
-    if config.folds is not None and not config.ratios:
+        skips_missing_images = config.missing_image == "skip"
+        problems.try_step(_check_disjoint, tree, sources, skips_missing_images)
+    if config.folds is not None:
         where = f"{tree.root}, --folds {config.folds}"
         check_train_can_be_divided(splits.ids, config.folds, where)
         ids = [image_id for image_id in splits.ids[TRAIN] if image_id in tree.images]
@@ -170,7 +176,8 @@ def _choose_splits(evidence: SplitEvidence, *, user_gave_folds: bool = False) ->
     decision = decide(possible, rules, evidence)
     lost = decision.lost
     if decision.taken is None:
-        # Rules ask the question: one of them looks at all the candidates that are left.
+        # Several are left. If they belong together, the joined one is taken. Otherwise a rule asks
+        # about all of them, which it finds in the evidence, whichever of them it is called for.
         remaining = join_if_compatible(decision.left)
         evidence = dataclasses.replace(evidence, remaining_candidates=remaining)
         decision = decide(remaining[:1], rules, evidence)
@@ -202,7 +209,9 @@ def _notes_on_lost(lost: Mapping[SplitCandidate, Reason[SplitCandidate]]) -> lis
     return notes
 
 
-def _check_not_empty(root: epath.Path, sources: Iterable[SplitSource]) -> None:
+def _check_not_empty(
+    root: epath.Path, sources: Iterable[SplitSource] | Iterable[ShareOfImages]
+) -> None:
     """Checks that each split of a set has an image.
 
     Raises:
@@ -211,7 +220,7 @@ def _check_not_empty(root: epath.Path, sources: Iterable[SplitSource]) -> None:
     for source in sources:
         if source.ids:
             continue
-        if not source.option:
+        if isinstance(source, ShareOfImages):
             remedy = (
                 f"divide by classes with {command(split_by='stratified')}, which leaves no split "
                 "empty; or change the ratios, the number of folds or the seed, or add images"
@@ -254,19 +263,20 @@ def _note_on_divided_groups(sources: Sequence[SplitSource]) -> list[str]:
     ]
 
 
-def _check_disjoint(splits: Splits, skips_missing_images: bool) -> None:
+def _check_disjoint(
+    tree: VocTree, sources: Sequence[SplitSource], skips_missing_images: bool
+) -> None:
     """Checks that no id is in two splits.
 
     Raises:
       ListError: if some are, with the lists to leave out if that is an answer.
     """
-    images = splits.evidence.tree.images
-    ids_by_split = {source.split: {*source.ids} for source in splits.sources}
+    ids_by_split = {source.split: {*source.ids} for source in sources}
     if skips_missing_images:  # ids without an image are left out anyway
         for ids in ids_by_split.values():
-            ids -= {image_id for image_id in ids if image_id not in images}
+            ids -= {image_id for image_id in ids if image_id not in tree.images}
     sentences = []
-    for one, other in itertools.combinations(splits.sources, 2):
+    for one, other in itertools.combinations(sources, 2):
         ids = ids_by_split[one.split]
         other_ids = ids_by_split[other.split]
         shared = ids & other_ids
@@ -284,12 +294,12 @@ def _check_disjoint(splits: Splits, skips_missing_images: bool) -> None:
     remedy = "remove these ids from one of the lists"
     disjoint = _splits_without_unions(ids_by_split)
     if disjoint:
-        unions = [source.words for source in splits.sources if source.split not in disjoint]
-        options = {source.split: source.option for source in splits.sources}
+        unions = [source.words for source in sources if source.split not in disjoint]
+        options = {source.split: source.option for source in sources}
         choice = ",".join(f"{split}={options[split]}" for split in disjoint)
         remedy = f"leave out {' and '.join(unions)} with {command(splits=choice)}"
     raise ListError(
-        f"the lists of {splits.evidence.tree.root}",
+        f"the lists of {tree.root}",
         found="\n    ".join(sentences),
         expected="each id in one split",
         remedy=f'{remedy}, or allow ids in several splits with "overlap": true (--allow_overlap). '
@@ -342,22 +352,17 @@ def divide_pool(splits: Splits, config: VocSegConfig, rule: MaskRule, problems: 
         return splits
     divided = problems.try_step(_divide_ids, splits, pool, ratios, config, rule)
     if divided is None:
-        one_split = SplitSource(
-            ONE_SPLIT,
-            option="",
-            words=ALL_IMAGES,
-            ids=splits.ids[pool],
-            left_out=splits.left_out.get(pool, ()),
-        )
+        left_out = splits.left_out.get(pool, ())
+        one_split = ShareOfImages(ONE_SPLIT, ALL_IMAGES, splits.ids[pool], left_out)
         splits = dataclasses.replace(splits, undecided=True)
-        divided = SplitCandidate((one_split,))
-    sources: list[SplitSource] = []
+        divided = DividedImages([one_split])
+    sources: list[SplitSource | ShareOfImages] = []
     for source in splits.sources:
         if source.split == pool:
-            sources += divided.sources
+            sources += divided.shares
         else:
             sources.append(source)
-    left_out_by_split = {share.split: share.left_out for share in divided.sources if share.left_out}
+    left_out_by_split = {share.split: share.left_out for share in divided.shares if share.left_out}
     for split, ids in splits.left_out.items():
         if split != pool:
             left_out_by_split[split] = ids
@@ -375,7 +380,7 @@ def _divide_ids(
     ratios: Mapping[str, float],
     config: VocSegConfig,
     rule: MaskRule,
-) -> SplitCandidate:
+) -> DividedImages:
     """Divides a pool by a hash, or so that each part has its share of every class.
 
     Args:
@@ -395,7 +400,7 @@ def _divide_ids(
     linked_ids = splits.evidence.repeated_images
     if config.split_by != "stratified":
         divided = divide_by_hash(ids, config, ratios, linked_ids, left_out)
-        _check_not_empty(tree.root, divided.sources)
+        _check_not_empty(tree.root, divided.shares)
         return divided
     labels = tree.labels
     spec = config.example_spec(rule)

@@ -20,6 +20,7 @@ from voc_seg_tfrecord.folder.files.no_masks import ADVICE_ON_SOFT_MASKS
 from voc_seg_tfrecord.folder.files.object_masks import several_masks_error
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.files.paths import stem
+from voc_seg_tfrecord.folder.splits.by_ratio import ShareOfImages
 from voc_seg_tfrecord.folder.splits.candidates import SplitSource
 from voc_seg_tfrecord.folder.splits.copied_images import check_for_copies
 from voc_seg_tfrecord.folder.splits.divide import Splits
@@ -60,8 +61,8 @@ def leave_out_unmasked(splits: Splits, config: VocSegConfig) -> Splits:
     if unmasked_ids:
         notes += _check_unmasked(tree, config, unmasked_ids)
     notes += _check_masks_of_classes(tree, config.missing_mask, masked_ids, unmasked_ids)
-    sources: list[SplitSource] = []
-    dropped: list[SplitSource] = []
+    sources: list[SplitSource | ShareOfImages] = []
+    dropped: list[SplitSource | ShareOfImages] = []
     left_out: dict[str, Sequence[str]] = {}
     for source in splits.sources:
         absent_ids = dict.fromkeys(one for one in source.ids if _is_left_out(tree, config, one))
@@ -123,7 +124,7 @@ def _is_left_out(tree: VocTree, config: VocSegConfig, image_id: str) -> bool:
     return not tree.masks.find_similar_id(image_id)
 
 
-def _no_example_error(tree: VocTree, source: SplitSource) -> ListError:
+def _no_example_error(tree: VocTree, source: SplitSource | ShareOfImages) -> ListError:
     """Returns the error that no id of a split has an image, or that no image has a mask."""
     ids = source.ids
     where = f"split {source.split!r} of {tree.root}"
