@@ -44,7 +44,7 @@ _WORDS_BY_COUNT = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _LabeledImage(Pair):
-    """An image of a labeling tool. See `Pair`, whose `mask` is the file of the shapes here.
+    """An image whose mask is drawn from the shapes in a labeling tool's file, which is `mask`.
 
     Attributes:
       embedded_in: labelme's file of the shapes, if only this holds the image.
@@ -63,10 +63,11 @@ class _LabeledImage(Pair):
         return File.read(self.image, ImageError)
 
     def _read_without_masks(self) -> RawExample:
+        """Reads the image alone: no file holds the pixels of its masks."""
         return Pair.read(dataclasses.replace(self, mask=None, instances=None))
 
     def _file(self, png: bytes) -> File:
-        """Returns a mask of the image as a file."""
+        """Returns a drawn mask as a file that errors call by the file of its shapes."""
         return File(png, f"{self.mask}, image {self.filename}")
 
 
@@ -97,7 +98,8 @@ class ShapesPair(_LabeledImage):
     Attributes:
       shapes: what is drawn.
       values: the value of each label in the mask.
-      exif: what an EXIF orientation means, where the file does not say the image's size.
+      exif: whether the tool showed images as EXIF says: `apply`, `ignore`, or `auto` if that is
+        not known. It is needed only for shapes without the image's size.
       draws_objects: whether an object mask is drawn too.
     """
 
@@ -186,9 +188,10 @@ def _read_size(image: File) -> tuple[int, int]:
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class DrawnLabels(MadeLabels[Mapping[str, int]]):
-    """The polygons of a folder in place of masks; the files of `names` hold them.
+    """The shapes of a folder, from which masks are drawn; the files of `names` hold them.
 
-    `MadeMask.facts` are the `DrawnMask.counts` of a mask.
+    With each mask that was drawn, the counts of `DrawnMask.counts` are kept: points outside of the
+    image, pixels in shapes of several classes, and more.
 
     Attributes:
       images: the name of the image of each id, below their folder.
@@ -196,7 +199,7 @@ class DrawnLabels(MadeLabels[Mapping[str, int]]):
       values: the value of each label in the masks, by the label as the shapes have it.
       shapes: the shapes of each image, by id.
       embedded: ids of images that are in the files of their shapes alone.
-      exif: what an EXIF orientation means; see `ShapesPair`.
+      exif: whether the tool showed images as EXIF says; see `ShapesPair`.
     """
 
     images: Mapping[str, str]
@@ -220,10 +223,10 @@ class DrawnLabels(MadeLabels[Mapping[str, int]]):
         """Returns the pair of an image with its mask or shapes, or that of one without a mask."""
         if pair.mask is None:
             return super().complete_pair(pair, parts)
-        drawing = self.made_by_id.get(pair.id)
-        if drawing is None or parts.instances:
+        drawn_mask = self.made_by_id.get(pair.id)
+        if drawn_mask is None or parts.instances:
             return self._pair_of_shapes(pair, draws_objects=parts.instances)
-        return DrawnPair(**self._fields(pair), drawn_png=drawing.png)
+        return DrawnPair(**self._fields(pair), drawn_png=drawn_mask.png)
 
     def _pair_of_shapes(self, pair: Pair, *, draws_objects: bool) -> ShapesPair:
         return ShapesPair(

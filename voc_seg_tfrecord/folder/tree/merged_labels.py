@@ -62,10 +62,10 @@ class LayerPath(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class MergedPair(Pair):
-    """An image and the files that make its mask. See `Pair`; its `mask` is the first of them.
+    """An image and the files that its mask is merged from.
 
     Attributes:
-      layers: the files; a later one lies above.
+      layers: the files; a later one lies above. `mask` is the first of them.
       numbers_objects: whether the object mask is made of them, and is no file of its own.
       merged_mask: the mask as a PNG in base64, if it was merged already.
     """

@@ -28,7 +28,8 @@ class Pair:
       id: the image id, the example's key.
       filename: the image's name below its folder.
       image: the image's path.
-      mask: the mask's path, None where an image without one is background, or has none.
+      mask: the file that the mask is read, drawn or merged from, of several the first. Errors call
+        the mask by its path. None where an image without one is background, or has none.
       instances: the instance mask's path, where asked for.
       annotation: the XML's path, where asked for.
       surveyed: what a survey has found in the mask file; see `index_masks.read_mask`.
