@@ -8,7 +8,8 @@ A page holds what is made between `<!-- made: NAME -->` and `<!-- end -->`, wher
 
 import argparse
 import ast
-from collections.abc import Iterable
+import collections
+from collections.abc import Iterable, Mapping
 import dataclasses
 import functools
 import pathlib
@@ -18,10 +19,10 @@ from typing import TypeAlias
 
 from tensorflow_datasets.core import BuilderConfig
 
-import voc_seg_tfrecord
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core import config_fields
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.config_fields import list_fields
+from voc_seg_tfrecord.core.config_fields import ConfigField, LayoutKeys, list_fields
 from voc_seg_tfrecord.quality import kinds
 
 REPOSITORY = pathlib.Path(__file__).parents[1]
@@ -41,49 +42,119 @@ def _cell(text: str) -> str:
     return "".join(p if p.startswith("`") else re.sub(r"([<*_])", r"\\\1", p) for p in parts)
 
 
-# Fields of a config.
+# Options of commands, and fields of a config.
+
+Parsers: TypeAlias = Mapping[str, argparse.ArgumentParser]
+OptionRow: TypeAlias = tuple[str, str]
+"""How an option is spelled, and its effect."""
+
+MIN_SHARING_COMMANDS = 2
+"""How many commands have to have an option, with the same words, to have it in the shared table."""
+
+OPTIONS_IN_BOTH = (config_fields.CLASSES, config_fields.FOLDERS)
+"""The groups of fields whose options `check` takes, as `build` does."""
 
 
-def config_fields() -> str:
-    """Returns every field of a config: its type, its default and its meaning."""
+def command_parsers() -> Parsers:
+    """Returns the parser of each command, by its name."""
+    parser = cli.make_parser()
+    (commands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    return commands.choices
+
+
+def fields() -> str:
+    """Returns every option of a build with its field in a config, a table for each group."""
+    groups = {group: _group_of_fields(group) for group in config_fields.GROUPS}
+    sections = []
+    for group, rows in groups.items():
+        commands = "`build` and `check`" if group in OPTIONS_IN_BOTH else "`build`"
+        title = f"### {group[0].upper()}{group[1:]}"
+        sections.append(f"{title}\n\nFor {commands}:\n\n{_table_of_fields(rows)}")
+    without_option = _group_of_fields(None)
+    sections.append(f"### Fields without an option\n\n{_table_of_fields(without_option)}")
+    return "\n\n".join(sections)
+
+
+def _group_of_fields(group: str | None) -> list[tuple[str, ConfigField]]:
+    """Returns the fields of a group, each with the name that a config has for it."""
     inherited = {field.name for field in dataclasses.fields(BuilderConfig)} - {"name"}
-    rows = (
-        (f"`{f.name}`", f.expected, _default(f.default), f.description)
-        for f in list_fields(VocSegConfig)
-        if f.name not in inherited
-    )
-    return table(("field", "type", "default", "meaning"), rows)
+    named = [(f"layout.{field.name}", field) for field in list_fields(LayoutKeys)]
+    named += [(field.name, field) for field in list_fields(VocSegConfig)]
+    if group is None:
+        named = [(name, field) for name, field in named if name not in inherited]
+    return [(name, field) for name, field in named if field.group == group]
 
 
-def _default(value: object) -> str:
-    if value == voc_seg_tfrecord.VOC_CLASSES:
-        return "VOC's 21"
-    if value is None or value == "":
+def _table_of_fields(rows: Iterable[tuple[str, ConfigField]]) -> str:
+    cells = [(_option_cell(field), _field_cell(name, field), field.meaning) for name, field in rows]
+    if not any(option for option, _, _ in cells):
+        return table(("in a config", "effect"), (row[1:] for row in cells))
+    return table(("option", "in a config", "effect"), cells)
+
+
+def _option_cell(field: ConfigField) -> str:
+    if field.group is None:
         return ""
-    return f"`{list(value) if isinstance(value, tuple) else value}`"
+    (action,) = (
+        action
+        for action in command_parsers()["build"]._actions
+        if f"--{field.option_name}" in action.option_strings
+    )
+    return "; ".join(text for text in (_spelling(action), field.usage) if text)
 
 
-# Options of commands.
+def _field_cell(name: str, field: ConfigField) -> str:
+    is_text_of_layout = name.startswith("layout.")
+    expected = "" if field.choices or is_text_of_layout else field.expected
+    default = f"default: `{field.default}`" if field.choices and field.default else ""
+    words = "; ".join(text for text in (expected, default, field.in_config) if text)
+    return f"`{name}`: {words}" if words else f"`{name}`"
+
+
+def shared_options() -> str:
+    """Returns the options that several commands have, with the commands."""
+    commands_of: dict[OptionRow, list[str]] = {}
+    for name, parser in command_parsers().items():
+        for row in _rows_of(parser):
+            commands_of.setdefault(row, []).append(f"`{name}`")
+    rows = (
+        (spelling, ", ".join(commands), effect)
+        for (spelling, effect), commands in commands_of.items()
+        if (spelling, effect) in _shared_rows()
+    )
+    return table(("option", "commands", "effect"), rows)
+
+
+@functools.cache
+def _shared_rows() -> frozenset[OptionRow]:
+    counts = collections.Counter(
+        row for parser in command_parsers().values() for row in _rows_of(parser)
+    )
+    return frozenset(row for row, count in counts.items() if count >= MIN_SHARING_COMMANDS)
+
+
+def _rows_of(parser: argparse.ArgumentParser) -> list[OptionRow]:
+    """Returns the arguments of a command that its help shows, but for those of fields."""
+    shown = []
+    for group in parser._action_groups:
+        for action in group._group_actions:
+            is_shown = action.dest != "help" and action.help != argparse.SUPPRESS
+            if is_shown and group.title not in config_fields.GROUPS:
+                shown.append((_spelling(action), _help(action)))
+    return shown
 
 
 def options() -> str:
-    """Returns every option of every command, in the groups of its help."""
-    parser = cli.make_parser()
-    (commands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
-    return "\n\n".join(_command(name, command) for name, command in commands.choices.items())
+    """Returns each command with the options that it alone has."""
+    return "\n\n".join(_command(name, parser) for name, parser in command_parsers().items())
 
 
 def _command(name: str, parser: argparse.ArgumentParser) -> str:
-    text = [f"## {name}", re.sub(r"(\*)", r"\\\1", parser.description or "")]
-    rows: list[tuple[str, ...]] = []
-    for group in parser._action_groups:
-        for action in group._group_actions:
-            if action.dest != "help" and action.help != argparse.SUPPRESS:
-                rows.append((_spelling(action), _help(action), group.title or ""))
-    titles = {row[2] for row in rows}
-    width = 3 if len(titles) > 2 else 2
-    head = ("option", "effect", "group")
-    return "\n\n".join([*text, table(head[:width], (row[:width] for row in rows))])
+    text = [f"### {name}", re.sub(r"(\*)", r"\\\1", parser.description or "")]
+    rows = [row for row in _rows_of(parser) if row not in _shared_rows()]
+    if rows:
+        text.append(table(("argument", "effect"), rows))
+    return "\n\n".join(text)
 
 
 def _spelling(action: argparse.Action) -> str:
@@ -317,10 +388,11 @@ def findings() -> str:
 
 
 MADE = {
-    "config": config_fields,
+    "fields": fields,
     "findings": findings,
     "options": options,
     "python": python,
+    "shared": shared_options,
 }
 """By the name of a marker: the function that makes what stands after it."""
 
