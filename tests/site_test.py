@@ -10,7 +10,7 @@ import voc_seg_tfrecord
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.features import make_features
+from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import make_features
 
 REFERENCE = REPOSITORY / "docs" / "reference"
 site = runpy.run_path(str(REPOSITORY / "docs" / "make_reference.py"))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import tifffile
 
-from voc_seg_tfrecord.core.bands import Bands
 from voc_seg_tfrecord.core.errors import ImageError, MissingPackageError
+from voc_seg_tfrecord.core.example import Bands
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import band_files, bands
 

@@ -23,9 +23,9 @@ from support.command_line import run_command
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.core import features
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.formats.archives import unpacked
+from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import make_features
 
 FILES = {
     "ImageSets/Segmentation/train.txt": b"a\nb\n",
@@ -139,7 +139,7 @@ def config(rng: random.Random) -> str:
         or again.built_class_names != accepted.built_class_names
     ):
         return "WRONG is written differently"
-    features.make_features(accepted)
+    make_features(accepted)
     names = list(accepted.built_class_names)
     sound = len(set(names)) == len(names) and (names or accepted.task == "images")
     return "equal" if sound and repr(accepted) and accepted._repr_html_() else f"WRONG {names!r}"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from voc_seg_tfrecord.audit import leaks
-from voc_seg_tfrecord.core.decisions import Suspect
+from voc_seg_tfrecord.reading.decisions import Suspect
 from voc_seg_tfrecord.report.leak_pairs import drop_called_right, list_pairs
 
 

@@ -12,7 +12,6 @@ from tqdm import tqdm
 from voc_seg_tfrecord.audit.finding_ids import FindingIds
 from voc_seg_tfrecord.core import id_lists
 from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
-from voc_seg_tfrecord.core.decisions import PageDecision, Suspect, collect_called_right
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, raise_if_out_of_memory
 from voc_seg_tfrecord.core.example import ExampleSpec, RawExample
 from voc_seg_tfrecord.core.file import File
@@ -31,6 +30,7 @@ from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.quality.evidence import Evidence, examine, is_fitted
 from voc_seg_tfrecord.quality.finding import IGNORED, LEFT_OUT, STOPS, Finding, as_finding
 from voc_seg_tfrecord.quality.regions import Box, RegionTable, find_regions
+from voc_seg_tfrecord.reading.decisions import PageDecision, Suspect, collect_called_right
 from voc_seg_tfrecord.writing.examples import make_example
 
 MISSING_CLASS = "class missing in a split"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from etils import epath
 
 from voc_seg_tfrecord.core import output_files
-from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.class_rows import Rows, parse_pairs
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.config_fields import (
@@ -19,11 +18,12 @@ from voc_seg_tfrecord.core.config_fields import (
     LayoutKeys,
     list_fields,
 )
-from voc_seg_tfrecord.core.decisions import PageDecision, parse_decisions
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, option_error
+from voc_seg_tfrecord.core.example import RGB
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.reading import dataset_files
 from voc_seg_tfrecord.reading.chosen_ids import is_file_of_ids, read_ids_option
+from voc_seg_tfrecord.reading.decisions import PageDecision, parse_decisions
 from voc_seg_tfrecord.tools.class_texts import parse_table
 
 if TYPE_CHECKING:

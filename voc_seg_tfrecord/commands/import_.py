@@ -16,9 +16,9 @@ from etils import epath
 from voc_seg_tfrecord.build_from.tfrecords import divide_records, import_records
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import staging
-from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.class_rows import parse_pairs
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted
+from voc_seg_tfrecord.core.example import RGB
 from voc_seg_tfrecord.sources.records.features import Record, Value, parse
 from voc_seg_tfrecord.sources.records.luminances import are_luminances
 from voc_seg_tfrecord.sources.records.record_files import find_files, read_records, unpack_gzip

@@ -10,7 +10,6 @@ from typing import Any, Literal, Self, cast
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core import config_checks, config_fields, display
-from voc_seg_tfrecord.core.bands import RGB, Bands, Dtype
 from voc_seg_tfrecord.core.class_entries import is_void_name
 from voc_seg_tfrecord.core.class_rows import Rows, are_whole, check_rows
 from voc_seg_tfrecord.core.class_table import ClassTable
@@ -52,7 +51,7 @@ from voc_seg_tfrecord.core.config_fields import (
     row_of_list,
 )
 from voc_seg_tfrecord.core.errors import several
-from voc_seg_tfrecord.core.example import ExampleSpec, Exif, NeededFiles, Task
+from voc_seg_tfrecord.core.example import RGB, Bands, Dtype, ExampleSpec, Exif, NeededFiles, Task
 from voc_seg_tfrecord.core.folds import MAX_FOLDS, MIN_FOLDS, divide_train
 from voc_seg_tfrecord.core.grouping import NO_GROUPS, Grouping
 from voc_seg_tfrecord.core.mask_rule import MaskRule

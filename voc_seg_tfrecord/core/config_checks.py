@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 import re
 from typing import Any
 
-from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.class_entries import is_void_name
 from voc_seg_tfrecord.core.class_masks import ClassMaskNaming, find_class_masks
 from voc_seg_tfrecord.core.config_fields import SAMPLE, SAMPLE_TREE
 from voc_seg_tfrecord.core.default_names import are_default_names
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, option_error, several
+from voc_seg_tfrecord.core.example import RGB
 from voc_seg_tfrecord.core.folds import TRAIN, find_folds
 from voc_seg_tfrecord.core.layout import LAYOUT_OPTIONS, Naming
 from voc_seg_tfrecord.core.names import VOID, unprintable

@@ -15,8 +15,8 @@ from typing import Any, Literal, Union, cast, get_args, get_origin
 
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean, option_error
+from voc_seg_tfrecord.core.example import RGB
 from voc_seg_tfrecord.core.folds import MAX_FOLDS, MIN_FOLDS
 
 SAMPLE = "sample"

@@ -8,9 +8,9 @@ import dataclasses
 import functools
 from typing import Any, Literal, Protocol, Self
 
-from voc_seg_tfrecord.core.bands import Bands
 from voc_seg_tfrecord.core.class_rows import Rows
 from voc_seg_tfrecord.core.class_table import ClassTable
+from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import background_index
@@ -131,6 +131,39 @@ class Item(Protocol):
     def read(self) -> RawExample:
         """Reads all its files."""
         ...
+
+
+Dtype = Literal["uint8", "uint16", "float32"]
+"""The types that a band may be stored as."""
+
+RGB = "rgb"
+"""The value of the option `bands` that takes RGB of 8 bits, whatever is lost."""
+
+PNG_BAND_COUNTS = (1, 3, 4)
+"""The numbers of bands that a PNG can hold."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Bands:
+    """Which bands of images are kept, in which order, and as which type.
+
+    Attributes:
+      numbers: the bands' numbers, from 0.
+      dtype: the type that their values are stored as.
+      count: how many bands each image must have; 0 if that is not known.
+    """
+
+    numbers: tuple[int, ...]
+    dtype: Dtype = "uint8"
+    count: int = 0
+
+    def __str__(self) -> str:
+        return f"{counted(len(self.numbers), 'band')} of {self.dtype}"
+
+    @property
+    def is_png(self) -> bool:
+        """Whether images are stored as PNGs; otherwise as compressed arrays."""
+        return len(self.numbers) in PNG_BAND_COUNTS and self.dtype != "float32"
 
 
 Task = Literal["segmentation", "classification", "images"]

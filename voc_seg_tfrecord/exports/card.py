@@ -8,7 +8,7 @@ References:
 """
 
 import bisect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import dataclasses
 import html
 import json
@@ -21,7 +21,6 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint
 from voc_seg_tfrecord.audit.record import digests_of
-from voc_seg_tfrecord.core import description, templates
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.core.names import IMAGE, INSTANCES, LABEL, MASK, MASKS, OBJECTS, VOID
 from voc_seg_tfrecord.core.releases import RELEASES
@@ -209,9 +208,24 @@ _FIELDS_IN_PROSE = ("description", "citation", "homepage", "license")
 _TEMPLATES = pathlib.Path(__file__).parent / "templates"
 
 
+def load_templates(folder: pathlib.Path, *, autoescape: bool, **filters: Callable[..., str]) -> Any:
+    """Returns Jinja's environment of a folder's templates, in which an unknown name is an error."""
+    import jinja2  # of cards and pages only
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=autoescape,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= filters
+    return environment
+
+
 def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> str:
     """Returns the card of a dataset in a layout, the same whenever and wherever it is written."""
-    environment = templates.load_templates(
+    environment = load_templates(
         _TEMPLATES, autoescape=False, word=markdown_word, prose=markdown_prose, block=markdown_block
     )
     config = metadata.config_of(builder)
@@ -225,7 +239,7 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
         classes.append({"index": index, "name": class_name, "share": share, "images": images})
     context = {
         "title": title(builder),
-        "about": description.description_of_built(builder.info),
+        "about": metadata.description_of(builder),
         "name": f"{builder.name}/{config_name}" if config_name else builder.name,
         "version": builder.info.version,
         "config": json.dumps(fields, ensure_ascii=False, sort_keys=True) if fields else "",
@@ -264,7 +278,7 @@ def _front_matter_fields(
     """Returns the fields by which Hugging Face finds and loads a dataset."""
     features = builder.info.features
     fields: dict[str, Any] = {"pretty_name": title(builder)}
-    fields |= license_fields(description.description_of_built(builder.info).license)
+    fields |= license_fields(metadata.description_of(builder).license)
     tasks = [name for feature, name in _TASK_CATEGORIES.items() if feature in features]
     if tasks:
         fields["task_categories"] = tasks

@@ -16,9 +16,8 @@ import numpy as np
 from zlib_ng import zlib_ng
 
 from voc_seg_tfrecord.core import storage
-from voc_seg_tfrecord.core.bands import Bands, Dtype
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError, counted
-from voc_seg_tfrecord.core.example import ExampleSpec, Item
+from voc_seg_tfrecord.core.example import Bands, Dtype, ExampleSpec, Item
 from voc_seg_tfrecord.core.file import File, Kind, damaged_image_error
 from voc_seg_tfrecord.formats import band_files, mask_samples, png, png_encoder, png_stream
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.errors import ImageError, MissingPackageError, counted
+from voc_seg_tfrecord.core.example import RGB
 from voc_seg_tfrecord.core.file import File, check_pixels
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.formats import band_files, bands, pillow, png, png_encoder, stills, tiff

@@ -22,13 +22,13 @@ import dataclasses
 
 import numpy as np
 
-from voc_seg_tfrecord.core.ranges import concatenate_ranges
 from voc_seg_tfrecord.formats.picture_signs import (
     ORIENTATIONS,
     SIGNS,
     Orientation,
     unpack_signs,
 )
+from voc_seg_tfrecord.reading.epoch_order import concatenate_ranges
 
 SAME_PICTURE = "same picture"
 """The level of images that differ in at most `MAX_BITS_OF_SAME_PICTURE`."""

@@ -18,9 +18,9 @@ import itertools
 import numpy as np
 from tqdm import tqdm
 
-from voc_seg_tfrecord.core.ranges import concatenate_ranges
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.quality.keypoints import MIRRORED_SIGNS, SIGN_BITS
+from voc_seg_tfrecord.reading.epoch_order import concatenate_ranges
 
 MAX_CANDIDATES_PER_IMAGE = 8
 """How many pairs with most votes are proposed for each image, beside those of the other images."""

@@ -3,5 +3,6 @@
 Enter at `dataset.open_built` and `records.scan`, and at `data_source` for any order. `find` knows
 what a name stands for, `dataset_files` the files of a dataset and their sums. `trust` checks what a
 stranger's description names, `identity` whether a build has replaced it. `chosen_ids` reads lists
-of ids that a user gives. May import: up to `writing`.
+of ids that a user gives, and `decisions` what a person chose on a page.
+May import: up to `writing`.
 """

@@ -8,7 +8,6 @@ import re
 
 from etils import epath
 
-from voc_seg_tfrecord.core.decisions import parse_decisions
 from voc_seg_tfrecord.core.errors import ConfigError, ListError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import (
@@ -20,6 +19,7 @@ from voc_seg_tfrecord.core.id_lists import (
     parse_ids,
 )
 from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.reading.decisions import parse_decisions
 
 NO_RECORD_IDS: Mapping[str, str] = {}
 """For callers whose ids are those of records."""

@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple, SupportsInt
 import numpy as np
 
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.ranges import concatenate_ranges
 
 BalanceBy = Literal["classes"]
 """What images may be balanced by."""
@@ -335,3 +334,16 @@ def check_shard(shard: tuple[int, int]) -> None:
             found=f"rank {rank} of {ranks}",
             expected="a rank of 0 or more that is below the number of ranks",
         )
+
+
+def concatenate_ranges(starts: np.ndarray | int, counts: np.ndarray) -> np.ndarray:
+    """Returns `starts[0], starts[0] + 1, ...`, `counts[0]` of them, then those of the next ones.
+
+    Example: the counts 2, 0, 3 and the start 0 give 0, 1, 0, 1, 2.
+
+    Args:
+      starts: the first number of each range, int64 `[N]`, or of all of them.
+      counts: how many numbers each range has, int64 `[N]`.
+    """
+    first_positions = np.cumsum(counts) - counts
+    return np.arange(counts.sum()) + np.repeat(starts - first_positions, counts)

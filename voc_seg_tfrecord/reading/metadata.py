@@ -4,6 +4,7 @@ The answers come from its features and its `metadata.json`, which a builder has 
 """
 
 from collections.abc import Iterable, Sequence
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,29 @@ def _check_kinds(features: tfds.features.FeaturesDict) -> None:
 def config_of(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
     """Returns the config that a dataset says it was built with; empty if it does not say it."""
     return dict((builder.info.metadata or {}).get("config") or {})
+
+
+@dataclasses.dataclass(frozen=True)
+class Description:
+    """How a dataset describes itself; a citation, homepage or license may be missing."""
+
+    description: str
+    citation: str | None
+    homepage: str | None
+    license: str | None
+
+
+def description_of(builder: tfds.core.DatasetBuilder) -> Description:
+    """Returns the description that a dataset was built with."""
+    info = builder.info
+    proto = info.as_proto
+    return Description(
+        info.description.strip(),
+        info.citation.strip() or None,
+        # Without an address, `info.homepage` makes one up, of a page that does not exist.
+        proto.location.urls[0] if proto.location.urls else None,
+        proto.redistribution_info.license.strip() or None,
+    )
 
 
 def release_of(builder: tfds.core.DatasetBuilder) -> str:

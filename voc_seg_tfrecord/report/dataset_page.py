@@ -13,7 +13,6 @@ from voc_seg_tfrecord.audit.fingerprint import Fingerprint
 from voc_seg_tfrecord.audit.leaks import Overlap
 from voc_seg_tfrecord.audit.statistics import Stats
 from voc_seg_tfrecord.core import output_files, storage
-from voc_seg_tfrecord.core.description import description_of_built
 from voc_seg_tfrecord.core.names import MASK, TILE_IMAGE_ID
 from voc_seg_tfrecord.core.requirements import all_versions
 from voc_seg_tfrecord.core.storage import PathLike
@@ -116,7 +115,7 @@ def _render(
         range(len(names)),
         title=builder.info.full_name.removesuffix(f"/{builder.info.version}"),
         info=builder.info,
-        description=description_of_built(builder.info),
+        description=metadata.description_of(builder),
         archives=metadata.archives_of(builder),
         config=json.dumps(config, indent=2, ensure_ascii=False) if config else "",
         names=name_all_values(names, "class"),

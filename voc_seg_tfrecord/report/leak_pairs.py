@@ -17,9 +17,9 @@ from voc_seg_tfrecord.audit.leaks import (
     Side,
     names_one_photo,
 )
-from voc_seg_tfrecord.core.decisions import Suspect
 from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS, SIGNS
 from voc_seg_tfrecord.quality import near_duplicates
+from voc_seg_tfrecord.reading.decisions import Suspect
 
 SAME_PHOTO = "same id of VOC"
 """The kind of two files that are one photo by their id, which VOC gives to one photo only."""

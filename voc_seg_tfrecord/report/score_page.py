@@ -11,7 +11,6 @@ import math
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core.decisions import PageDecision, Suspect, collect_called_right
 from voc_seg_tfrecord.core.errors import VocSegError, counted
 from voc_seg_tfrecord.core.names import IMAGE, MASK, VOID
 from voc_seg_tfrecord.core.requirements import all_versions
@@ -24,6 +23,7 @@ from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.quality.finding import Finding
 from voc_seg_tfrecord.quality.kinds import MISLABELED_REGION
 from voc_seg_tfrecord.reading import metadata, records
+from voc_seg_tfrecord.reading.decisions import PageDecision, Suspect, collect_called_right
 from voc_seg_tfrecord.reading.records import Record
 from voc_seg_tfrecord.report.band_display import BandDisplay, decode_shown
 from voc_seg_tfrecord.report.clean_text import clean

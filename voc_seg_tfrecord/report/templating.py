@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from voc_seg_tfrecord.core import templates
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.exports.card import load_templates
 
 _TEMPLATES = pathlib.Path(__file__).parent / "templates"
 
@@ -36,7 +36,7 @@ def fill_template(name: str, colors: np.ndarray, labels: Iterable[int], **variab
         "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
         f"style-src '{_source_hash(style)}'; script-src '{_source_hash(script)}'"
     )
-    environment = templates.load_templates(
+    environment = load_templates(
         _TEMPLATES,
         autoescape=True,
         number=_format_number,
