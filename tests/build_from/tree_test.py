@@ -14,11 +14,10 @@ from support.building import examples, tfds_build
 from support.command_line import run_command
 
 from voc_seg_tfrecord import VOID, VocSegError
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, plan_to_build
+from voc_seg_tfrecord.build_from.tree import MAX_CHECKED_FILES, builder_from_tree, plan_to_build
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.sources import first_files
 
 # Tool, arguments, class names, examples a split, void rows.
 TOOLS = {
@@ -120,7 +119,7 @@ def test_each_mask_is_opened_once_to_decide_once_to_build_and_a_few_for_their_si
     assert masks
     count_by_mask = collections.Counter(masks)
     opened_for_size = [mask for mask, count in count_by_mask.items() if count == 3]
-    assert len(opened_for_size) <= first_files.MAX_CHECKED_FILES
+    assert len(opened_for_size) <= MAX_CHECKED_FILES
     assert {*count_by_mask.values()} <= {2, 3}
 
 

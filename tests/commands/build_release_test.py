@@ -7,7 +7,7 @@ from support.paths import DUMMY_DATA
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS
-from voc_seg_tfrecord.sources.transfer import Transfer, TransferError
+from voc_seg_tfrecord.sources.fetcher import Transfer, TransferError
 
 # As `tfds build` writes them; the README's build has the same.
 SHA256S = {"test": "ab5f0a530adf", "train": "6389cbfd43c3", "validation": "19f9eface2b9"}

@@ -35,7 +35,7 @@ from voc_seg_tfrecord.core.file import (
 )
 from voc_seg_tfrecord.formats import archives, frames, images, mask_samples, pillow
 from voc_seg_tfrecord.reading import dataset_files
-from voc_seg_tfrecord.sources.records import record_files
+from voc_seg_tfrecord.sources.records.files import unpack_gzip
 
 
 def read(path):
@@ -271,7 +271,7 @@ def test_a_pipe_and_a_device_are_not_opened(tmp_path, make):
     openers = [
         lambda: archives.unpacked(tmp_path / "x.zip").__enter__(),
         lambda: archives.unpacked(tmp_path / "x.tar").__enter__(),
-        lambda: record_files.unpack_gzip(epath.Path(tmp_path / "x.tfrecord"), epath.Path(tmp_path)),
+        lambda: unpack_gzip(epath.Path(tmp_path / "x.tfrecord"), epath.Path(tmp_path)),
         lambda: dataset_files.read_sums(epath.Path(tmp_path)),
     ]
     for opener in openers:

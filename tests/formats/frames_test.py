@@ -7,7 +7,7 @@ from support import handwritten
 
 from voc_seg_tfrecord.core.errors import RecordError
 from voc_seg_tfrecord.formats import frames
-from voc_seg_tfrecord.sources.records import record_files
+from voc_seg_tfrecord.sources.records.files import read_records
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_the_frames_are_those_of_tensorflow(records):
 def test_a_record_that_claims_more_than_its_file_holds_takes_no_memory(records, length):
     whole = records.stat().length
     records.write_bytes(records.read_bytes() + head(length) + b"some data")
-    reading = record_files.read_records(records, "a file")
+    reading = read_records(records, "a file")
     assert len([next(reading) for _ in range(3)]) == 3
     with pytest.raises(
         RecordError, match=f"a file, record 3: .*at byte {whole}: a record of {length} bytes"
@@ -53,7 +53,7 @@ def test_a_record_that_claims_more_than_its_file_holds_takes_no_memory(records, 
 def test_broken_frames_are_named_with_the_number_of_the_record(records, spoil, words):
     records.write_bytes(spoil(records.read_bytes()))
     with pytest.raises(RecordError, match=words):
-        list(record_files.read_records(records, "a file"))
+        list(read_records(records, "a file"))
 
 
 def test_a_record_that_was_read_is_not_kept(tmp_path):

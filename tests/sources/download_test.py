@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from voc_seg_tfrecord.sources import transfer
-from voc_seg_tfrecord.sources.transfer import Transfer, TransferError
+from voc_seg_tfrecord.sources import fetcher
+from voc_seg_tfrecord.sources.fetcher import Transfer, TransferError
 
 BODY = b"the archive" * 5000
 OK = b"HTTP/1.1 200 OK\r\nConnection: close\r\n"
@@ -111,9 +111,9 @@ LIES = {
 def test_a_server_that_lies_is_one_error_and_is_not_waited_for(
     answer, words, serve, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(transfer, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(fetcher, "_PAUSE_SECONDS", 0)
     if answer in (drip, drip_headers, stall, silence):
-        monkeypatch.setattr(transfer, "STALL_SECONDS", 0.3)
+        monkeypatch.setattr(fetcher, "STALL_SECONDS", 0.3)
     with pytest.raises(TransferError, match=words):
         Transfer(serve(answer), tmp_path / "a", len(BODY)).run()
     path = tmp_path / "a"
@@ -130,7 +130,7 @@ def test_the_right_bytes_are_taken_whatever_their_length_is_called(length, serve
 
 
 def test_a_server_that_is_busy_is_asked_again(serve, tmp_path, monkeypatch):
-    monkeypatch.setattr(transfer, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(fetcher, "_PAUSE_SECONDS", 0)
     busy = plain(b"HTTP/1.1 503 X\r\nConnection: close\r\nContent-Length: 0\r\n", b"")
     answers = iter([busy, busy, plain(OK)])
     Transfer(serve(lambda send: next(answers)(send)), tmp_path / "a", len(BODY)).run()
@@ -138,7 +138,7 @@ def test_a_server_that_is_busy_is_asked_again(serve, tmp_path, monkeypatch):
 
 
 def test_a_server_that_is_not_there_is_a_short_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(transfer, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(fetcher, "_PAUSE_SECONDS", 0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     with pytest.raises(TransferError) as caught:

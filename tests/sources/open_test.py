@@ -18,7 +18,7 @@ import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.core import releases
 from voc_seg_tfrecord.formats import images
-from voc_seg_tfrecord.sources import transfer
+from voc_seg_tfrecord.sources import fetcher
 from voc_seg_tfrecord.sources.fetcher import Fetcher
 
 PART = VocSegConfig(name="part", release="2012", strict=False)
@@ -69,7 +69,7 @@ def archive(served, monkeypatch):
     """Makes 2012's archive one of dummy_data at the addresses given; returns its bytes."""
     folder, address = served
     data = make_archive(folder / "good" / NAME)
-    monkeypatch.setattr(transfer, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(fetcher, "_PAUSE_SECONDS", 0)
 
     def register(*folders, sha256=None, size=None):
         urls = tuple(f if f.startswith("http") else f"{address}/{f}/{NAME}" for f in folders)

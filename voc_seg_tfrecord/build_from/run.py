@@ -24,8 +24,7 @@ from voc_seg_tfrecord.core.ratios import assign, by_split_name, check_ratios
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.reading import metadata
 from voc_seg_tfrecord.reading.dataset import open_built
-from voc_seg_tfrecord.sources.arrays import array_items, copy_if_refilled
-from voc_seg_tfrecord.sources.two_classes import read_255_as_second_class
+from voc_seg_tfrecord.sources.arrays import array_items, copy_if_refilled, read_255_as_second_class
 from voc_seg_tfrecord.tools.layouts import CLASS_NAMES_BY_WORD
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 

@@ -27,10 +27,10 @@ from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.formats.mask_samples import read_samples
 from voc_seg_tfrecord.formats.value_looks import MAX_LOOKED_AT, find_look
+from voc_seg_tfrecord.sources.arrays import only_255_error
 from voc_seg_tfrecord.sources.records import luminances
-from voc_seg_tfrecord.sources.records.file_splits import divide_by_file
+from voc_seg_tfrecord.sources.records.files import splits_of_files
 from voc_seg_tfrecord.sources.records.scan import RecordItem, Scan, make_items, scan_records
-from voc_seg_tfrecord.sources.two_classes import only_255_error
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 _MAX_SHOWN_VALUES = 8
@@ -179,12 +179,18 @@ def divide_records(
 ) -> dict[str, list[RecordItem]]:
     """Returns records by split: by ratios if the user gave any, else by the names of their files.
 
+    See `splits_of_files`.
+
     Raises:
       ConfigError: if the ratios are wrong, or names of files do not say one split each.
     """
-    if splits is None:
-        return divide_by_file(items)
-    return divide_by_ratio(items, splits, seed)
+    if splits is not None:
+        return divide_by_ratio(items, splits, seed)
+    split_by_file = splits_of_files(sorted({item.record.file for item in items}))
+    items_by_split: dict[str, list[RecordItem]] = {}
+    for item in items:
+        items_by_split.setdefault(split_by_file[item.record.file], []).append(item)
+    return items_by_split
 
 
 def _task_of(scan: Scan) -> Task:

@@ -20,8 +20,8 @@ from voc_seg_tfrecord.core.class_rows import parse_pairs
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted
 from voc_seg_tfrecord.core.example import RGB
 from voc_seg_tfrecord.sources.records.features import Record, Value, parse
+from voc_seg_tfrecord.sources.records.files import find_files, read_records, unpack_gzip
 from voc_seg_tfrecord.sources.records.luminances import are_luminances
-from voc_seg_tfrecord.sources.records.record_files import find_files, read_records, unpack_gzip
 from voc_seg_tfrecord.sources.records.scan import make_items, scan_records
 
 SUMMARY = "build a dataset from hand-written TFRecords"

@@ -2,7 +2,6 @@
 
 Enter at `open.open_source`. Own data are read by `folder`. Four readers open releases: `devkit`
 those of VOC, `trainaug` VOC2012 with SBD's masks, `sbd` SBD, `context` Pascal Context. `fetcher`
-finds their archives, and `transfer` downloads one. `records` has hand-written TFRecords, `arrays`
-arrays in memory. All of them give an `Item` of `core.example` for each example. May import: up to
-`folder`.
+finds and downloads their archives. `records` has hand-written TFRecords, `arrays` arrays in memory.
+All of them give an `Item` of `core.example` for each example. May import: up to `folder`.
 """

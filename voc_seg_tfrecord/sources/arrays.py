@@ -1,7 +1,12 @@
-"""Arrays in memory as the items of a build."""
+"""Arrays in memory as the items of a build, and what 255 means in masks of two classes.
 
-from collections.abc import Iterable, Iterator
+Programs write a mask of two classes as black and white. In such masks 255 is the second class, and
+as void it would leave this class without pixels.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 import dataclasses
+import enum
 import itertools
 from typing import Any
 
@@ -243,3 +248,111 @@ def _check_mask(mask: np.ndarray, where: str) -> np.ndarray:
         array = array.astype(np.int64)  # which holds 255 too
         array[np.ma.getmaskarray(mask)] = VOID
     return array
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MasksOfTwoClasses:
+    """Masks whose value 255 has a meaning.
+
+    Attributes:
+      masks: integers `[H, W]` or `[H, W, 1]` each; 255 is void.
+      was_255_second_class: whether 255 was the second class before, and is 1 now.
+    """
+
+    masks: Iterable[np.ndarray]
+    was_255_second_class: bool = False
+
+
+def read_255_as_second_class(
+    masks: Iterable[np.ndarray], class_names: Sequence[str]
+) -> MasksOfTwoClasses:
+    """Finds out what 255 means in masks of two classes.
+
+    | values in all masks | a list or an array | an iterator |
+    | --- | --- | --- |
+    | 0 and 255 | 255 becomes 1 | an error after the last mask |
+    | 255 | an error | an error after the last mask |
+    | others | 255 is void | 255 is void |
+
+    With an iterator, the first masks are already written when the error is raised.
+
+    Args:
+      masks: integers `[H, W]` or `[H, W, 1]` each.
+      class_names: the two classes.
+
+    Raises:
+      MaskError: if the masks hold nothing but 255; or, when the last mask of an iterator is read,
+        if they hold no value but 0 and 255.
+    """
+    if not can_be_read_twice(masks):
+        return MasksOfTwoClasses(_check_that_255_is_void(masks))
+    values = _ValueKinds(0)
+    for mask in masks:
+        values |= _find_values(mask)
+        if _ValueKinds.OTHER in values:
+            return MasksOfTwoClasses(masks)
+    if _ValueKinds.VOID not in values:
+        return MasksOfTwoClasses(masks)
+    if _ValueKinds.ZERO not in values:
+        raise only_255_error("from_arrays, masks", class_names)
+    return MasksOfTwoClasses(map(_make_255_the_second_class, masks), was_255_second_class=True)
+
+
+def only_255_error(where: str, class_names: Sequence[str]) -> MaskError:
+    """Returns the error about masks of two classes that hold nothing but 255."""
+    return MaskError(
+        where,
+        found=f"masks of two classes with the value {VOID} alone, which may be void or "
+        f"{class_names[1]}",
+        expected="masks that also have the value 0 or 1",
+        remedy=f"if {VOID} is {class_names[1]}, write 1 in its place; if it is void, leave these "
+        "masks out",
+    )
+
+
+def _make_255_the_second_class(mask: np.ndarray) -> np.ndarray:
+    """Returns a mask of 0 and 255 as uint8 0 and 1; masked pixels stay masked."""
+    return (np.asanyarray(mask) == VOID).astype(np.uint8)
+
+
+def _check_that_255_is_void(masks: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """Yields the masks of an iterator; raises at the end if 255 may be the second class."""
+    values = _ValueKinds(0)
+    for mask in masks:
+        if _ValueKinds.OTHER not in values:
+            values |= _find_values(mask)
+        yield mask
+    if _ValueKinds.VOID in values and _ValueKinds.OTHER not in values:
+        found = f"the values 0 and {VOID}" if _ValueKinds.ZERO in values else f"the value {VOID}"
+        raise MaskError(
+            "from_arrays, masks",
+            found=f"only {found} in masks of two classes from an iterator",
+            expected=f"both classes, 0 and 1, if {VOID} is void",
+            remedy=f"if {VOID} is the second class, write 1 in its place, or give the masks as a "
+            "list or an array",
+        )
+
+
+class _ValueKinds(enum.Flag):
+    """Which values masks have: 0, 255, and any other one."""
+
+    ZERO = enum.auto()
+    VOID = enum.auto()
+    OTHER = enum.auto()
+
+
+def _find_values(mask: np.ndarray) -> _ValueKinds:
+    """Returns which values a mask has; masked pixels do not count."""
+    array = np.ma.compressed(mask) if np.ma.is_masked(mask) else np.asarray(mask)
+    if array.dtype.kind not in "iu":
+        return _ValueKinds.OTHER
+    is_zero = array == 0
+    is_void = array == VOID
+    values = _ValueKinds(0)
+    if is_zero.any():
+        values |= _ValueKinds.ZERO
+    if is_void.any():
+        values |= _ValueKinds.VOID
+    if not (is_zero | is_void).all():
+        values |= _ValueKinds.OTHER
+    return values

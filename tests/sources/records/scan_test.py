@@ -9,10 +9,11 @@ import pytest
 from support import handwritten
 from support.building import build
 
+from voc_seg_tfrecord.build_from.tfrecords import divide_records
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError, SourceError
-from voc_seg_tfrecord.sources.records import features, layouts, record_files
-from voc_seg_tfrecord.sources.records.file_splits import divide_by_file
+from voc_seg_tfrecord.sources.records import features, layouts
+from voc_seg_tfrecord.sources.records.files import find_files, read_records, unpack_gzip
 from voc_seg_tfrecord.sources.records.scan import (
     RecordItem,
     ScannedRecord,
@@ -31,18 +32,18 @@ def test_a_name_a_folder_and_a_pattern_find_the_same_files_sorted(tmp_path):
     for name in ("b.tfrecord", "a.tfrecord-00000-of-00001", "notes.txt"):
         (tmp_path / name).touch()
     both = [tmp_path / "a.tfrecord-00000-of-00001", tmp_path / "b.tfrecord"]
-    assert record_files.find_files([tmp_path]) == both
-    assert record_files.find_files([tmp_path / "*.tfrecord*"]) == both
-    assert record_files.find_files(both) == both
+    assert find_files([tmp_path]) == both
+    assert find_files([tmp_path / "*.tfrecord*"]) == both
+    assert find_files(both) == both
     (tmp_path / "C.TFRECORD").touch()
-    assert record_files.find_files([tmp_path]) == [tmp_path / "C.TFRECORD", *both]
+    assert find_files([tmp_path]) == [tmp_path / "C.TFRECORD", *both]
 
 
 def test_a_file_that_several_names_match_is_read_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "a.tfrecord"
     path.touch()
-    assert record_files.find_files([path, "a.tfrecord", tmp_path / "*.tfrecord"]) == [path]
+    assert find_files([path, "a.tfrecord", tmp_path / "*.tfrecord"]) == [path]
 
 
 @pytest.mark.parametrize("pattern", ["*/train.tfrecord", "one/trai?.tfrecord", "o*/[t]rain*"])
@@ -50,35 +51,35 @@ def test_patterns_may_be_in_folders_and_of_any_kind(tmp_path, pattern):
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "train.tfrecord").touch()
-    found = record_files.find_files([tmp_path / pattern])
+    found = find_files([tmp_path / pattern])
     assert tmp_path / "one" / "train.tfrecord" in found
 
 
 @pytest.mark.parametrize("name", ["nothing.tfrecord", "*.tfrecord"])
 def test_a_name_that_matches_no_file_is_named(tmp_path, name):
     with pytest.raises(SourceError, match=f"{tmp_path}.*: no such file"):
-        record_files.find_files([tmp_path / name])
+        find_files([tmp_path / name])
 
 
 def test_a_folder_without_records_is_called_so(tmp_path):
     (tmp_path / "notes.txt").touch()
     with pytest.raises(SourceError, match=f"{tmp_path}: a folder without a file named"):
-        record_files.find_files([tmp_path])
+        find_files([tmp_path])
 
 
 def test_a_gzip_file_is_copied_uncompressed_and_others_are_left_where_they_are(records, tmp_path):
     (tmp_path / "copies").mkdir()
     packed = epath.Path(tmp_path / "b.tfrecord")
     packed.write_bytes(gzip.compress(records.read_bytes()))
-    copy = record_files.unpack_gzip(packed, epath.Path(tmp_path / "copies"))
+    copy = unpack_gzip(packed, epath.Path(tmp_path / "copies"))
     assert copy.parent == tmp_path / "copies"
     assert copy.read_bytes() == records.read_bytes()
-    assert record_files.unpack_gzip(records, epath.Path(tmp_path / "copies")) == records
+    assert unpack_gzip(records, epath.Path(tmp_path / "copies")) == records
 
 
 def test_each_record_is_where_its_offset_says(records):
     data = records.read_bytes()
-    found = list(record_files.read_records(records, records))
+    found = list(read_records(records, records))
     assert [data[offset : offset + len(record)] for offset, record in found] == [
         record for _, record in found
     ]
@@ -93,7 +94,7 @@ def test_bytes_that_are_not_an_example_are_refused(serialized):
 
 def test_a_built_dataset_is_read_like_other_records(tmp_path):
     (path,) = build(tmp_path, "sample").info.splits["test"].filepaths
-    ((_, record),) = record_files.read_records(path, path)
+    ((_, record),) = read_records(path, path)
     assert features.parse(record, path)["image/filename"] == [b"2012_000006.jpg"]
 
 
@@ -103,7 +104,7 @@ def test_a_gzip_file_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path,
     path = tmp_path / "bomb.tfrecord.gz"
     path.write_bytes(gzip.compress(bytes(1 << 20)))
     with pytest.raises(RecordError, match="more than 100 times its size"):
-        record_files.unpack_gzip(epath.Path(path), epath.Path(tmp_path / "out"))
+        unpack_gzip(epath.Path(path), epath.Path(tmp_path / "out"))
 
 
 def scanned(path, keys=None):
@@ -190,7 +191,7 @@ def test_the_split_is_the_word_in_the_files_name(tmp_path, copies):
     for name in names:
         write(tmp_path / name, 1)
     found = scan_records([tmp_path / name for name in names], copies)
-    splits = divide_by_file(make_items(found))
+    splits = divide_records(make_items(found), None, 0)
     assert {split: len(found) for split, found in splits.items()} == {
         "train": 1,
         "validation": 2,
@@ -270,6 +271,6 @@ def test_a_packed_file_is_called_by_its_own_name(tmp_path, copies):
     made = [handwritten.raw(*pair) for pair in handwritten.pairs(1)]
     path = handwritten.write(tmp_path / "val.tfrecord.gz", made, "GZIP")
     items = make_items(scan_records([path], copies))
-    assert [*divide_by_file(items)] == ["validation"]
+    assert [*divide_records(items, None, 0)] == ["validation"]
     (item,) = items
     assert (item.id, item.where) == ("val.tfrecord.gz-000000", f"{path}, record 0")

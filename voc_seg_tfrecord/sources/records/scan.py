@@ -22,8 +22,8 @@ from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.formats import bands, mask_samples, pillow
 from voc_seg_tfrecord.sources.records import features, layouts
 from voc_seg_tfrecord.sources.records.features import Record, parse
+from voc_seg_tfrecord.sources.records.files import find_files, read_records, unpack_gzip
 from voc_seg_tfrecord.sources.records.layouts import RecordLayout
-from voc_seg_tfrecord.sources.records.record_files import find_files, read_records, unpack_gzip
 
 _LAYOUT_AS_GIVEN = "as given"
 """The name of a layout that the user gave with `--keys`."""

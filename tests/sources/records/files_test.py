@@ -1,7 +1,7 @@
 import pytest
 
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.sources.records.file_splits import splits_of_files
+from voc_seg_tfrecord.sources.records.files import splits_of_files
 
 TRAIN = "train.tfrecord"
 

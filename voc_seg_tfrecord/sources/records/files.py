@@ -1,16 +1,18 @@
-"""The files of hand-written records: found by names, unpacked, and read record by record."""
+"""The files of hand-written records: found, unpacked, read, and the splits that their names say."""
 
 from collections.abc import Iterator, Sequence
 import gzip
 import os
+import posixpath
 from typing import IO, BinaryIO
 import zlib
 
 from etils import epath
 
 from voc_seg_tfrecord.core import storage
-from voc_seg_tfrecord.core.errors import RecordError, SourceError
+from voc_seg_tfrecord.core.errors import ConfigError, RecordError, SourceError, several
 from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.core.split_names import list_splits_in
 from voc_seg_tfrecord.formats import frames
 
 _GZIP_SIGNATURE = b"\x1f\x8b"
@@ -157,3 +159,57 @@ def read_records(path: epath.Path, where: object) -> Iterator[tuple[int, bytes]]
             expected="a TFRecord file whose checksums match",
             remedy=remedy,
         ) from None
+
+
+def splits_of_files(files: Sequence[str]) -> dict[str, str]:
+    """Returns the split of each file; `train` if no name of a file or folder says a split.
+
+    The name of a file counts, or else that of its folder if the files lie in several:
+    `test-00000.tfrecord` holds the test split, and so does `test/data.tfrecord` beside
+    `train/data.tfrecord`.
+
+    Raises:
+      ConfigError: if a name says two splits, or one file has a split and another has none.
+    """
+    are_in_several_folders = len({posixpath.dirname(file) for file in files}) > 1
+    splits = {}
+    for file in files:
+        names = [posixpath.basename(file)]
+        if are_in_several_folders:
+            names.append(posixpath.basename(posixpath.dirname(file)))
+        splits[file] = _split_of(file, names)
+    unknown = [file for file, split in splits.items() if not split]
+    if len(unknown) == len(files):
+        return dict.fromkeys(files, "train")
+    if unknown:
+        known = sorted({split for split in splits.values() if split})
+        raise ConfigError(
+            several(unknown),
+            found=f"no split in the name, although other files are named after {', '.join(known)}",
+            expected="a name with a word such as train, val or test in each file or its folder",
+            remedy="rename it, such as train-00000.tfrecord, or import it by itself",
+        )
+    return splits
+
+
+def _split_of(file: str, names: Sequence[str]) -> str:
+    """Returns the split of a file by the first name that says one; empty if none does.
+
+    Other than for annotation files (`polygon_sets`), a name with two splits is an error.
+
+    Raises:
+      ConfigError: if that name says several.
+    """
+    for name in names:
+        found = list_splits_in(name)
+        if len(found) > 1:
+            raise ConfigError(
+                file,
+                found=f"a name with several splits in it: {', '.join(sorted(found))}",
+                expected="a name with one split in it",
+                remedy="rename it, such as train-00000.tfrecord, or divide the records of all "
+                "files with --splits train=0.8,validation=0.2",
+            )
+        if found:
+            return found[0]
+    return ""
