@@ -20,10 +20,10 @@ from voc_seg_tfrecord.core.split_names import words
 
 
 class Affix(NamedTuple):
-    """What stands before and behind the id in a name."""
+    """The prefix and the suffix around the id in a name: `img_` and `_rgb` in `img_7_rgb.jpg`."""
 
-    before: str
-    after: str
+    prefix: str
+    suffix: str
 
 
 NO_AFFIX = Affix("", "")
@@ -205,14 +205,14 @@ def guess_affixes(stems: Sequence[str], affix_of_kind: Affix) -> list[Affix]:
     """
     of_most = affix_of_most_names(stems)
     of_all = common_affix(stems)
-    befores = ["", of_most.before, of_all.before, affix_of_kind.before]
-    afters = ["", of_most.after, of_all.after, affix_of_kind.after]
-    befores += _OUTERMOST_BEFORE.findall(of_most.before)[:1]
-    afters += _OUTERMOST_AFTER.findall(of_most.after)
+    befores = ["", of_most.prefix, of_all.prefix, affix_of_kind.prefix]
+    afters = ["", of_most.suffix, of_all.suffix, affix_of_kind.suffix]
+    befores += _OUTERMOST_BEFORE.findall(of_most.prefix)[:1]
+    afters += _OUTERMOST_AFTER.findall(of_most.suffix)
     if len(stems) > 1:
-        if not (of_most.before or of_all.before):
+        if not (of_most.prefix or of_all.prefix):
             befores += _ROLE_AT_BEGIN.findall(posixpath.commonprefix(stems))
-        if not (of_most.after or of_all.after):
+        if not (of_most.suffix or of_all.suffix):
             reversed_end = posixpath.commonprefix([stem[::-1] for stem in stems])
             afters += _ROLE_AT_END.findall(reversed_end[::-1])
     return [*dict.fromkeys(itertools.starmap(Affix, itertools.product(befores, afters)))]
@@ -248,15 +248,15 @@ def _drop_common_parts(affix: Affix, other: Affix) -> AffixPair:
 
     That is a part of the id: `a_x_` and `b_x_` become `a_` and `b_`.
     """
-    tokens_before, other_tokens_before = (_TOKEN.findall(a.before) for a in (affix, other))
+    tokens_before, other_tokens_before = (_TOKEN.findall(a.prefix) for a in (affix, other))
     tokens_before.reverse()
     other_tokens_before.reverse()
     length_before = _common_length(tokens_before, other_tokens_before)
-    length_after = _common_length(_TOKEN.findall(affix.after), _TOKEN.findall(other.after))
+    length_after = _common_length(_TOKEN.findall(affix.suffix), _TOKEN.findall(other.suffix))
 
     def without_common_parts(affix: Affix) -> Affix:
-        end_of_before = len(affix.before) - length_before
-        return Affix(affix.before[:end_of_before], affix.after[length_after:])
+        end_of_before = len(affix.prefix) - length_before
+        return Affix(affix.prefix[:end_of_before], affix.suffix[length_after:])
 
     return without_common_parts(affix), without_common_parts(other)
 

@@ -228,9 +228,9 @@ class SharedNames:
             if all(_have_image_and_mask(folder, self._find(rest)) for rest in rests):
                 return NO_AFFIX
         if self._is_id_beside(folder, first):
-            return Affix(affix.before, "")
+            return Affix(affix.prefix, "")
         if self._is_id_beside(folder, last):
-            return Affix("", affix.after)
+            return Affix("", affix.suffix)
         return affix
 
     def _find(self, stem: str) -> Set[_Picture]:

@@ -316,12 +316,12 @@ def _judge_words(text: ListText) -> TextVerdict | None:
     names_groups = text.has_ending(OTHER_ENDINGS) and len(_count_names_of_groups(text)) > 1
     split_words = _find_split_words(text)
     if names_image or names_groups:
-        division = _Division.YES if len(split_words) > 1 else _Division.NO
+        divides = _DividesImages.YES if len(split_words) > 1 else _DividesImages.NO
         if len(split_words) == 1:
-            division = _judge_one_split_word(split_words[0], text)
-        if division is not _Division.NO:
+            divides = _judge_one_split_word(split_words[0], text)
+        if divides is not _DividesImages.NO:
             reason = f"names of images and splits ({', '.join(split_words)}) in an unknown form"
-            return TextVerdict(Use.UNCLEAR, reason, is_weak=division is _Division.WEAKLY)
+            return TextVerdict(Use.UNCLEAR, reason, is_weak=divides is _DividesImages.WEAKLY)
     of_other_names = _judge_documents_of_other_names(text)
     if of_other_names is not None or text.image_count:
         return of_other_names
@@ -349,7 +349,7 @@ def _find_split_words(text: ListText) -> Sequence[str]:
     return [*word_by_split.values()]
 
 
-class _Division(enum.Enum):
+class _DividesImages(enum.Enum):
     """Whether the words of a text divide the images; weakly, if something else may do it."""
 
     NO = "no"
@@ -357,7 +357,7 @@ class _Division(enum.Enum):
     YES = "yes"
 
 
-def _judge_one_split_word(word: str, text: ListText) -> _Division:
+def _judge_one_split_word(word: str, text: ListText) -> _DividesImages:
     """Says whether the only word for a split in a text divides the images.
 
     The first row that fits counts. `test` stands for each word that is not for training.
@@ -376,20 +376,20 @@ def _judge_one_split_word(word: str, text: ListText) -> _Division:
     Several times count for `train` alone, because the word for the other splits is not known then.
     """
     if word.lower() == "valid":
-        return _Division.NO
+        return _DividesImages.NO
     lines = text.beginning.splitlines()
     begins_line = any(line.lstrip(_SIGNS_BEFORE_A_WORD).startswith(word) for line in lines)
     has_place = begins_line or word in words_of(text.beginning.partition("\n")[0])
     if split_but_for_number(word) not in TO_TRAIN_ON:
         if begins_line:
-            return _Division.YES
-        return _Division.WEAKLY if has_place else _Division.NO
+            return _DividesImages.YES
+        return _DividesImages.WEAKLY if has_place else _DividesImages.NO
     for other in text.words:
         if other.lower() in _CLASSES_BESIDE_TRAIN and other not in text.image_names:
-            return _Division.NO
+            return _DividesImages.NO
     if has_place or text.words.count(word) > 1:
-        return _Division.WEAKLY
-    return _Division.NO
+        return _DividesImages.WEAKLY
+    return _DividesImages.NO
 
 
 def _judge_documents_of_other_names(text: ListText) -> TextVerdict | None:
