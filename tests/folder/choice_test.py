@@ -30,7 +30,7 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import voc_palette
-from voc_seg_tfrecord.folder.files.rules import CHOICE_RULES, FILE_RULES
+from voc_seg_tfrecord.folder.files.rules import FILE_RULES
 from voc_seg_tfrecord.formats.mask_samples import read_samples
 
 ONE = {"train": "abc"}
@@ -85,12 +85,9 @@ def test_images_and_masks_are_found_in_folders_that_are_said_or_not(tmp_path, im
 def test_the_page_lists_the_rules_of_files_in_their_order_with_what_they_say():
     page = pathlib.Path(__file__).parents[2] / "docs" / "background" / "folder-rules.md"
     _, _, section = page.read_text().partition("## Images and masks\n")
-    verdicts = {"rule": [(rule.name, rule.loses) for rule in FILE_RULES]}
-    verdicts["case"] = [(rule.name, rule.asks) for rule in CHOICE_RULES]
-    for head, rows_of_table in verdicts.items():
-        _, _, rows = section.partition(f"| {head} | meaning |\n|---|---|\n")
-        listed = re.findall(r"^\| (.*) \| (.*) \|$", rows.partition("\n\n")[0], re.M)
-        assert listed == [(name, says.__doc__.partition("\n")[0]) for name, says in rows_of_table]
+    _, _, rows = section.partition("| rule | meaning |\n|---|---|\n")
+    listed = re.findall(r"^\| (.*) \| (.*) \|$", rows.partition("\n\n")[0], re.M)
+    assert listed == [(rule.name, rule.loses.__doc__.partition("\n")[0]) for rule in FILE_RULES]
 
 
 @pytest.mark.parametrize(

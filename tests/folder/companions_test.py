@@ -13,7 +13,6 @@ from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.folder import unused_files
 from voc_seg_tfrecord.folder.companions import COMPANIONS, LEFTOVERS
-from voc_seg_tfrecord.folder.leftover_rules import LEFTOVER_RULES
 from voc_seg_tfrecord.quality.finding import STOPS
 from voc_seg_tfrecord.report.label_errors import check_folder
 
@@ -123,14 +122,6 @@ def test_the_page_lists_the_rows_in_their_order():
     _, _, rows = page.read_text().partition("| files | what they are | example |\n|---|---|---|\n")
     listed = re.findall(r"^\| (.*) \| (.*) \| `(.*)` \|$", rows.partition("\n\n")[0], re.M)
     assert listed == [(row.name, row.sentence, row.example) for row in COMPANIONS]
-
-
-def test_the_page_lists_the_rules_about_unused_files():
-    page = pathlib.Path(__file__).parents[2] / "docs" / "background" / "folder-rules.md"
-    _, _, section = page.read_text().partition("If unused files may belong to the images in use")
-    listed = re.findall(r"^\| (.*) \| (.*) \|$", section.partition("\n\n##")[0], re.M)[1:]
-    rules = [(rule.name, rule.asks.__doc__.partition("\n")[0]) for rule in LEFTOVER_RULES]
-    assert listed == rules
 
 
 def test_a_problem_beside_the_question_about_leftovers_is_one_finding(tmp_path):

@@ -15,7 +15,7 @@ from support.folders import pairs_of, plan_of, proposed, refused, said_by, unuse
 from voc_seg_tfrecord.build_from.tree import describe
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.folder.splits.folders import FOLDER_RULES, SplitFolders
-from voc_seg_tfrecord.folder.splits.rules import RULES, RULES_OF_ALL_IN_TRAIN
+from voc_seg_tfrecord.folder.splits.rules import RULES
 
 IDS = [f"k{n:02}" for n in range(20)]
 SPLITS = {"train": IDS[:12], "validation": IDS[12:16], "test": IDS[16:]}
@@ -130,10 +130,8 @@ def test_nobody_is_in_a_wrong_split_without_a_word(tmp_path, way, other):
 def test_the_page_lists_the_rules_in_their_order():
     page = pathlib.Path(__file__).parents[2] / "docs" / "background" / "folder-rules.md"
     _, _, section = page.read_text().partition("## Splits\n")
-    asking = dict.fromkeys((*RULES, *RULES_OF_ALL_IN_TRAIN))
     verdicts = {"folders": [(rule.name, rule.find) for rule in FOLDER_RULES]}
     verdicts["rule"] = [(rule.name, rule.loses) for rule in RULES if rule.loses]
-    verdicts["case"] = [(rule.name, rule.asks) for rule in asking if rule.asks]
     for head, rows_of_table in verdicts.items():
         _, _, rows = section.partition(f"| {head} | meaning |\n|---|---|\n")
         listed = re.findall(r"^\| (.*) \| (.*) \|$", rows.partition("\n\n")[0], re.M)
