@@ -290,7 +290,7 @@ def test_dry_run_shows_features_types_counts_and_first_records(tmp_path, capsys)
 def test_dry_run_shows_a_file_of_plain_numbers_too(tmp_path, capsys):
     records = [{"data": [n, n + 1, n + 2], "label": n} for n in range(5)]
     status, printed = dry_run(handwritten.write(tmp_path / "numbers.tfrecord", records), capsys)
-    assert status == 0
+    assert status == 1
     assert "int64 [3] (5)" in printed
     assert "record 1: data=1, 2, 3; label=1" in printed
     assert "no import" in printed

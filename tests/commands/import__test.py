@@ -55,3 +55,17 @@ def test_a_file_that_is_damaged_or_not_there_is_wrong_data(records, capsys):
     assert "record 1: truncated or damaged" in printed
     assert cli.main(["import", f"{records}.nothing", "--dry_run"]) == 1
     assert "no such file" in capsys.readouterr().err
+
+
+def test_a_dry_run_of_records_that_cannot_be_imported_is_wrong_data(records, tmp_path, capsys):
+    damaged = handwritten.raw(*handwritten.pairs(1)[0]) | {"label_raw": b"abc"}
+    unknown = {"pixels": b"abc"}
+    for name, record, words in (
+        ("mask", damaged, "no import: 1 record cannot be used"),
+        ("layout", unknown, "no import: "),
+    ):
+        path = handwritten.write(tmp_path / f"{name}.tfrecord", [record])
+        assert cli.main(["import", str(path), "--dry_run"]) == 1
+        assert words in capsys.readouterr().out
+    assert cli.main(["import", str(records), "--dry_run"]) == 0
+    assert "no import" not in capsys.readouterr().out

@@ -564,6 +564,9 @@ def test_the_table_of_classes_has_their_names(street, tmp_path, capsys):
         capsys.readouterr()
         assert cli.main([*words, classes]) == 0
         assert names in capsys.readouterr().out
+    assert cli.main([*words[:-1], "--class_names", "background,road,car,tree"]) == 0
+    as_given = "classes:          4 as given: 0 background, 1 road, 2 car, 3 tree"
+    assert as_given in capsys.readouterr().out
 
 
 def test_a_group_of_categories_is_no_class_if_no_shape_of_the_set_has_it(street):

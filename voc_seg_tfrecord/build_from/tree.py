@@ -398,7 +398,8 @@ def _facts_of_files(plan: FolderPlan) -> list[_Fact]:
 def _facts_of_classes(plan: FolderPlan) -> list[_Fact]:
     config = plan.config
     source = "as given"
-    if plan.class_file:
+    are_names_given = plan.are_classes_numbered and not config.classes
+    if plan.class_file and not are_names_given:
         source = f"from {plan.class_file.source}"
     elif config.default_names:
         source = "with default names"

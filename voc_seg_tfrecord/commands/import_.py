@@ -92,10 +92,10 @@ def run(args: argparse.Namespace) -> int:
     size = _parse_size(args.shape) if args.shape else ()
     ratios = _parse_ratios(args.splits) if args.splits else None
     if args.dry_run:
-        document = _show_scan(args, keys, size, ratios)
+        dry_run = _show_scan(args, keys, size, ratios)
         if args.json:
-            screen.write_json(document)
-        return 0 if document["complete"] else 1
+            screen.write_json(dry_run.document)
+        return dry_run.status
     if not args.name:
         raise ConfigError("--name", found="no value", expected="--name with a value")
     class_names = arguments.parse_class_names(args.class_names) if args.class_names else []
@@ -177,6 +177,7 @@ class _FailedImport:
     """
 
     error: str
+    is_possible = False
 
     def show(self) -> None:
         """Prints it."""
@@ -222,6 +223,11 @@ class _PlannedImport:
     palette_luminances: bool
     problems: Sequence[str]
 
+    @property
+    def is_possible(self) -> bool:
+        """Whether all records can be used."""
+        return not self.problems
+
     def show(self) -> None:
         """Prints it."""
         keys = ", ".join(f"{role}={key}" for role, key in self.keys.items())
@@ -238,7 +244,7 @@ class _PlannedImport:
                 "gray; see --repair"
             )
         if self.problems:
-            print(f"no import: {len(self.problems)} records cannot be used")
+            print(f"no import: {counted(len(self.problems), 'record')} cannot be used")
         screen.show_first(self.problems, _MAX_LISTED_PROBLEMS)
 
     def to_json(self) -> dict[str, Any]:
@@ -246,17 +252,26 @@ class _PlannedImport:
         return {"error": None, **dataclasses.asdict(self)}
 
 
+@dataclasses.dataclass(frozen=True)
+class _DryRun:
+    """What a dry run ends with.
+
+    Attributes:
+      status: the exit status; 1 if a file is damaged, or its records cannot be imported.
+      document: what --json prints.
+    """
+
+    status: int
+    document: dict[str, Any]
+
+
 def _show_scan(
     args: argparse.Namespace,
     keys: dict[str, str] | None,
     size: tuple[int, ...],
     ratios: dict[str, float] | None,
-) -> dict[str, Any]:
-    """Prints what files hold and what an import would make of it, and returns the same for --json.
-
-    What an import would make is known only if all files are complete. It may be impossible even
-    then.
-    """
+) -> _DryRun:
+    """Prints what files hold, and what an import would make of it if all of them are complete."""
     files = []
     outcome: _PlannedImport | _FailedImport | None = None
     with staging.temporary_folder() as folder:
@@ -268,11 +283,13 @@ def _show_scan(
         if is_complete:
             outcome = _plan_import(args, folder, keys, size, ratios)
             outcome.show()
-    return {
+    document = {
         "complete": is_complete,
         "files": [dataclasses.asdict(file) for file in files],
         "import": None if outcome is None else outcome.to_json(),
     }
+    is_possible = outcome is not None and outcome.is_possible
+    return _DryRun(0 if is_possible else 1, document)
 
 
 def _summarize_file(path: epath.Path, unpacked_path: epath.Path) -> _FileSummary:

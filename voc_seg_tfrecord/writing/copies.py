@@ -11,6 +11,7 @@ import os
 from typing import Any
 import warnings
 
+from etils import epath
 import google_crc32c
 import numpy as np
 from zlib_ng import zlib_ng
@@ -59,15 +60,21 @@ class SharedImages:
         pairs = [[dataclasses.asdict(image) for image in pair] for pair in self.first]
         return {"images": self.images, "first": pairs}
 
-    def warn(self, folder: os.PathLike[str]) -> None:
-        """Warns of shared images, if there are any, each time a dataset is built in the folder."""
+    def warn(self, folder: epath.Path) -> None:
+        """Warns of shared images, if there are any, each time a dataset is built.
+
+        Args:
+          folder: the folder of the dataset's version, as TFDS lays it out.
+        """
         if not self.images:
             return
         pairs = ", ".join(f"{one} and {other}" for one, other in self.first)
         unnamed = self.images - len(self.first)
         if unnamed:
             pairs += f", and {unnamed} more"
-        leaks = command("voc-seg-tfrecord", "leaks", folder, folder)
+        data_dir = folder.parents[2]
+        dataset = f"{folder.parent.name}:{folder.name}"
+        leaks = command("voc-seg-tfrecord", "leaks", dataset, dataset, data_dir=data_dir)
         text = (
             f"same image in two splits: {counted(self.images, 'image')} with the same bytes: "
             f"{pairs}. A score on one split does not count if the other has the "

@@ -161,7 +161,7 @@ def test_dry_run_shows_records_that_are_no_examples(tmp_path, capsys):
     path = tmp_path / "a.tfrecord"
     with tf.io.TFRecordWriter(str(path)) as writer:
         writer.write(b"some text")
-    assert cli.main(["import", str(path), "--dry_run"]) == 0
+    assert cli.main(["import", str(path), "--dry_run"]) == 1
     assert "record 0: 9 bytes, not a tf.train.Example" in capsys.readouterr().out
     words = ["--name", "a", "--class_names", "voc", "--data_dir", str(tmp_path)]
     assert cli.main(["import", str(path), *words]) == 1
