@@ -23,7 +23,8 @@ from PIL import Image, ImageDraw, ImageFilter
 
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.formats import images, picture_signs, pillow
+from voc_seg_tfrecord.folder import picture_signs
+from voc_seg_tfrecord.formats import images, pillow
 from voc_seg_tfrecord.formats.stills import Still
 from voc_seg_tfrecord.quality import keypoints, near_duplicates, shared_parts
 

@@ -11,8 +11,9 @@ from support.encoding import encoded
 from voc_seg_tfrecord.audit import leaks
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.formats import images, picture_signs
-from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS
+from voc_seg_tfrecord.folder import picture_signs
+from voc_seg_tfrecord.folder.picture_signs import ORIENTATIONS
+from voc_seg_tfrecord.formats import images
 
 
 def stretch(pixels):

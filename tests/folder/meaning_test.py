@@ -15,11 +15,11 @@ from voc_seg_tfrecord.core.class_rows import parse_pairs
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError
 from voc_seg_tfrecord.core.names import VOC_CLASSES
+from voc_seg_tfrecord.folder.mask_survey import StoredPixel, survey
 from voc_seg_tfrecord.folder.meaning.candidates import ClassNaming
 from voc_seg_tfrecord.folder.meaning.choose import choose_meaning
 from voc_seg_tfrecord.folder.meaning.proposals import propose_meanings
 from voc_seg_tfrecord.folder.meaning.rules import RULES, UNDECIDED
-from voc_seg_tfrecord.formats.mask_survey import StoredPixel, survey
 from voc_seg_tfrecord.tools.class_file import ClassFile
 
 RED_ONE = ClassFile(

@@ -13,10 +13,10 @@ from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID_COLOR
+from voc_seg_tfrecord.folder.mask_survey import survey
 from voc_seg_tfrecord.folder.meaning.candidates import ClassNaming
 from voc_seg_tfrecord.folder.meaning.choose import choose_meaning
 from voc_seg_tfrecord.formats.index_masks import read_mask
-from voc_seg_tfrecord.formats.mask_survey import survey
 from voc_seg_tfrecord.tools.class_file import ClassFile
 
 VOC = voc_palette().astype(int)

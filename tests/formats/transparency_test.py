@@ -12,10 +12,10 @@ from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule
-from voc_seg_tfrecord.formats.binary_masks import read_binary_mask
+from voc_seg_tfrecord.folder.soft_masks import apply_threshold
+from voc_seg_tfrecord.folder.tree.binary_masks import read_binary_mask
 from voc_seg_tfrecord.formats.index_masks import read_mask
 from voc_seg_tfrecord.formats.mask_samples import read_samples
-from voc_seg_tfrecord.formats.soft_masks import apply_threshold
 
 VALUES = np.zeros((6, 8), np.uint8)
 VALUES[1:3, 1:5] = 1

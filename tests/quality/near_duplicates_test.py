@@ -5,7 +5,7 @@ import pytest
 from support import pictures
 
 from voc_seg_tfrecord.core.errors import ImageError
-from voc_seg_tfrecord.formats import picture_signs
+from voc_seg_tfrecord.folder import picture_signs
 from voc_seg_tfrecord.formats.stills import as_still
 from voc_seg_tfrecord.quality import near_duplicates
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterator
 import numpy as np
 
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.folder.picture_signs import Orientation
 from voc_seg_tfrecord.formats import images
-from voc_seg_tfrecord.formats.picture_signs import Orientation
 from voc_seg_tfrecord.quality import pixel_confirmation
 
 ReadFiles = Callable[[Collection[str]], Iterator[tuple[str, File]]]

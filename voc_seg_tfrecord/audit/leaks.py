@@ -33,8 +33,9 @@ from voc_seg_tfrecord.core.id_lists import parse_ids
 from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE
 from voc_seg_tfrecord.core.storage import PathLike, real_path
-from voc_seg_tfrecord.formats import images, picture_signs
-from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS, SIGN_BYTES
+from voc_seg_tfrecord.folder import picture_signs
+from voc_seg_tfrecord.folder.picture_signs import ORIENTATIONS, SIGN_BYTES
+from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.quality import near_duplicates
 from voc_seg_tfrecord.quality.evidence import examine
 from voc_seg_tfrecord.quality.similarity import Similarity

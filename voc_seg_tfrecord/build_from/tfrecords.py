@@ -25,8 +25,8 @@ from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import BLACK, VOC_NUMBERS, VOID, VOID_COLOR
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.folder.files.pairings import few
+from voc_seg_tfrecord.folder.value_looks import MAX_LOOKED_AT, find_look
 from voc_seg_tfrecord.formats.mask_samples import read_samples
-from voc_seg_tfrecord.formats.value_looks import MAX_LOOKED_AT, find_look
 from voc_seg_tfrecord.sources.arrays import only_255_error
 from voc_seg_tfrecord.sources.records import luminances
 from voc_seg_tfrecord.sources.records.files import splits_of_files

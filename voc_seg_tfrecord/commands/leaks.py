@@ -15,8 +15,8 @@ from voc_seg_tfrecord.core import output_files, releases
 from voc_seg_tfrecord.core.errors import ConfigError, counted, did_you_mean, several
 from voc_seg_tfrecord.core.named_lists import named_lists
 from voc_seg_tfrecord.core.requirements import all_versions
-from voc_seg_tfrecord.formats import picture_signs
-from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS
+from voc_seg_tfrecord.folder import picture_signs
+from voc_seg_tfrecord.folder.picture_signs import ORIENTATIONS
 from voc_seg_tfrecord.quality import near_duplicates
 from voc_seg_tfrecord.quality.near_duplicates import SAME_PICTURE, SAME_PICTURE_OR_NEIGHBOR
 from voc_seg_tfrecord.reading.dataset import open_splits

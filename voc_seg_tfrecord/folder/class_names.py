@@ -28,6 +28,7 @@ from voc_seg_tfrecord.folder.classes.candidates import FolderTable, GivenClasses
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
 from voc_seg_tfrecord.folder.classes.names import table_of_file
 from voc_seg_tfrecord.folder.files.pairings import few
+from voc_seg_tfrecord.folder.mask_survey import Survey
 from voc_seg_tfrecord.folder.meaning.candidates import ClassNaming
 from voc_seg_tfrecord.folder.meaning.choose import choose_meaning
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_numbering
@@ -44,9 +45,8 @@ from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.folder.value_looks import MAX_LOOKED_AT, ValueLook, find_look
 from voc_seg_tfrecord.formats.mask_samples import read_samples
-from voc_seg_tfrecord.formats.mask_survey import Survey
-from voc_seg_tfrecord.formats.value_looks import MAX_LOOKED_AT, ValueLook, find_look
 from voc_seg_tfrecord.tools.class_file import ClassFile
 
 NO_CLASS_NAMES = "no class names"

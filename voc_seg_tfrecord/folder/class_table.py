@@ -14,6 +14,7 @@ from voc_seg_tfrecord.folder.classes.candidates import GivenClasses
 from voc_seg_tfrecord.folder.classes.choose import choose_class_file
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.looks import Looks
+from voc_seg_tfrecord.folder.mask_survey import StoredPixel, Survey, content_of_file
 from voc_seg_tfrecord.folder.meaning.candidates import ClassNaming, MeaningCandidate
 from voc_seg_tfrecord.folder.meaning.choose import (
     MaskMeaning,
@@ -23,7 +24,6 @@ from voc_seg_tfrecord.folder.meaning.choose import (
 from voc_seg_tfrecord.folder.meaning.label_meaning import list_namings
 from voc_seg_tfrecord.folder.plan import OpenFolder
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey, content_of_file
 
 
 @dataclasses.dataclass(frozen=True)

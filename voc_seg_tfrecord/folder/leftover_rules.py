@@ -19,13 +19,13 @@ from voc_seg_tfrecord.folder.files.folder_names import role_of_name, split_of
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.looks import Looks
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
+from voc_seg_tfrecord.folder.soft_masks import apply_threshold
 from voc_seg_tfrecord.folder.splits.divide import Splits
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs
 from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.soft_labels import SoftLabels
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.folder.unused_files import UnusedFiles, list_unexplained
-from voc_seg_tfrecord.formats.soft_masks import apply_threshold
 
 _MIN_NUMBERED_IMAGES = 3
 """Images with numbers, of which fewer may be shifted by chance."""

@@ -7,9 +7,7 @@ Images: enter at `images.open_image`, and at `bands.read_chosen` where more than
 decoders read differently. `band_files` reads all bands of a file.
 
 Masks: enter at `index_masks.read_mask`, which makes class indices by the mask rule of what
-`mask_samples` reads. `soft_masks` makes two values of black and white masks with soft edges, and
-`binary_masks` merges masks of single classes to one. `mask_survey` looks at the masks of a set, and
-`value_counts` counts values.
+`mask_samples` reads. `ignore_masks` makes pixels void, and `value_counts` counts values.
 
 Texts: `texts` makes values and rows of them. `list_files` reads what lists images (`list_tables`,
 `list_documents`, `table_divisions`), `pair_tables` stated pairs, `annotations` VOC's XML.

@@ -13,7 +13,8 @@ import numpy as np
 
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.formats import images, picture_signs, stills
+from voc_seg_tfrecord.folder import picture_signs
+from voc_seg_tfrecord.formats import images, stills
 from voc_seg_tfrecord.formats.value_counts import run_ends
 from voc_seg_tfrecord.quality import appearance, fit, keypoints
 from voc_seg_tfrecord.quality.appearance import RegionAppearance

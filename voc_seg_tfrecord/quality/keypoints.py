@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voc_seg_tfrecord.core import requirements
-from voc_seg_tfrecord.formats.picture_signs import make_cosines
+from voc_seg_tfrecord.folder.picture_signs import make_cosines
 
 if TYPE_CHECKING:
     import cv2

@@ -22,7 +22,7 @@ import dataclasses
 
 import numpy as np
 
-from voc_seg_tfrecord.formats.picture_signs import (
+from voc_seg_tfrecord.folder.picture_signs import (
     ORIENTATIONS,
     SIGNS,
     Orientation,

@@ -16,7 +16,7 @@ import numpy as np
 
 from voc_seg_tfrecord.core.errors import counted, several
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.formats.picture_signs import SIGN_BYTES
+from voc_seg_tfrecord.folder.picture_signs import SIGN_BYTES
 from voc_seg_tfrecord.quality import appearance, kinds, near_duplicates
 from voc_seg_tfrecord.quality.evidence import Evidence, SmallRegion, is_fitted
 from voc_seg_tfrecord.quality.finding import (

@@ -8,8 +8,8 @@ from voc_seg_tfrecord.audit.leaks import SAME_BYTES, Overlap, Side
 from voc_seg_tfrecord.core.errors import ImageError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.threads import ordered_map
+from voc_seg_tfrecord.folder.picture_signs import ORIENTATIONS
 from voc_seg_tfrecord.formats import images
-from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS
 from voc_seg_tfrecord.reading.decisions import PageDecision, collect_called_right
 from voc_seg_tfrecord.report import sections
 from voc_seg_tfrecord.report.leak_pairs import (

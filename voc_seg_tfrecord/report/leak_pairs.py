@@ -17,7 +17,7 @@ from voc_seg_tfrecord.audit.leaks import (
     Side,
     names_one_photo,
 )
-from voc_seg_tfrecord.formats.picture_signs import ORIENTATIONS, SIGNS
+from voc_seg_tfrecord.folder.picture_signs import ORIENTATIONS, SIGNS
 from voc_seg_tfrecord.quality import near_duplicates
 from voc_seg_tfrecord.reading.decisions import Suspect
 

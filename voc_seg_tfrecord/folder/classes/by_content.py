@@ -22,9 +22,9 @@ from voc_seg_tfrecord.folder.companions import (
     ENDINGS_OF_COMPANIONS,
     STEMS_OF_DOCUMENTS,
 )
+from voc_seg_tfrecord.folder.mask_survey import Survey
 from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats.mask_survey import Survey
 from voc_seg_tfrecord.tools.class_file import ClassFile, ClassFileFormat, read_class_file
 from voc_seg_tfrecord.tools.class_texts import TABLE, parse_json, parse_list
 from voc_seg_tfrecord.tools.registry import class_file_named

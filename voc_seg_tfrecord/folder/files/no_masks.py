@@ -24,9 +24,9 @@ from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_pat
 from voc_seg_tfrecord.folder.files.object_masks import find_several_masks
 from voc_seg_tfrecord.folder.files.paths import paths_below_any, stem
 from voc_seg_tfrecord.folder.looks import is_photo
+from voc_seg_tfrecord.folder.soft_masks import propose_threshold
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.formats import numpy_files
-from voc_seg_tfrecord.formats.soft_masks import propose_threshold
 from voc_seg_tfrecord.tools.registry import NAMES_OF_SHAPE_TOOLS, TOOLS
 from voc_seg_tfrecord.tools.shapes import ADVICE_ON_BOXES, BOXES_ALONE
 from voc_seg_tfrecord.tools.tool import Explanation, FolderContent

@@ -27,8 +27,8 @@ from voc_seg_tfrecord.core.names import (
     plain,
 )
 from voc_seg_tfrecord.folder.classes.names import class_of_entry
+from voc_seg_tfrecord.folder.mask_survey import StoredPixel, Survey
 from voc_seg_tfrecord.folder.meaning.palettes import entries_out_of_place
-from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 from voc_seg_tfrecord.tools.class_file import ClassFile
 
 MAX_LISTED_PIXELS = 8

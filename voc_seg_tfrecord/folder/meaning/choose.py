@@ -16,6 +16,7 @@ from voc_seg_tfrecord.core.errors import MaskError, counted
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import VOID_COLOR
 from voc_seg_tfrecord.folder.decide import decide
+from voc_seg_tfrecord.folder.mask_survey import MAX_COUNTED_COLORS, Survey
 from voc_seg_tfrecord.folder.meaning.candidates import (
     ClassNaming,
     MeaningCandidate,
@@ -26,7 +27,6 @@ from voc_seg_tfrecord.folder.meaning.candidates import (
 )
 from voc_seg_tfrecord.folder.meaning.rules import RULES, MeaningEvidence, undecided
 from voc_seg_tfrecord.formats.index_masks import two_classes_error
-from voc_seg_tfrecord.formats.mask_survey import MAX_COUNTED_COLORS, Survey
 
 _MAX_VALUES = HIGHEST_VALUE + 1
 """A mask of classes has no more values than 16 bits tell apart."""

@@ -3,7 +3,7 @@
 import collections
 
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, VOID_COLOR, Color
-from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
+from voc_seg_tfrecord.folder.mask_survey import StoredPixel, Survey
 
 MAX_REPEATED_COLORS_SHARE = 0.1
 """Up to this share of colors may come back in a second mask if each palette is at random."""

@@ -28,6 +28,7 @@ from voc_seg_tfrecord.core.names import BLACK, VOC_CLASSES, VOID, VOID_COLOR
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.classes.names import table_of_file
 from voc_seg_tfrecord.folder.files.pairings import few
+from voc_seg_tfrecord.folder.mask_survey import StoredPixel, Survey
 from voc_seg_tfrecord.folder.meaning import palettes
 from voc_seg_tfrecord.folder.meaning.candidates import (
     ClassNaming,
@@ -41,15 +42,14 @@ from voc_seg_tfrecord.folder.meaning.choose import (
 )
 from voc_seg_tfrecord.folder.meaning.rules import background_listed_later
 from voc_seg_tfrecord.folder.question import Alternative, Answer, ManualStep
-from voc_seg_tfrecord.folder.tree.labels import Labels
-from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels
-from voc_seg_tfrecord.folder.tree.soft_labels import SoftLabels
-from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
-from voc_seg_tfrecord.formats.soft_masks import (
+from voc_seg_tfrecord.folder.soft_masks import (
     LOWEST_SOFT_VALUE,
     PROPOSED_THRESHOLD,
     are_soft,
 )
+from voc_seg_tfrecord.folder.tree.labels import Labels
+from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels
+from voc_seg_tfrecord.folder.tree.soft_labels import SoftLabels
 from voc_seg_tfrecord.tools.layouts import CLASS_NAMES_BY_WORD, advise_classes
 
 MAX_PROPOSED_CLASSES = 12

@@ -30,6 +30,7 @@ from voc_seg_tfrecord.core.names import (
 )
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.decide import Rule
+from voc_seg_tfrecord.folder.mask_survey import StoredPixel, Survey
 from voc_seg_tfrecord.folder.meaning import palettes
 from voc_seg_tfrecord.folder.meaning.candidates import (
     ClassName,
@@ -38,7 +39,6 @@ from voc_seg_tfrecord.folder.meaning.candidates import (
     describe_pixel,
     list_first,
 )
-from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 from voc_seg_tfrecord.tools.class_file import ClassFile
 
 UNDECIDED = "meaning of masks"

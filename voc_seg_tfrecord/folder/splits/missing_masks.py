@@ -20,13 +20,13 @@ from voc_seg_tfrecord.folder.files.no_masks import ADVICE_ON_SOFT_MASKS
 from voc_seg_tfrecord.folder.files.object_masks import several_masks_error
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.files.paths import stem
+from voc_seg_tfrecord.folder.soft_masks import propose_threshold
 from voc_seg_tfrecord.folder.splits.by_ratio import ShareOfImages
 from voc_seg_tfrecord.folder.splits.candidates import SplitSource
 from voc_seg_tfrecord.folder.splits.copied_images import check_for_copies
 from voc_seg_tfrecord.folder.splits.divide import Splits
 from voc_seg_tfrecord.folder.tree.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats.soft_masks import propose_threshold
 
 _MIN_FILES_PER_MISSING_MASK = 0.5
 """Files without an image, for each image that lacks a mask, from which on they may be its mask."""

@@ -11,9 +11,9 @@ from etils import epath
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.example import NeededFiles, SurveyedMask
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.folder.mask_survey import MaskContent, Survey, survey
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.pairs import Pair, PartFiles
-from voc_seg_tfrecord.formats.mask_survey import MaskContent, Survey, survey
 from voc_seg_tfrecord.tools.class_file import ClassFile
 
 

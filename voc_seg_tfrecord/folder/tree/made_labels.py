@@ -21,9 +21,9 @@ from voc_seg_tfrecord.core.example import RawExample, SurveyedMask
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.processes import ordered_map
+from voc_seg_tfrecord.folder.mask_survey import MaskContent, Survey
 from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.formats import mask_samples, png_encoder
-from voc_seg_tfrecord.formats.mask_survey import MaskContent, Survey
 
 Facts = TypeVar("Facts")
 """What is kept of each mask beside its content."""

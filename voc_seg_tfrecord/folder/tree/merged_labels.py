@@ -13,14 +13,14 @@ from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError, counted, several
 from voc_seg_tfrecord.core.example import NeededFiles, RawExample
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels, encode_mask
-from voc_seg_tfrecord.folder.tree.pairs import Pair, PartFiles
-from voc_seg_tfrecord.formats.binary_masks import (
+from voc_seg_tfrecord.folder.tree.binary_masks import (
     ClassFacts,
     MaskLayer,
     MergedMask,
     merge_masks,
 )
+from voc_seg_tfrecord.folder.tree.made_labels import MadeLabels, encode_mask
+from voc_seg_tfrecord.folder.tree.pairs import Pair, PartFiles
 
 
 @dataclasses.dataclass(frozen=True)

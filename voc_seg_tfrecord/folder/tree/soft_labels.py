@@ -9,16 +9,16 @@ from etils import epath
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError, counted
 from voc_seg_tfrecord.core.example import NeededFiles, RawExample
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.folder.tree.labels import Labels
-from voc_seg_tfrecord.folder.tree.pairs import Pair
-from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats.mask_survey import Survey, survey_files
-from voc_seg_tfrecord.formats.soft_masks import (
+from voc_seg_tfrecord.folder.mask_survey import Survey, survey_files
+from voc_seg_tfrecord.folder.soft_masks import (
     HIGHEST_SOFT_VALUE,
     LOWEST_SOFT_VALUE,
     SoftCounts,
     apply_threshold,
 )
+from voc_seg_tfrecord.folder.tree.labels import Labels
+from voc_seg_tfrecord.folder.tree.pairs import Pair
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 
 def with_threshold(tree: VocTree, threshold: int) -> VocTree:

@@ -6,7 +6,7 @@ import pytest
 from support import pictures
 
 from voc_seg_tfrecord.core.errors import ImageError
-from voc_seg_tfrecord.formats.picture_signs import (
+from voc_seg_tfrecord.folder.picture_signs import (
     ORIENTATIONS,
     compute_signs,
     pack_signs,

@@ -4,9 +4,9 @@ from support.encoding import rgb_mask, write_masks
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
+from voc_seg_tfrecord.folder import mask_survey as masks_survey
+from voc_seg_tfrecord.folder.mask_survey import Occurrence, Survey, survey
 from voc_seg_tfrecord.formats import mask_samples as surveying
-from voc_seg_tfrecord.formats import mask_survey as masks_survey
-from voc_seg_tfrecord.formats.mask_survey import Occurrence, Survey, survey
 
 
 @pytest.fixture
