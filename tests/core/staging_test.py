@@ -469,3 +469,23 @@ def test_a_thread_may_make_a_folder(tmp_path):
     thread.start()
     thread.join()
     assert names(tmp_path) == ["made"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("", "a folder"),
+        ("a.gif", "the ending '.gif'"),
+        (".png", "no ending"),
+        ("no/a.png", "no folder"),
+    ],
+)
+def test_the_place_of_a_file_is_checked_before_it_is_written(tmp_path, name, message):
+    with pytest.raises(ConfigError, match=rf"--out {tmp_path}.*: {message}"):
+        staging.check_output_file(tmp_path / name, "--out", (".png",))
+    assert staging.check_output_file(tmp_path / "a.PNG", "--out", (".png",)).name == "a.PNG"
+
+
+def test_an_object_store_needs_no_folder_for_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(staging, "is_bucket", lambda _: True)
+    assert staging.check_output_file(tmp_path / "no" / "a.png", "--out").name == "a.png"

@@ -4,7 +4,7 @@ import os
 import pathlib
 import time
 
-from voc_seg_tfrecord.core import worker
+from voc_seg_tfrecord.core import processes
 
 
 def square(number):
@@ -23,7 +23,7 @@ def take_long_for_0(number):
 
 def alone(path, _):
     """Says whether no other process was in turn while this one was, for a while."""
-    with worker.in_turn():
+    with processes.in_turn():
         mine = pathlib.Path(path)
         try:
             mine.mkdir()

@@ -15,8 +15,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.audit import fingerprint
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.core.errors import RecordError, VocSegError, counted
-from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.file_names import name_fault, show_file_name
+from voc_seg_tfrecord.core.file import File, name_fault, show_file_name
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,

@@ -14,7 +14,7 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core.utils import version as tfds_version
 
 from voc_seg_tfrecord.audit.source_records import has_records_of
-from voc_seg_tfrecord.core import config_fields, output_files
+from voc_seg_tfrecord.core import config_fields, staging
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import SAMPLE
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError
@@ -76,7 +76,7 @@ def build_source(
         if built is not None:
             return built
     builder = check_free(config, data_dir, overwrite=overwrite)
-    output_files.check_folder(builder.data_path.parent, "--data_dir")
+    staging.check_output_folder(builder.data_path.parent, "--data_dir")
     builder.source = source
     builder.download_and_prepare(
         workers=workers,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
-from voc_seg_tfrecord.core import output_files
+from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.class_rows import Rows, parse_pairs
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.config_fields import (
@@ -120,7 +120,7 @@ def output_file(
 ) -> epath.Path | None:
     """Returns the file that an option names for output, checked; None if it was not given."""
     path = getattr(args, name)
-    return output_files.check_file(path, f"--{name}", endings) if path else None
+    return staging.check_output_file(path, f"--{name}", endings) if path else None
 
 
 def check_page(args: argparse.Namespace, *names: str) -> None:

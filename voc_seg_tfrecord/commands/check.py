@@ -16,7 +16,7 @@ from voc_seg_tfrecord.audit import check
 from voc_seg_tfrecord.build_from.tree import FolderPlanner, describe
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.copy_chosen import copy_chosen
-from voc_seg_tfrecord.core import output_files
+from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.errors import ConfigError, counted, several, share_advice
 from voc_seg_tfrecord.core.layout import LAYOUT_OPTIONS
 from voc_seg_tfrecord.core.names import VOID
@@ -142,7 +142,7 @@ def _refuse_options(args: argparse.Namespace, names: Sequence[str], *, beside: s
 
 
 def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
-    out = output_files.check_file(args.write_classes, "--write_classes")
+    out = staging.check_output_file(args.write_classes, "--write_classes")
     if out.exists():
         raise ConfigError(
             f"--write_classes {out}",
@@ -152,7 +152,7 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
         )
     opened = FolderPlanner(root, name="check", **arguments.tree_fields(args)).open(reads_on=True)
     table = write_table(opened)
-    output_files.write_file(out, table.csv, "--write_classes")
+    staging.write_output_file(out, table.csv, "--write_classes")
     row_count = len(table.csv.splitlines()) - 1  # without the titles
     if args.json:
         counts = {"rows": row_count, "rows_without_class": table.rows_without_class}
@@ -213,7 +213,7 @@ def _write_config(plan: FolderPlan | None, file: epath.Path) -> None:
             "config with them",
         )
     fields = {**json.loads(plan.config.to_json()), "name": file.stem}
-    output_files.write_file(file, json.dumps(fields, indent=1) + "\n", "--write_config")
+    staging.write_output_file(file, json.dumps(fields, indent=1) + "\n", "--write_config")
 
 
 def _summarize(
@@ -367,7 +367,7 @@ def _write_csv(report: check.Report, out: epath.Path, naming: FolderNaming) -> N
         for finding in findings:
             if finding.kind != "note":
                 rows.append(_csv_row(finding, report, naming))
-    output_files.write_file(out, screen.csv_text(_CSV_COLUMNS, rows), "--csv")
+    staging.write_output_file(out, screen.csv_text(_CSV_COLUMNS, rows), "--csv")
 
 
 def _csv_row(finding: Finding, report: check.Report, naming: FolderNaming) -> tuple[object, ...]:

@@ -16,7 +16,7 @@ from etils import epath
 
 from voc_seg_tfrecord.build_from.tree import FolderPlanner
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.core import output_files, staging
+from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, counted, did_you_mean, several
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import NamesOfImages, keep_lines
@@ -252,7 +252,7 @@ def _check_new_folder(folder: epath.Path, root: epath.Path, args: argparse.Names
             expected=f"a new or empty folder outside of {args.root}",
             remedy="name another one",
         )
-    output_files.check_folder(folder.parent, "--copy_to")
+    staging.check_output_folder(folder.parent, "--copy_to")
 
 
 def _is_empty_folder(path: epath.Path) -> bool:

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING
 
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.core import output_files
+from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.errors import ConfigError, counted
 from voc_seg_tfrecord.reading.dataset import open_splits
 
@@ -83,14 +83,14 @@ def run(args: argparse.Namespace) -> int:
         progress=True,
     )
     if per_image:
-        output_files.write_file(per_image, _per_image_csv(result), "--per_image")
+        staging.write_output_file(per_image, _per_image_csv(result), "--per_image")
     if html:
         from voc_seg_tfrecord.report import score_page
 
         page = score_page.render(
             builder, result, args.predictions, args.probabilities, decisions, display
         )
-        output_files.write_file(html, page, "--html")
+        staging.write_output_file(html, page, "--html")
     if args.json:
         screen.write_json(result.as_dict() | {"boundary": args.boundary})
     else:

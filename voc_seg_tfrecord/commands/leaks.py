@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from etils import epath
 
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.core import output_files, releases
+from voc_seg_tfrecord.core import releases, staging
 from voc_seg_tfrecord.core.errors import ConfigError, counted, did_you_mean, several
 from voc_seg_tfrecord.core.named_lists import named_lists
 from voc_seg_tfrecord.core.requirements import all_versions
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         from voc_seg_tfrecord.report import leak_page  # here, because most calls write no page
 
         page = leak_page.render(args.a, args.b, compared, has_parts=args.parts, decisions=decisions)
-        output_files.write_file(html, page, "--html")
+        staging.write_output_file(html, page, "--html")
     if args.json:
         document = {
             "leak": is_leak,

@@ -8,7 +8,7 @@ import argparse
 from typing import Any
 
 from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.core import output_files
+from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.reading.chosen_ids import read_ids_option
 from voc_seg_tfrecord.reading.dataset import open_built
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    out = output_files.check_file(args.out, "--out", tuple(_ENDINGS))
+    out = staging.check_output_file(args.out, "--out", tuple(_ENDINGS))
     ids = read_ids_option(args.ids) if args.ids else None
     name, splits = split_name(args.dataset)
     sheet: Any = preview(
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
             expected="at most 65500 pixels in height and width, for JPEG",
             remedy="save it as .png, or draw fewer examples",
         ) from None
-    output_files.write_file(out, data, "--out")
+    staging.write_output_file(out, data, "--out")
     print(f"{sheet.content} in {args.out}")
     if sheet.note:
         print(sheet.note)

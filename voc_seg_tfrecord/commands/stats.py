@@ -11,7 +11,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.core import output_files
+from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.reading.dataset import open_splits
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         counts["+".join(counts)] = stats.total(counts)
     comparisons = {split: statistics.compare(counts[split]) for split in counts}
     if table is not None:
-        output_files.write_file(table, _as_csv(counts), "--csv")
+        staging.write_output_file(table, _as_csv(counts), "--csv")
     if args.json:
         screen.write_json(_as_json(builder, counts, comparisons))
     else:

@@ -7,7 +7,7 @@ VOC's palette.
 import argparse
 
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.core import output_files
+from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.reading.dataset import open_splits
 from voc_seg_tfrecord.reading.metadata import check_rgb
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord.evaluation import predictions
 
-    out = output_files.check_file(args.out, "--out", (".tgz", ".tar.gz"))
+    out = staging.check_output_file(args.out, "--out", (".tgz", ".tar.gz"))
     if args.data_dir and not args.dataset:
         raise ConfigError(
             "--data_dir",

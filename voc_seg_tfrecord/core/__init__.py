@@ -4,8 +4,8 @@
 `mask_rule` say what masks mean, `class_masks` reads options that name masks of classes, and
 `example` says what a dataset holds. `releases`, `named_lists` and `pascal5i` are the facts of
 VOC's releases; their tables lie in `facts/`. `class_counts` counts images and pixels. `storage`
-and `file` read files; `staging` and `output_files` write them. `threads`, `processes`,
-`worker` and `signals` run work. `display` shows objects in one line, and as a table.
+and `file` read files; `staging` writes them. `threads`, `processes` and `signals` run work.
+`display` shows objects in one line, and as a table.
 
 May import: nothing of other rooms.
 """

@@ -9,7 +9,7 @@ import re
 from typing import Protocol
 
 from voc_seg_tfrecord.core.errors import ListError, counted
-from voc_seg_tfrecord.core.file_names import path_fault
+from voc_seg_tfrecord.core.file import path_fault
 from voc_seg_tfrecord.core.names import unprintable
 
 IMAGE_ENDINGS = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif")

@@ -1,7 +1,7 @@
 """Work done by processes of their own, on all cores; `threads` does it in those of this one.
 
-Enter at `ordered_map` for many small items, and at `unordered_map` for a few large tasks. `worker`
-is what runs in each process.
+Enter at `ordered_map` for many small items, and at `unordered_map` for a few large tasks. `serve`
+is what runs in each process, and `in_turn` lets one of them at a time do what takes much memory.
 
 A pool of the standard library is not used, because it does not end for certain if one of its
 processes is killed while it sends a large result.
@@ -16,19 +16,27 @@ from multiprocessing import connection
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext
 import os
+import pickle
 import signal
 import sys
+import threading
+import traceback
 import types
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
-from voc_seg_tfrecord.core import threads, worker
+from voc_seg_tfrecord.core import threads
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.signals import DelayedSignals
-from voc_seg_tfrecord.core.worker import Note
 
 Task = TypeVar("Task")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+Note = Callable[[int], Any]
+"""Takes how many examples were done since its last call."""
+
+AnswerKind = Literal["note", "done", "raised"]
+"""A number of examples that were done, the result of a task, or the error of a task."""
 
 MIN_ITEMS_PER_PROCESS = 250
 """For fewer items `ordered_map` starts no process, because a start takes half a second."""
@@ -45,9 +53,9 @@ _WORKER_CODE = (
     # import half of TFDS, which takes half of the time of a start.
     f"import sys, types; package = sys.modules[{_PACKAGE!r}] = types.ModuleType({_PACKAGE!r}); "
     f"package.__path__ = {[*sys.modules[_PACKAGE].__path__]!r}; "
-    f"from {worker.__name__} import serve; serve(connection, turn)"
+    f"from {__name__} import serve; serve(connection, turn)"
 )
-"""The code of a worker. It gets the two arguments of `worker.serve` as its variables."""
+"""The code of a worker. It gets the two arguments of `serve` as its variables."""
 
 _KEPT_MEMORY_BYTES = str(32 << 20)
 _WORKER_ENVIRONMENT = {
@@ -122,7 +130,7 @@ def _map_group(
     """Does a group of items in a worker."""
     done = threads.map_group(function, group)
     if done.error is not None:
-        done.error = worker.picklable_error(done.error)
+        done.error = _picklable_error(done.error)
     return done
 
 
@@ -256,11 +264,11 @@ class _Worker:
     """A process that does one task at a time.
 
     Attributes:
-      connection: takes the work and its tasks, and gives answers; see `worker.serve`.
+      connection: takes the work and its tasks, and gives answers; see `serve`.
 
     Args:
       context: starts processes.
-      turn: the lock of `worker.in_turn`, which all processes of a team share.
+      turn: the lock of `in_turn`, which all processes of a team share.
     """
 
     def __init__(self, context: SpawnContext, turn: Any):
@@ -278,7 +286,7 @@ class _Worker:
         except OSError:
             raise self._death_error() from None
 
-    def receive(self) -> tuple[worker.AnswerKind, Any]:
+    def receive(self) -> tuple[AnswerKind, Any]:
         """Returns the next answer; raises a `VocSegError` if the process has ended."""
         try:
             kind, value = self.connection.recv()
@@ -351,3 +359,67 @@ def _blocked_ctrl_c() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+_turn: contextlib.AbstractContextManager[Any] = threading.RLock()
+"""The lock of `in_turn`, which the workers of a team share."""
+
+
+def in_turn() -> contextlib.AbstractContextManager[Any]:
+    """Returns a block in which one thread is at a time: of this process, or of all workers.
+
+    A thread that is in may come in again.
+    """
+    return _turn
+
+
+def serve(connection: Connection, turn: contextlib.AbstractContextManager[Any]) -> None:
+    """Does the tasks that come by a connection, in a process that `unordered_map` started.
+
+    Args:
+      connection: gives the work, which is called with each task, and then the tasks. It takes
+        pairs of an `AnswerKind` and a value.
+      turn: the lock of `in_turn`.
+    """
+    global _turn
+    _turn = turn
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.dup2(2, 1)  # what libraries print does not get into what a command prints
+
+    def note(count: int) -> None:
+        connection.send(("note", count))
+
+    with contextlib.suppress(
+        EOFError, ConnectionError
+    ):  # the process that started this one is dead
+        work = connection.recv()
+        while True:
+            task = connection.recv()
+            try:
+                result = work(task, note)
+            except Exception as error:
+                connection.send(("raised", _picklable_error(error)))
+            else:
+                connection.send(("done", result))
+
+
+def _end_with_parent() -> None:
+    """Ends this process, amid its task, when the one that started it dies.
+
+    Otherwise the worker would write on into a folder that the next run removes.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _picklable_error(error: Exception) -> Exception:
+    """Returns an error with its traceback; if it cannot be pickled, an error with its text."""
+    try:
+        if not isinstance(error, VocSegError):
+            error.add_note("".join(traceback.format_exception(error)))
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError("".join(traceback.format_exception(error)))
+    return error

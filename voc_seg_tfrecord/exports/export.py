@@ -11,9 +11,9 @@ import re
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import file_names, output_files, staging, storage
+from voc_seg_tfrecord.core import staging, storage
 from voc_seg_tfrecord.core.errors import ConfigError, StorageError
-from voc_seg_tfrecord.core.file_names import show_file_name
+from voc_seg_tfrecord.core.file import check_file_name, show_file_name
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, SEGMENTATION
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.exports import card, coco, parquet, ultralytics, writers
@@ -160,7 +160,7 @@ def export(
         )
     _check_out(folder)
     _check_layout(builder, export_layout)
-    output_files.check_folder(folder.parent, "--out")
+    staging.check_output_folder(folder.parent, "--out")
     chosen_splits = builder.info.splits if splits is None else splits
     with storage.as_storage_error(folder), staging.staged_folder(folder) as incomplete:
         incomplete.mkdir()
@@ -209,7 +209,7 @@ def _check_layout(builder: tfds.core.DatasetBuilder, layout: ExportLayout) -> No
     if not layout.takes_any_bands:
         metadata.check_rgb(builder, "this layout", _advise_instead(builder))
     for split in builder.info.splits:
-        file_names.check_name(split, f"{dataset_name}, split {show_file_name(split)}")
+        check_file_name(split, f"{dataset_name}, split {show_file_name(split)}")
         if layout.check_split is not None:
             layout.check_split(split, dataset_name)
 

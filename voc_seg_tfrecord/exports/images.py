@@ -5,10 +5,9 @@ import dataclasses
 
 import numpy as np
 
-from voc_seg_tfrecord.core import file_names, id_lists
+from voc_seg_tfrecord.core import id_lists
 from voc_seg_tfrecord.core.errors import RecordError, counted
-from voc_seg_tfrecord.core.file import File, Kind, kind_of
-from voc_seg_tfrecord.core.file_names import show_file_name
+from voc_seg_tfrecord.core.file import File, Kind, check_file_name, kind_of, show_file_name
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, MASK, VOID
 from voc_seg_tfrecord.exports.writers import ExportedSplit, describe_lost_metadata
 from voc_seg_tfrecord.formats import jpeg
@@ -49,7 +48,7 @@ def read_images(split: ExportedSplit) -> Iterator[ExportedImage]:
     for number, example in enumerate(split.examples()):
         where = f"split {split.name}, record {number}"
         name = example[FILENAME].decode()
-        file_names.check_name(name, where)
+        check_file_name(name, where)
         image_id = id_lists.id_of_file(name)
         if image_id in ids:
             raise RecordError(

@@ -18,10 +18,9 @@ import tensorflow_datasets as tfds
 from tqdm import tqdm
 
 from voc_seg_tfrecord.audit.record import value_problems
-from voc_seg_tfrecord.core import file_names, id_lists, staging
+from voc_seg_tfrecord.core import id_lists, staging
 from voc_seg_tfrecord.core.errors import RecordError, counted
-from voc_seg_tfrecord.core.file import File, Kind, kind_of
-from voc_seg_tfrecord.core.file_names import show_file_name
+from voc_seg_tfrecord.core.file import File, Kind, check_file_name, kind_of, show_file_name
 from voc_seg_tfrecord.core.folds import find_folds
 from voc_seg_tfrecord.core.layout import LISTS, VOC
 from voc_seg_tfrecord.core.names import (
@@ -198,7 +197,7 @@ def write_voc(split: ExportedSplit) -> list[str]:
     ids: set[str] = set()
     for number, example in enumerate(split.examples()):
         where = f"split {split.name}, record {number}"
-        file_names.check_name(example[FILENAME].decode(), where)
+        check_file_name(example[FILENAME].decode(), where)
         image_id = id_lists.id_of_file(example[FILENAME].decode())
         filename = _image_filename(image_id, example)
         files = _files_of(example, image_id, filename)

@@ -23,7 +23,7 @@ import numpy as np
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.core.example import Decoding, Exif
 from voc_seg_tfrecord.core.file import File, Kind, check_pixels
-from voc_seg_tfrecord.core.worker import in_turn
+from voc_seg_tfrecord.core.processes import in_turn
 from voc_seg_tfrecord.formats import (
     band_files,
     bands,

@@ -12,7 +12,7 @@ from voc_seg_tfrecord.audit import fingerprint, leaks
 from voc_seg_tfrecord.audit.fingerprint import Fingerprint
 from voc_seg_tfrecord.audit.leaks import Overlap
 from voc_seg_tfrecord.audit.statistics import Stats
-from voc_seg_tfrecord.core import output_files, storage
+from voc_seg_tfrecord.core import staging, storage
 from voc_seg_tfrecord.core.names import MASK, TILE_IMAGE_ID
 from voc_seg_tfrecord.core.requirements import all_versions
 from voc_seg_tfrecord.core.storage import PathLike
@@ -62,13 +62,13 @@ def write(
       ConfigError: if the dataset or split is missing, or the file cannot be written.
       RecordError: if a shard cannot be read.
     """
-    path = output_files.check_file(out, "--out")
+    path = staging.check_output_file(out, "--out")
     builder = as_builder(dataset, data_dir)
     checked_splits = datasets.check_splits(builder, splits or ())
     with storage.as_storage_error(builder.info.full_name):
         display = find_display(builder, rgb)
         page = _render(builder, checked_splits, display, fits, progress)
-    output_files.write_file(path, page, "--out")
+    staging.write_output_file(path, page, "--out")
 
 
 def _render(

@@ -7,7 +7,7 @@ import textwrap
 from etils import epath
 
 from voc_seg_tfrecord.audit.check import Report, by_kind
-from voc_seg_tfrecord.core import output_files
+from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import share_advice
 from voc_seg_tfrecord.core.names import background_index
@@ -102,7 +102,7 @@ def write_tree(
         max_share=largest_share(class_columns, background),
         pixels=int(total.pixels.sum()),
     )
-    output_files.write_file(out, page, "--html")
+    staging.write_output_file(out, page, "--html")
 
 
 def _used_classes(report: Report) -> list[int]:

@@ -12,7 +12,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core import processes
 from voc_seg_tfrecord.core.errors import VocSegError
-from voc_seg_tfrecord.core.worker import Note
+from voc_seg_tfrecord.core.processes import Note
 from voc_seg_tfrecord.writing.tasks import TaskResult, TaskRunner
 
 NumberedResults = Generator[tuple[int, TaskResult], None, None]

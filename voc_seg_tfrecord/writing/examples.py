@@ -14,8 +14,7 @@ from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.core.example import RGB, Bands, ExampleSpec, Item, KeyedExample, RawExample
-from voc_seg_tfrecord.core.file import File, Kind
-from voc_seg_tfrecord.core.file_names import name_fault, show_file_name
+from voc_seg_tfrecord.core.file import File, Kind, name_fault, show_file_name
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,

@@ -19,9 +19,9 @@ from voc_seg_tfrecord.core import errors
 from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.example import ExampleSpec, Item, Source
+from voc_seg_tfrecord.core.processes import Note
 from voc_seg_tfrecord.core.staging import staged_file
 from voc_seg_tfrecord.core.threads import ordered_map
-from voc_seg_tfrecord.core.worker import Note
 from voc_seg_tfrecord.formats import frames
 from voc_seg_tfrecord.writing.copies import DigestedItem
 from voc_seg_tfrecord.writing.examples import try_examples

@@ -13,10 +13,10 @@ from etils import epath
 import numpy as np
 from tqdm import tqdm
 
-from voc_seg_tfrecord.core import file_names, storage
+from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError, VocSegError, did_you_mean
 from voc_seg_tfrecord.core.example import RawExample
-from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.file import File, check_file_name
 from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.formats import bands, mask_samples, pillow
@@ -425,7 +425,7 @@ def _read_name(record: Record, layout: RecordLayout, where: str) -> str:
         remedy = (
             f"import without names, so that records are named by file and number: --keys {text}"
         )
-        file_names.check_name(image_name, where, remedy)
+        check_file_name(image_name, where, remedy)
     return image_name
 
 
