@@ -5,9 +5,9 @@ Nothing has to be shuffled for that. Ids are sorted, and each *chunk* of their o
 one task. An *engine* runs the tasks: in this process, in several, or on other machines.
 
 The number of shards that TFDS makes of so many bytes is estimated from the sizes of files. If the
-estimate was right, the chunks are the shards. If not, shards are cut from the records of the
-chunks, so that no example is made twice. Tiles, whose keys are known only when they are made, and
-items in memory are cut from chunks too.
+estimate was right, the chunks become the shards by their names alone. If not, shards are cut from
+the records of the chunks, so that no example is made twice. Tiles, whose keys are known only when
+they are made, and items in memory are cut from chunks too.
 
 A split passes through three states: `_SplitPlan`, before anything is read; `_SplitResults`, while
 its chunks are written; and `WrittenSplit`, when the position of each record is known.
@@ -30,7 +30,7 @@ from tensorflow_datasets.core.utils import shard_utils
 
 from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.errors import ConfigError, SplitError, VocSegError, counted
-from voc_seg_tfrecord.core.example import Source
+from voc_seg_tfrecord.core.example import ExampleSpec, Source
 from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.threads import ALL_CORES, USED_CORES, ordered_map
 from voc_seg_tfrecord.folder.tree.voc_tree import Pairs
@@ -90,46 +90,47 @@ def write(
       SplitError: for the first split that has problems, with all of them.
       ConfigError: if a split has fewer examples than shards.
     """
-    plans = [
-        _plan_split(
-            split,
-            items,
-            templates[split],
-            download_config,
-            keys_are_ids=source.spec.tiling is None,
-        )
-        for split, items in source.splits.items()
-    ]
+    is_tiled = source.spec.tiling is not None
+    plans = []
+    for split, items in source.splits.items():
+        template = templates[split]
+        plans.append(_plan_split(split, items, template, download_config, is_tiled=is_tiled))
     plans = _divide_for_workers(plans, engine.workers)
-    writer = _chunk_writer(source, features, engine, takes_digests=takes_digests)
+    writer = ChunkWriter(source.spec, features, _items_ahead(source.spec, engine), takes_digests)
     folder = plans[0].template.data_dir / CHUNK_FOLDER
     folder.mkdir()
     written = _write_chunks(plans, folder, writer, engine)
-    _cut_shards([split for split in written if not split.chunks_are_shards], engine)
+    for written_split in written:
+        if written_split.chunks_are_shards:
+            written_split.name_chunks_as_shards()
+    _cut_shards([one for one in written if not one.chunks_are_shards], engine)
     if folder.exists():  # an object store has no empty folder
         folder.rmtree()
     return written
 
 
-def _chunk_writer(
-    source: Source, features: tfds.features.FeaturesDict, engine: Engine, *, takes_digests: bool
-) -> ChunkWriter:
-    """Returns what writes the chunks of all splits."""
-    ahead = 1 + USED_CORES // engine.workers
-    if source.spec.decoding == "none":
-        ahead = 1  # without decoding, threads would wait for Python's lock
-    return ChunkWriter(source.spec, features, ahead, takes_digests)
+def fastest_worker_count(source: Source) -> int:
+    """Returns how many processes make the examples of a source in the shortest time."""
+    examples = sum(len(items) for items in source.splits.values())
+    return max(1, min(ALL_CORES, examples // MIN_EXAMPLES_PER_PROCESS))
+
+
+def _items_ahead(spec: ExampleSpec, engine: Engine) -> int:
+    """Returns how many items may be in the making in each process."""
+    if spec.decoding == "none":
+        return 1  # without decoding, threads would wait for Python's lock
+    return 1 + USED_CORES // engine.workers
 
 
 def _write_chunks(
     plans: Sequence["_SplitPlan"], folder: epath.Path, writer: ChunkWriter, engine: Engine
 ) -> list["WrittenSplit"]:
-    """Writes the chunks of all splits."""
+    """Writes the chunks of all splits into a folder."""
     tasks = itertools.chain.from_iterable(plan.chunk_tasks(folder) for plan in plans)
-    # The number of items in memory is not known before they are read.
-    examples = sum(len(plan.order) for plan in plans if plan.order is not None)
+    # A stream has no items before it is read, so the number of all may be unknown.
+    items = sum(len(plan.items) for plan in plans)
     with (
-        utils.tqdm(total=examples or None, desc="Generating examples...", **_PROGRESS_BAR) as bar,
+        utils.tqdm(total=items or None, desc="Generating examples...", **_PROGRESS_BAR) as bar,
         contextlib.closing(engine.run(writer, tasks, bar.update)) as results,
     ):
         return _collect_splits(plans, folder, results)
@@ -158,7 +159,7 @@ def _collect_splits(
 
 
 def _cut_shards(splits_to_cut: Sequence["WrittenSplit"], engine: Engine) -> None:
-    """Cuts the shards of splits whose chunks are not their shards, and removes the chunks."""
+    """Cuts the shards of splits whose chunks are not their shards."""
     tasks = itertools.chain.from_iterable(split.shard_tasks() for split in splits_to_cut)
     examples = sum(len(split.records) for split in splits_to_cut)
     bar_options = {"disable": not splits_to_cut, **_PROGRESS_BAR}
@@ -168,14 +169,6 @@ def _cut_shards(splits_to_cut: Sequence["WrittenSplit"], engine: Engine) -> None
     ):
         for _ in results:
             pass
-    for split in splits_to_cut:
-        split.remove_chunks()
-
-
-def fastest_worker_count(source: Source) -> int:
-    """Returns how many processes make the examples of a source in the shortest time."""
-    examples = sum(len(items) for items in source.splits.values())
-    return max(1, min(ALL_CORES, examples // MIN_EXAMPLES_PER_PROCESS))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,13 +181,10 @@ class _SplitPlan:
       template: names its shards.
       shard_config: says how many shards TFDS makes.
       max_examples: how many records are kept at most; None for all.
-      order: the number of each item in the list, int64 `[N]`, in the order of the chunks. None for
-        items in memory, whose number is not known.
-      order_is_final: whether that is TFDS's order. If not, the keys of records are hashed when they
-        are made.
       chunk_count: how many chunks there are.
-      chunks_have_shard_names: whether chunks are written under the names of shards. If TFDS turns
-        out to make another number of shards, the shards are cut from them.
+      order: TFDS's order of the records, if each item makes one whose key is its id: the number of
+        each item in the list, int64 `[N]`. Otherwise None: chunks are in the order of the list, and
+        keys are hashed when their records are made.
     """
 
     split: str
@@ -202,39 +192,31 @@ class _SplitPlan:
     template: naming.ShardedFileTemplate
     shard_config: shard_utils.ShardConfig
     max_examples: int | None
-    order: np.ndarray | None
-    order_is_final: bool
     chunk_count: int
-    chunks_have_shard_names: bool
+    order: np.ndarray | None
 
     def divide(self, chunk_count: int) -> "_SplitPlan":
-        """Returns a plan with at least so many chunks; more of them are no shards."""
-        if self.order is None:
+        """Returns a plan with at least so many chunks, if there are as many items."""
+        if isinstance(self.items, StreamedItems):  # they are read once, in this process
             return self
-        chunk_count = min(chunk_count, len(self.order))
-        if chunk_count <= self.chunk_count:
-            return self
-        return dataclasses.replace(self, chunk_count=chunk_count, chunks_have_shard_names=False)
+        chunk_count = min(chunk_count, len(self.items))
+        return dataclasses.replace(self, chunk_count=max(chunk_count, self.chunk_count))
 
     def chunk_paths(self, folder: epath.Path) -> list[str]:
-        """Returns the files of the chunks; those that are no shards are in the folder."""
-        if self.order is None:
-            return [os.fspath(folder / self.split)]
-        if self.chunks_have_shard_names:
-            return self.shard_paths(self.chunk_count)
+        """Returns the files of the chunks in a folder."""
         return [os.fspath(folder / f"{self.split}-{n:06}") for n in range(self.chunk_count)]
 
     def chunk_tasks(self, folder: epath.Path) -> Iterator[ChunkTask]:
-        """Yields the task of each chunk."""
+        """Yields the task of each chunk, which is written into a folder."""
+        salt = self.split if self.order is None else ""
         paths = self.chunk_paths(folder)
         if isinstance(self.items, StreamedItems):
-            yield ChunkTask(paths[0], itertools.count(), self.items.read(), self.split)
+            yield ChunkTask(paths[0], itertools.count(), self.items.read(), salt)
             return
-        assert self.order is not None  # only a stream has none
-        salt = "" if self.order_is_final else self.split
-        ends = boundaries(self.split, len(self.order), self.chunk_count)
+        order = np.arange(len(self.items)) if self.order is None else self.order
+        ends = _boundaries(self.split, len(order), self.chunk_count)
         for path, (start, end) in zip(paths, itertools.pairwise([0, *ends]), strict=True):
-            numbers = self.order[start:end].tolist()
+            numbers = order[start:end].tolist()
             items = [self.items[number] for number in numbers]
             yield ChunkTask(path, numbers, items, salt)
 
@@ -253,94 +235,36 @@ def _plan_split(
     template: naming.ShardedFileTemplate,
     download_config: tfds.download.DownloadConfig,
     *,
-    keys_are_ids: bool,
+    is_tiled: bool,
 ) -> _SplitPlan:
-    """Plans the chunks of a split: shards if their order is known, and else of a fixed size.
+    """Plans the chunks of a split.
 
     Args:
       split: its name.
       items: its items.
       template: names its shards.
       download_config: TFDS's options.
-      keys_are_ids: whether each item makes one example, whose key is the item's id.
+      is_tiled: whether an item makes one example per tile, whose key is not the item's id.
 
     Raises:
-      ConfigError: if there are fewer items than chunks.
+      ConfigError: if there is no item, or there are fewer items than shards.
     """
-    if isinstance(items, StreamedItems):
-        return _plan_stream(split, items, template, download_config)
-    check_shard_count(split, len(items), shards=1)
-    if keys_are_ids:
-        plan = _plan_whole_images(split, items, template, download_config)
-    else:
-        plan = _plan_tiled_images(split, items, template, download_config)
-    check_shard_count(split, len(plan.items), plan.chunk_count)
-    return plan.divide(math.ceil(len(plan.items) / MAX_CHUNK_ITEMS))
-
-
-def _plan_stream(
-    split: str,
-    items: StreamedItems,
-    template: naming.ShardedFileTemplate,
-    download_config: tfds.download.DownloadConfig,
-) -> _SplitPlan:
-    """Plans one chunk for items that can be read only once, in this process."""
-    return _SplitPlan(
-        split,
-        items,
-        template,
-        download_config.get_shard_config(),
-        download_config.max_examples_per_split,
-        order=None,
-        order_is_final=False,
-        chunk_count=1,
-        chunks_have_shard_names=False,
-    )
-
-
-def _plan_whole_images(
-    split: str,
-    items: Sequence[Any],
-    template: naming.ShardedFileTemplate,
-    download_config: tfds.download.DownloadConfig,
-) -> _SplitPlan:
-    """Plans the shards that TFDS is expected to make, as keys that are ids give the order."""
     shard_config = download_config.get_shard_config()
     max_examples = download_config.max_examples_per_split
-    items = items[:max_examples]
-    order = order_by_key(split, _ids_of(items))
-    return _SplitPlan(
-        split,
-        items,
-        template,
-        shard_config,
-        max_examples,
-        order,
-        order_is_final=True,
-        chunk_count=_count_shards(items, order, shard_config),
-        chunks_have_shard_names=True,
-    )
-
-
-def _plan_tiled_images(
-    split: str,
-    items: Sequence[Any],
-    template: naming.ShardedFileTemplate,
-    download_config: tfds.download.DownloadConfig,
-) -> _SplitPlan:
-    """Plans chunks in the order of the list, as the keys are known only when tiles are made."""
-    order = np.arange(len(items))
-    return _SplitPlan(
-        split,
-        items,
-        template,
-        download_config.get_shard_config(),
-        download_config.max_examples_per_split,
-        order,
-        order_is_final=False,
-        chunk_count=_count_chunks(items, order),
-        chunks_have_shard_names=False,
-    )
+    order = None
+    if isinstance(items, StreamedItems):
+        chunk_count = 1
+    elif is_tiled:
+        _check_shard_count(split, len(items), shards=1)
+        chunk_count = _count_chunks(items)
+    else:
+        items = items[:max_examples]
+        _check_shard_count(split, len(items), shards=1)
+        order = _order_by_key(split, _ids_of(items))
+        chunk_count = _count_shards(items, order, shard_config)
+        _check_shard_count(split, len(items), chunk_count)
+    plan = _SplitPlan(split, items, template, shard_config, max_examples, chunk_count, order)
+    return plan.divide(math.ceil(len(items) / MAX_CHUNK_ITEMS))
 
 
 def _count_shards(
@@ -352,10 +276,37 @@ def _count_shards(
     return shard_config.get_number_shards(_expected_size(items, order), len(order))
 
 
-def _count_chunks(items: Sequence[Any], order: np.ndarray) -> int:
+def _count_chunks(items: Sequence[Any]) -> int:
     """Returns how many chunks of about `CHUNK_BYTES` a split has."""
-    size = _expected_size(items, order)
-    return min(len(order), math.ceil(size / CHUNK_BYTES)) or 1
+    size = _expected_size(items, range(len(items)))
+    return min(len(items), math.ceil(size / CHUNK_BYTES)) or 1
+
+
+def _expected_size(items: Sequence[Any], order: Sequence[int] | np.ndarray) -> int:
+    """Estimates the bytes of all records of a split with items: they are mostly those of its files.
+
+    A sample of files is measured.
+
+    Args:
+      items: the items.
+      order: their numbers, if possible in an order that is independent of their sizes.
+    """
+    step = math.ceil(len(order) / _MAX_MEASURED_ITEMS)
+    sample = [items[number] for number in order[::step]]
+    sizes = [size for _, size in ordered_map(_size_of, sample)]
+    return round(sum(sizes) / len(sample) * len(order))
+
+
+def _size_of(item: Any) -> int:
+    try:
+        return int(item.size())
+    except OSError:  # reading it raises, and says which file it is
+        return 0
+
+
+def _ids_of(items: Sequence[Any]) -> Sequence[str]:
+    """Returns the ids of items; a sequence of files has them without making its items."""
+    return getattr(items, "ids", None) or [item.id for item in items]
 
 
 def _divide_for_workers(plans: Sequence[_SplitPlan], workers: int) -> list[_SplitPlan]:
@@ -364,6 +315,21 @@ def _divide_for_workers(plans: Sequence[_SplitPlan], workers: int) -> list[_Spli
         return list(plans)
     total = sum(len(plan.items) for plan in plans)
     return [plan.divide(math.ceil(workers * len(plan.items) / total)) for plan in plans]
+
+
+@dataclasses.dataclass(frozen=True)
+class _WrittenChunk:
+    """What is known of a written chunk, in arrays, which take less memory than lists.
+
+    Attributes:
+      lengths: bytes of each record, int64 `[M]`.
+      hashes: of the key of each record, see `_as_halves`; empty if they are not needed.
+      digests: of the image of each item, uint64 `[K]`; empty if none were taken.
+    """
+
+    lengths: np.ndarray
+    hashes: np.ndarray
+    digests: np.ndarray
 
 
 class _SplitResults:
@@ -379,35 +345,26 @@ class _SplitResults:
         self.plan = plan
         self.problems: list[tuple[int, VocSegError]] = []
         self.class_counts = ClassCounts()
-        # By chunk. Arrays and strings take less memory than the lists of a result.
-        self._lengths: dict[int, np.ndarray] = {}
-        self._digests: dict[int, np.ndarray] = {}
-        self._hashes: dict[int, bytes] = {}
+        self._chunk_by_number: dict[int, _WrittenChunk] = {}
 
-    def add(self, chunk: int, result: TaskResult) -> None:
-        """Adds the result of a chunk."""
+    def add(self, number: int, result: TaskResult) -> None:
+        """Adds the result of the chunk of a number."""
         self.problems += result.problems
         self.class_counts += result.class_counts
-        self._lengths[chunk] = np.array(result.lengths, np.int64)
-        self._digests[chunk] = np.array(result.digests, np.uint64)
-        self._hashes[chunk] = join_hashes(result.hashes)
+        self._chunk_by_number[number] = _WrittenChunk(
+            np.array(result.lengths, np.int64),
+            _as_halves(result.hashes),
+            np.array(result.digests, np.uint64),
+        )
 
     @property
     def is_complete(self) -> bool:
         """Whether the results of all chunks are there."""
-        return len(self._lengths) == self.plan.chunk_count
+        return len(self._chunk_by_number) == self.plan.chunk_count
 
-    def lengths(self) -> list[np.ndarray]:
-        """Returns the lengths of the records of each chunk, int64 `[M]` each."""
-        return [self._lengths[chunk] for chunk in range(self.plan.chunk_count)]
-
-    def digests(self) -> np.ndarray:
-        """Returns the digests of all images, uint64 `[N]`, chunk after chunk."""
-        return np.concatenate([self._digests[chunk] for chunk in range(self.plan.chunk_count)])
-
-    def hashes(self) -> bytes:
-        """Returns the hashes of all keys, joined, chunk after chunk."""
-        return b"".join(self._hashes[chunk] for chunk in range(self.plan.chunk_count))
+    def chunks(self) -> list[_WrittenChunk]:
+        """Returns the chunks in their order."""
+        return [self._chunk_by_number[number] for number in range(self.plan.chunk_count)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -423,7 +380,6 @@ class WrittenSplit:
       image_digests: of each image, uint64, in the order of the list; empty if none were taken.
       class_counts: images and pixels of each class; None if not all records that were made are
         kept.
-      chunks_are_shards: whether the chunks are the shards that TFDS makes.
     """
 
     plan: _SplitPlan
@@ -432,16 +388,26 @@ class WrittenSplit:
     shard_ends: Sequence[int]
     image_digests: np.ndarray
     class_counts: ClassCounts | None
-    chunks_are_shards: bool
 
     @property
     def name(self) -> str:
         """The name of the split."""
         return self.plan.split
 
+    @property
+    def chunks_are_shards(self) -> bool:
+        """Whether the chunks have the bytes of the shards that TFDS makes."""
+        return self.plan.order is not None and len(self.shard_ends) == len(self.chunk_paths)
+
     def id_of(self, number: int) -> str:
         """Returns the id of the image with a number of the list."""
         return self.plan.id_of(number)
+
+    def name_chunks_as_shards(self) -> None:
+        """Gives the chunks the names of shards, which they are."""
+        paths = self.plan.shard_paths(len(self.chunk_paths))
+        for chunk_path, shard_path in zip(self.chunk_paths, paths, strict=True):
+            epath.Path(chunk_path).rename(shard_path)
 
     def shard_tasks(self) -> Iterator[ShardTask]:
         """Yields the task of each shard that is cut from the chunks."""
@@ -449,11 +415,6 @@ class WrittenSplit:
         bounds = itertools.pairwise([0, *self.shard_ends])
         for path, (start, end) in zip(paths, bounds, strict=True):
             yield ShardTask(path, self.chunk_paths, self.records[start:end].tolist())
-
-    def remove_chunks(self) -> None:
-        """Removes the chunks, which may be named as shards of another number."""
-        for path in self.chunk_paths:
-            epath.Path(path).unlink()
 
     def info(self) -> tfds.core.SplitInfo:
         """Returns what TFDS notes of the split."""
@@ -471,29 +432,39 @@ def _finish_split(results: _SplitResults, folder: epath.Path) -> WrittenSplit:
     """
     plan = results.plan
     if results.problems:
-        in_order = sorted(results.problems, key=lambda problem: problem[0])
-        problems = [error for _, error in in_order]
-        ids = []
-        if isinstance(plan.items, Pairs):
-            ids = [id_of_file(plan.items[number].filename) for number, _ in in_order]
-        raise SplitError(plan.split, problems, len(plan.items), ids=ids)
-    records = _locate_records(results.lengths())
+        raise _split_error(plan, results.problems)
+    chunks = results.chunks()
+    records = _locate_records([chunk.lengths for chunk in chunks])
+    image_digests = np.concatenate([chunk.digests for chunk in chunks])
     made_count = len(records)
-    if not plan.order_is_final:
-        records = records[: plan.max_examples]
-        hashes = results.hashes()[: len(records) * HASH_BYTES]
-        records = records[order_by_hash(hashes)]
+    if plan.order is None:
+        hashes = np.concatenate([chunk.hashes for chunk in chunks])
+        order = _order_by_hash(hashes[: plan.max_examples])
+        records = records[order]
+    elif len(image_digests):
+        digests_in_order = image_digests
+        image_digests = np.empty_like(digests_in_order)
+        image_digests[plan.order] = digests_in_order
     size = int(records[:, 2].sum())
     shard_count = plan.shard_config.get_number_shards(size, len(records))
     return WrittenSplit(
         plan,
         plan.chunk_paths(folder),
         records,
-        shard_ends=boundaries(plan.split, len(records), shard_count),
-        image_digests=_in_list_order(results.digests(), plan.order),
+        _boundaries(plan.split, len(records), shard_count),
+        image_digests,
         class_counts=results.class_counts if len(records) == made_count else None,
-        chunks_are_shards=plan.chunks_have_shard_names and shard_count == plan.chunk_count,
     )
+
+
+def _split_error(plan: _SplitPlan, problems: Sequence[tuple[int, VocSegError]]) -> SplitError:
+    """Returns the error about the items that cannot be used, in the order of the list."""
+    in_order = sorted(problems, key=lambda problem: problem[0])
+    errors = [error for _, error in in_order]
+    ids = []
+    if isinstance(plan.items, Pairs):
+        ids = [id_of_file(plan.items[number].filename) for number, _ in in_order]
+    return SplitError(plan.split, errors, len(plan.items), ids=ids)
 
 
 def _locate_records(lengths: Sequence[np.ndarray]) -> np.ndarray:
@@ -502,77 +473,44 @@ def _locate_records(lengths: Sequence[np.ndarray]) -> np.ndarray:
     Args:
       lengths: of the records of each chunk, int64 `[M]` each.
     """
-    chunks = np.repeat(np.arange(len(lengths)), [len(chunk_lengths) for chunk_lengths in lengths])
-    offsets = []
-    for chunk_lengths in lengths:
+    located = []
+    for chunk, record_lengths in enumerate(lengths):
         # A record is framed by a head and a tail; its data begin after the head.
-        frame_ends = np.cumsum(frames.HEAD + chunk_lengths + frames.TAIL)
-        offsets.append(frame_ends - frames.TAIL - chunk_lengths)
-    return np.stack([chunks, np.concatenate(offsets), np.concatenate(lengths)], axis=1)
+        frame_ends = np.cumsum(frames.HEAD + record_lengths + frames.TAIL)
+        offsets = frame_ends - frames.TAIL - record_lengths
+        chunk_numbers = np.full_like(offsets, chunk)
+        located.append(np.stack([chunk_numbers, offsets, record_lengths], axis=1))
+    return np.concatenate(located)
 
 
-def _in_list_order(digests: np.ndarray, order: np.ndarray | None) -> np.ndarray:
-    """Returns digests in the order of the split's list; they come in the order of the chunks."""
-    if order is None or not len(digests):
-        return digests
-    sorted_digests = np.empty_like(digests)
-    sorted_digests[order] = digests
-    return sorted_digests
-
-
-def _ids_of(items: Sequence[Any]) -> Sequence[str]:
-    """Returns the ids of items; a sequence of files has them without making its items."""
-    return getattr(items, "ids", None) or [item.id for item in items]
-
-
-def _expected_size(items: Sequence[Any], order: np.ndarray) -> int:
-    """Estimates the bytes of all records of a split with items: they are mostly those of its files.
-
-    A sample of files is measured. If possible it is taken from an order of the items that is
-    independent of their sizes.
-    """
-    step = math.ceil(len(order) / _MAX_MEASURED_ITEMS)
-    sample = [items[number] for number in order[::step]]
-    sizes = [size for _, size in ordered_map(_size_of, sample)]
-    return round(sum(sizes) / len(sample) * len(order))
-
-
-def _size_of(item: Any) -> int:
-    try:
-        return int(item.size())
-    except OSError:  # reading it raises, and says which file it is
-        return 0
-
-
-HASH_BYTES = 16
-
-
-def order_by_key(split: str, keys: Iterable[str]) -> np.ndarray:
+def _order_by_key(split: str, keys: Iterable[str]) -> np.ndarray:
     """Returns the numbers of keys in TFDS's order, int64 `[N]`."""
     hasher = hashing.Hasher(split)
-    return order_by_hash(join_hashes(hasher.hash_key(key) for key in keys))
+    return _order_by_hash(_as_halves(hasher.hash_key(key) for key in keys))
 
 
-def join_hashes(hashes: Iterable[int]) -> bytes:
-    """Returns TFDS's hashes of keys, 128 bits each, big-endian."""
+def _as_halves(hashes: Iterable[int]) -> np.ndarray:
+    """Returns the high and the low half of TFDS's hashes of 128 bits, uint64 `[N, 2]`."""
     joined = bytearray()
     for value in hashes:
-        joined += value.to_bytes(HASH_BYTES, "big")
-    return bytes(joined)
+        joined += value.to_bytes(16, "big")
+    return np.frombuffer(joined, ">u8").reshape(-1, 2)
 
 
-def order_by_hash(hashes: bytes) -> np.ndarray:
-    """Returns the numbers of joined hashes in ascending order, int64 `[N]`.
+def _order_by_hash(hashes: np.ndarray) -> np.ndarray:
+    """Returns the numbers of hashes in ascending order, int64 `[N]`.
 
     All keys differ: see `folder.tree.listing`.
+
+    Args:
+      hashes: see `_as_halves`.
     """
-    halves = np.frombuffer(hashes, ">u8").reshape(-1, 2)
-    high = halves[:, 0]
-    low = halves[:, 1]
+    high = hashes[:, 0]
+    low = hashes[:, 1]
     return np.lexsort((low, high))
 
 
-def check_shard_count(split: str, examples: int, shards: int) -> None:
+def _check_shard_count(split: str, examples: int, shards: int) -> None:
     """Checks that each shard or chunk of a split has an example.
 
     Raises:
@@ -594,11 +532,11 @@ def check_shard_count(split: str, examples: int, shards: int) -> None:
         )
 
 
-def boundaries(split: str, examples: int, shards: int) -> Sequence[int]:
+def _boundaries(split: str, examples: int, shards: int) -> Sequence[int]:
     """Returns where the shards or chunks of a split end, as TFDS cuts them.
 
     Raises:
-      ConfigError: see `check_shard_count`.
+      ConfigError: see `_check_shard_count`.
     """
-    check_shard_count(split, examples, shards)
+    _check_shard_count(split, examples, shards)
     return shard_utils.get_shard_boundaries(examples, shards)
