@@ -15,7 +15,7 @@ import tifffile
 from voc_seg_tfrecord.core import file
 from voc_seg_tfrecord.core.errors import ImageError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.formats import images, jpeg_checks, png_stream
+from voc_seg_tfrecord.formats import images, png_stream
 from voc_seg_tfrecord.formats.jpeg import JpegHeader
 
 RNG = np.random.default_rng(3)
@@ -197,7 +197,7 @@ def test_a_png_with_half_its_rows_is_refused(mode):
 def test_trusted_images_are_the_same_and_not_decoded(kind, monkeypatch):
     untrusted = stored_image(File(KEPT[kind], "a.jpg"))
     monkeypatch.setattr(images, "check_readable", None)
-    monkeypatch.setattr(jpeg_checks, "find_doubt_by_both_decoders", None)
+    monkeypatch.setattr(images.jpeg, "find_doubt_by_both_decoders", None)
     monkeypatch.setattr(png_stream, "inflate", None)
     assert stored_image(File(KEPT[kind], "a.jpg"), decoding="none") == untrusted
 

@@ -7,7 +7,7 @@ from support.encoding import encoded
 
 from voc_seg_tfrecord.core.errors import ImageError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.formats import jpeg
+from voc_seg_tfrecord.formats import images, jpeg
 
 
 def picture(mode="RGB", size=(31, 17), **kwargs):
@@ -59,7 +59,7 @@ def test_a_fill_byte_before_a_segment_does_not_end_the_segments():
     exif[0x0112] = 3
     turned = picture(exif=exif.tobytes())
     at = turned.index(b"\xff\xe1")
-    upright = jpeg.without_rotation(File(turned[:at] + b"\xff" + turned[at:], "i.jpg"))
+    upright = images.without_rotation(File(turned[:at] + b"\xff" + turned[at:], "i.jpg"))
     assert b"Exif" not in upright
     plain, upright = (Image.open(io.BytesIO(data)) for data in (picture(), upright))
     assert np.array_equal(np.asarray(upright), np.asarray(plain))

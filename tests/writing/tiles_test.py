@@ -12,7 +12,7 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import index_rule
 from voc_seg_tfrecord.core.names import TILE
 from voc_seg_tfrecord.core.tiling import Tiling, image_of
-from voc_seg_tfrecord.formats import images, jpeg_checks, pillow
+from voc_seg_tfrecord.formats import images, jpeg, pillow
 from voc_seg_tfrecord.writing.examples import make_example, try_examples
 from voc_seg_tfrecord.writing.tiles import cut_tiles
 
@@ -139,7 +139,7 @@ def test_an_image_is_decoded_once_for_all_its_tiles(monkeypatch, kind):
 
         monkeypatch.setattr(pillow, name, note)
     monkeypatch.setattr(images, "check_readable", lambda *_: None)
-    monkeypatch.setattr(jpeg_checks, "find_doubt_by_both_decoders", lambda *_: None)
+    monkeypatch.setattr(jpeg, "find_doubt_by_both_decoders", lambda *_: None)
     assert len(cut_all(source, example, Tiling(4))) == 64
     assert len(decoded) == 3  # image, mask and instance mask
 

@@ -44,7 +44,7 @@ class SurveyedMask:
 Exif = Literal["auto", "apply", "ignore"]
 Decoding = Literal["none", "readable", "alike"]
 """What is checked about bytes that are kept: nothing; that both decoders can decode them; or also
-that they decode them alike. See `formats.images` and `formats.jpeg_checks`."""
+that they decode them alike. See `formats.images` and `formats.jpeg`."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -38,7 +38,7 @@ from voc_seg_tfrecord.core.names import (
     WIDTH,
 )
 from voc_seg_tfrecord.exports.writers import Record
-from voc_seg_tfrecord.formats import band_files, bands, jpeg, png
+from voc_seg_tfrecord.formats import band_files, bands, images, png
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -372,7 +372,7 @@ def _describe_value(dtype: str) -> dict[str, str]:
 
 def _image_cell(record: Record, where: str) -> dict[str, Any]:
     """Returns the image of a record, which no reader rotates; its path is its file's name."""
-    data = jpeg.without_rotation(File(record[IMAGE][0], where))
+    data = images.without_rotation(File(record[IMAGE][0], where))
     return {BYTES: data, PATH: posixpath.basename(record[FILENAME][0].decode())}
 
 

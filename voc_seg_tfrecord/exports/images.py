@@ -10,7 +10,7 @@ from voc_seg_tfrecord.core.errors import RecordError, counted
 from voc_seg_tfrecord.core.file import File, Kind, check_file_name, kind_of, show_file_name
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, MASK, VOID
 from voc_seg_tfrecord.exports.writers import ExportedSplit, describe_lost_metadata
-from voc_seg_tfrecord.formats import jpeg
+from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.reading.records import pixels
 
 
@@ -59,7 +59,7 @@ def read_images(split: ExportedSplit) -> Iterator[ExportedImage]:
             )
         ids.add(image_id)
         ending = ".jpg" if kind_of(example[IMAGE]) is Kind.JPEG else ".png"
-        data = jpeg.without_rotation(File(example[IMAGE], where))
+        data = images.without_rotation(File(example[IMAGE], where))
         instance_mask = None
         if INSTANCES in example:
             instance_mask = pixels(File(example[INSTANCES], f"{where}, {INSTANCES}"))

@@ -6,7 +6,7 @@ right (palettes, alpha, CMYK, WebP, TIFF, an image to be rotated) is stored as a
 pixels. `narrow` refuses what would lose bands or bits.
 
 TFDS decodes with TensorFlow in `as_dataset` and with Pillow in `data_source`. `check_readable`
-finds what one of them cannot decode, and `jpeg_checks.find_doubt_by_both_decoders` what they decode
+finds what one of them cannot decode, and `jpeg.find_doubt_by_both_decoders` what they decode
 differently. With PNGs Pillow is the stricter one.
 
 Large files take turns in decoding: threads bound the memory of small files, not of 100 megapixels.
@@ -28,7 +28,6 @@ from voc_seg_tfrecord.formats import (
     band_files,
     bands,
     jpeg,
-    jpeg_checks,
     narrow,
     pillow,
     png,
@@ -165,7 +164,7 @@ def _read_jpeg(
     check_pixels(header.width, header.height, file, ImageError)
     keeps_bytes = header.components in _STORED_COMPONENTS
     if decoding == "alike" and keeps_bytes:
-        jpeg_checks.find_doubt_by_both_decoders(file)
+        jpeg.find_doubt_by_both_decoders(file)
     elif decoding != "none":
         check_readable(file)
     if header.exif:
@@ -274,11 +273,11 @@ def check_readable(file: File) -> None:
         pixels of a JPEG are damaged in a way that shows.
     """
     if file.kind is Kind.JPEG:
-        jpeg_checks.check_readable(file)
+        jpeg.check_readable(file)
         return
     still = pillow.decode(file, ImageError)
     header = png.read_header(file)
-    jpeg_checks.check_same_size(file, (still.height, still.width), (header.height, header.width))
+    jpeg.check_same_size(file, (still.height, still.width), (header.height, header.width))
 
 
 def describe_doubt(file: File) -> str:
@@ -286,8 +285,8 @@ def describe_doubt(file: File) -> str:
     if file.kind is not Kind.JPEG:
         return ""
     if jpeg.read_header(file).components in _STORED_COMPONENTS:
-        return jpeg_checks.find_doubt_by_both_decoders(file)
-    return jpeg_checks.find_doubt_at_an_eighth(file)
+        return jpeg.find_doubt_by_both_decoders(file)
+    return jpeg.find_doubt_at_an_eighth(file)
 
 
 def decode(file: File, *, side: int | None = None) -> stills.Still:
@@ -315,7 +314,7 @@ def decode_once(file: File) -> stills.Still:
       ImageError: if it cannot be decoded.
     """
     if file.kind is Kind.JPEG:
-        return stills.as_still(jpeg_checks.decode_rgb_once(file), file.where, ImageError)
+        return stills.as_still(jpeg.decode_rgb_once(file), file.where, ImageError)
     return decode(file)
 
 
@@ -324,14 +323,42 @@ def decode_rgb(file: File, *, as_tensorflow: bool = False) -> np.ndarray:
 
     Args:
       file: the image.
-      as_tensorflow: whether to round JPEGs as TensorFlow does; see `jpeg_checks.decode_rgb`.
+      as_tensorflow: whether to round JPEGs as TensorFlow does; see `jpeg.decode_rgb`.
 
     Raises:
       ImageError: if it cannot be decoded, or is too large.
     """
     if file.kind is Kind.JPEG:
-        return jpeg_checks.decode_rgb(file, as_tensorflow=as_tensorflow)
+        return jpeg.decode_rgb(file, as_tensorflow=as_tensorflow)
     return decode(file).rgb()
+
+
+def without_rotation(file: File) -> bytes:
+    """Returns a JPEG, PNG or BMP that readers show as it is stored.
+
+    Returns:
+      The file's own bytes, unless Pillow would rotate or mirror the image, or could not read its
+      metadata. Then the same without its EXIF, XMP and texts; the compressed pixels are untouched.
+
+    Raises:
+      ImageError: if the image would be turned even so.
+    """
+    if not pillow.is_turned(file):
+        return file.data
+    plain = file.data
+    if file.kind is Kind.JPEG:
+        plain = jpeg.without_exif(plain)
+    elif file.kind is Kind.PNG:
+        chunks = png.read_chunks(file, png.read_header(file))
+        plain = png.join_chunks(chunk for chunk in chunks if chunk.kind not in pillow.PNG_TEXTS)
+    if pillow.is_turned(File(plain, file.where)):
+        raise ImageError(
+            file.where,
+            found="an orientation that readers apply, and that cannot be removed",
+            expected="an image without an orientation",
+            remedy="build the dataset again with the image saved anew",
+        )
+    return plain
 
 
 @contextlib.contextmanager

@@ -1,8 +1,15 @@
-"""JPEG files as markers: size and completeness, and metadata by which readers rotate an image.
+"""JPEG files: their headers, and whether TensorFlow and Pillow decode them, and decode them alike.
 
-TensorFlow ignores an EXIF orientation, and so do VOC's own readers: images are stored in the way
-that their masks were drawn. Readers such as Hugging Face's `datasets` rotate such an image, so that
-its mask no longer fits.
+Both decode JPEGs by libjpeg-turbo, forgive much of the damage that it warns of, and round in
+different ways. It warns of two things in good photos too: see `_find_doubt_in_warnings`.
+
+1. `read_header` finds JPEGs that are truncated.
+2. `check_readable` finds what one of them cannot decode, and what libjpeg-turbo warns of. It reads
+   all of the stream at an eighth of the size.
+3. `find_doubt_by_both_decoders` also finds what they decode to other pixels. For that a JPEG has to
+   be decoded in full, as either does: a reduced size skips the arithmetic in which they differ.
+   simplejpeg does both: it can round as Pillow does, and gives arrays without copying the pixels
+   twice.
 
 References:
   ITU-T T.81 (JPEG), annex B.
@@ -10,24 +17,54 @@ References:
 
 from collections.abc import Sequence
 import dataclasses
+import math
 import struct
 from typing import NamedTuple
 
+import numpy as np
+import simplejpeg
+
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
-from voc_seg_tfrecord.core.file import File, Kind, damaged_error, describe_kind, once_per_file
-from voc_seg_tfrecord.formats import pillow, png
+from voc_seg_tfrecord.core.file import (
+    File,
+    Kind,
+    check_pixels,
+    damaged_error,
+    describe_kind,
+    once_per_file,
+)
+from voc_seg_tfrecord.formats import pillow
 
 _START_OF_IMAGE_BYTES = 2
 _END_OF_IMAGE = b"\xff\xd9"
-START_OF_SCAN = 0xDA
+_START_OF_SCAN = 0xDA
 _APP1 = 0xE1
-WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
+_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
 """Markers that stand alone."""
 
 _JPEG_LS = 0xF7
 _NO_FRAMES = frozenset({0xC4, 0xC8, 0xCC})  # DHT, JPG and DAC
 _START_OF_FRAME = frozenset({*range(0xC0, 0xD0), _JPEG_LS}) - _NO_FRAMES
 _LOSSLESS_FRAMES = frozenset({0xC3, 0xC7, 0xCB, 0xCF, _JPEG_LS})
+
+MAX_DIFFERENCE = 64
+"""The decoders' values of one sample differ by at most this, of 255, in an undamaged JPEG.
+
+Rounding alone makes them differ by up to 27 at the highest quality. Damage makes many times that:
+values overflow, from white to black.
+"""
+
+_ROWS_COMPARED_AT_ONCE = 384
+"""Rows that are compared together; all rows at once would take several times their memory."""
+
+_WRONG_SCAN_PARAMETERS = "Invalid SOS parameters"
+_EXTRA_BYTES_AT_THE_END = "extraneous bytes before marker 0xd9"
+_START_OF_SCAN_MARKER = bytes((0xFF, _START_OF_SCAN))
+_PARAMETERS_OF_SEQUENTIAL_SCAN = bytes((0, 63, 0))
+"""The first and last frequency of a scan, and its bit positions: all of each value at once."""
+
+_UNKNOWN_TO_SIMPLEJPEG = ("determine subsampling", "JFIF revision", "Adobe color transform")
+"""Words in simplejpeg's errors about good files: rare sizes of colors, and unknown versions."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +88,7 @@ class JpegHeader:
     is_lossless: bool = False
 
 
-class Segment(NamedTuple):
+class _Segment(NamedTuple):
     """One segment before the first scan.
 
     Attributes:
@@ -74,16 +111,16 @@ def read_header(file: File) -> JpegHeader:
     """
     data = file.data
     if file.kind is not Kind.JPEG:
-        raise _damaged_error(file, f"not a JPEG, but {describe_kind(file)}")
-    segments = read_segments(data)
+        raise _incomplete_error(file, f"not a JPEG, but {describe_kind(file)}")
+    segments = _read_segments(data)
     scan = segments[-1].end if segments else _START_OF_IMAGE_BYTES
     if scan + 4 > len(data):
-        raise _damaged_error(file, f"JPEG truncated after {len(data)} bytes, before any pixel")
+        raise _incomplete_error(file, f"JPEG truncated after {len(data)} bytes, before any pixel")
     if data[scan] != 0xFF:
-        raise _damaged_error(file, f"JPEG damaged at byte {scan}: no marker")
+        raise _incomplete_error(file, f"JPEG damaged at byte {scan}: no marker")
     header = _read_frame(data, segments)
     if header is None or not header.width or not header.height:
-        raise _damaged_error(file, "JPEG has no size in its header")
+        raise _incomplete_error(file, "JPEG has no size in its header")
     (scan_header_length,) = struct.unpack_from(">H", data, scan + 2)
     pixels = scan + 2 + scan_header_length
     # Inside a scan 0xFF is always escaped, so this can only be the marker. Searching in
@@ -91,11 +128,11 @@ def read_header(file: File) -> JpegHeader:
     # found at once.
     if data.rfind(_END_OF_IMAGE, pixels) < 0:
         found = f"JPEG truncated: no end-of-image marker in {len(data)} bytes"
-        raise _damaged_error(file, found)
+        raise _incomplete_error(file, found)
     return header
 
 
-def _read_frame(data: bytes, segments: Sequence[Segment]) -> JpegHeader | None:
+def _read_frame(data: bytes, segments: Sequence[_Segment]) -> JpegHeader | None:
     """Returns what the last start of a frame says; None if there is none."""
     has_exif = any(_is_exif(data, segment) for segment in segments)
     header = None
@@ -109,68 +146,261 @@ def _read_frame(data: bytes, segments: Sequence[Segment]) -> JpegHeader | None:
     return header
 
 
-def _is_exif(data: bytes, segment: Segment) -> bool:
+def _is_exif(data: bytes, segment: _Segment) -> bool:
     return segment.marker == _APP1 and data.startswith(b"Exif\0", segment.start + 4)
 
 
-def read_segments(data: bytes) -> list[Segment]:
+def _read_segments(data: bytes) -> list[_Segment]:
     """Returns the segments before the first scan, or before damage."""
     segments = []
     position = _START_OF_IMAGE_BYTES
     while position + 4 <= len(data) and data[position] == 0xFF:
         marker = data[position + 1]
-        if marker == START_OF_SCAN:
+        if marker == _START_OF_SCAN:
             break
         if marker == 0xFF:  # a fill byte
             end = position + 1
-        elif marker in WITHOUT_LENGTH:
+        elif marker in _WITHOUT_LENGTH:
             end = position + 2
         else:
             (length,) = struct.unpack_from(">H", data, position + 2)
             end = position + 2 + length
-        segments.append(Segment(marker, position, end))
+        segments.append(_Segment(marker, position, end))
         position = end
     return segments
 
 
-def _damaged_error(file: File, found: str) -> VocSegError:
+def _incomplete_error(file: File, found: str) -> VocSegError:
     return damaged_error(ImageError, file.where, found, "a complete JPEG")
 
 
-def without_rotation(file: File) -> bytes:
-    """Returns a JPEG, PNG or BMP that readers show as it is stored.
-
-    Returns:
-      The file's own bytes, unless Pillow would rotate or mirror the image, or could not read its
-      metadata. Then the same without its EXIF, XMP and texts; the compressed pixels are untouched.
-
-    Raises:
-      ImageError: if the image would be turned even so.
-    """
-    if not pillow.is_turned(file):
-        return file.data
-    plain = file.data
-    if file.kind is Kind.JPEG:
-        plain = _without_exif(plain)
-    elif file.kind is Kind.PNG:
-        chunks = png.read_chunks(file, png.read_header(file))
-        plain = png.join_chunks(chunk for chunk in chunks if chunk.kind not in pillow.PNG_TEXTS)
-    if pillow.is_turned(File(plain, file.where)):
-        raise ImageError(
-            file.where,
-            found="an orientation that readers apply, and that cannot be removed",
-            expected="an image without an orientation",
-            remedy="build the dataset again with the image saved anew",
-        )
-    return plain
-
-
-def _without_exif(data: bytes) -> bytes:
+def without_exif(data: bytes) -> bytes:
     """Returns a JPEG without its EXIF and XMP."""
     parts = [data[:_START_OF_IMAGE_BYTES]]
     scan = _START_OF_IMAGE_BYTES
-    for segment in read_segments(data):
+    for segment in _read_segments(data):
         if segment.marker != _APP1:
             parts.append(data[segment.start : segment.end])
         scan = segment.end
     return b"".join([*parts, data[scan:]])
+
+
+def check_readable(file: File) -> None:
+    """Checks at the least cost that both decoders decode a JPEG: at an eighth of its size.
+
+    Raises:
+      ImageError: if one of the decoders would fail, or reads another size, or if the compressed
+        pixels are damaged in a way that shows.
+    """
+    header = read_header(file)
+    check_same_size(file, pillow.read_size(file, ImageError), (header.height, header.width))
+    pixels = _decode_eighth_strictly(file).pixels
+    if pixels is None:
+        pixels = pillow.decode(file, ImageError, side=1).values()
+    eighth = (math.ceil(header.height / 8), math.ceil(header.width / 8))
+    check_same_size(file, pixels.shape[:2], eighth)
+
+
+def find_doubt_at_an_eighth(file: File) -> str:
+    """Returns what may be damage in a JPEG that `check_readable` accepts; empty if nothing is.
+
+    Raises:
+      ImageError: if libjpeg-turbo warns of something that is not harmless, also behind what is.
+    """
+    return _decode_eighth_strictly(file).doubt
+
+
+@once_per_file
+def find_doubt_by_both_decoders(file: File) -> str:
+    """Decodes a JPEG of 1 or 3 components as both decoders do, and compares the pixels.
+
+    Returns:
+      What may be damage, though it does no harm; empty if nothing is.
+
+    Raises:
+      ImageError: if `check_readable` would raise it, or the decoders read other pixels.
+    """
+    header = read_header(file)
+    size = (header.height, header.width)
+    check_same_size(file, pillow.read_size(file, ImageError), size)
+    by_tensorflow = _decode_strictly(file, "RGB")
+    by_pillow = decode_rgb_once(file)
+    check_same_size(file, by_pillow.shape[:2], size)
+    if by_tensorflow.pixels is None:
+        return by_tensorflow.doubt
+    check_same_size(file, by_tensorflow.pixels.shape[:2], size)
+    for start in range(0, header.height, _ROWS_COMPARED_AT_ONCE):
+        rows = slice(start, start + _ROWS_COMPARED_AT_ONCE)
+        difference = _largest_difference(by_pillow[rows], by_tensorflow.pixels[rows])
+        if difference > MAX_DIFFERENCE:
+            raise _damaged_error(file, f"TensorFlow and NumPy decode it {difference} of 255 apart")
+    return by_tensorflow.doubt
+
+
+def _largest_difference(first: np.ndarray, second: np.ndarray) -> int:
+    """Returns by how much two arrays of uint8 differ at most."""
+    return int((np.maximum(first, second) - np.minimum(first, second)).max())
+
+
+def decode_rgb(file: File, *, as_tensorflow: bool = False) -> np.ndarray:
+    """Decodes a JPEG, uint8 `[H, W, 3]`, as Pillow does.
+
+    Args:
+      file: the JPEG.
+      as_tensorflow: whether to round as TensorFlow does; JPEGs of rare samplings of colors are
+        rounded as Pillow does.
+
+    Raises:
+      ImageError: if it cannot be decoded, or is too large.
+    """
+    header = read_header(file)
+    check_pixels(header.width, header.height, file, ImageError)
+    # Warnings of libjpeg-turbo are for the checks, which a build has made.
+    decoded = _decode_by_simplejpeg(file, "RGB", strict=False, as_tensorflow=as_tensorflow)
+    if decoded is not None:
+        return decoded
+    return pillow.decode(file, ImageError).rgb()
+
+
+decode_rgb_once = once_per_file(decode_rgb)
+"""Returns what `decode_rgb` does, and keeps it as long as the file is kept."""
+
+
+def check_same_size(file: File, *sizes: tuple[int, ...]) -> None:
+    """Checks that decoders read the same height and width.
+
+    Raises:
+      ImageError: if they do not.
+    """
+    if len(set(sizes)) > 1:
+        raise _damaged_error(file, f"decoders read different sizes: {sorted(set(sizes))}")
+
+
+@dataclasses.dataclass(frozen=True)
+class _DecodedJpeg:
+    """A JPEG that was decoded with regard to libjpeg-turbo's warnings.
+
+    Attributes:
+      pixels: uint8 `[H, W, N]`; None if simplejpeg does not know its like.
+      doubt: what may be damage, though it does no harm; empty if nothing is.
+    """
+
+    pixels: np.ndarray | None
+    doubt: str = ""
+
+
+def _decode_eighth_strictly(file: File) -> _DecodedJpeg:
+    """Decodes a JPEG to gray at an eighth of its size, which reads all of its stream."""
+    return _decode_strictly(file, "Gray", min_side=1)
+
+
+def _decode_strictly(file: File, colorspace: str, *, min_side: int = 0) -> _DecodedJpeg:
+    """Decodes a JPEG as TensorFlow does; see `_decode_by_simplejpeg` for the arguments.
+
+    Raises:
+      ImageError: if libjpeg-turbo warns of something that is not harmless.
+    """
+    try:
+        return _DecodedJpeg(_decode_by_simplejpeg(file, colorspace, min_side=min_side))
+    except ImageError:
+        doubt = _find_doubt_in_warnings(file)
+    pixels = _decode_by_simplejpeg(file, colorspace, min_side=min_side, strict=False)
+    return _DecodedJpeg(pixels, doubt)
+
+
+@once_per_file
+def _find_doubt_in_warnings(file: File) -> str:
+    """Checks that all that libjpeg-turbo warns of is harmless.
+
+    Scans of some phones' photos have wrong parameters, which no decoder uses. It names its first
+    warning alone, so a copy without the wrong parameters shows whether there is damage behind them.
+    Behind the bytes that it does not need at the end there is nothing.
+
+    Returns:
+      The warning that may be damage nevertheless; empty if there is none.
+
+    Raises:
+      ImageError: about a warning that is not harmless.
+    """
+    warning = _find_warning(file.data)
+    if _WRONG_SCAN_PARAMETERS in warning:
+        warning = _find_warning(_with_usual_scan_parameters(file.data))
+    if not warning or _EXTRA_BYTES_AT_THE_END in warning:
+        return warning
+    raise _damaged_error(file, warning)
+
+
+def _with_usual_scan_parameters(data: bytes) -> bytes:
+    """Returns a JPEG whose scans have the parameters that each decoder assumes for them.
+
+    In the compressed pixels, 0xFF is a marker unless a 0 or another 0xFF follows it.
+
+    References:
+      ITU-T T.81 (JPEG), annex B.2.3.
+    """
+    mended = bytearray(data)
+    segments = _read_segments(data)
+    position = segments[-1].end if segments else _START_OF_IMAGE_BYTES
+    while True:
+        position = data.find(_START_OF_SCAN_MARKER, position)
+        if position < 0 or position + 5 > len(data):
+            return bytes(mended)
+        end_of_components = position + 5 + 2 * data[position + 4]
+        mended[end_of_components : end_of_components + 3] = _PARAMETERS_OF_SEQUENTIAL_SCAN
+        position = end_of_components
+
+
+def _find_warning(data: bytes) -> str:
+    """Returns libjpeg-turbo's first warning about a JPEG; empty if it has none.
+
+    All of the stream is read, at an eighth of the size.
+    """
+    try:
+        _decode_by_simplejpeg(File(data, ""), "Gray", min_side=1)
+    except ImageError as error:
+        return error.found
+    return ""
+
+
+def _decode_by_simplejpeg(
+    file: File,
+    colorspace: str,
+    *,
+    min_side: int = 0,
+    strict: bool = True,
+    as_tensorflow: bool = True,
+) -> np.ndarray | None:
+    """Decodes a JPEG, uint8 `[H, W, N]`; returns None if simplejpeg does not know its like.
+
+    Args:
+      file: the JPEG.
+      colorspace: `RGB` or `Gray`.
+      min_side: how many pixels a side has to have at least, if a smaller image will do; 0 for all.
+      strict: whether warnings of libjpeg-turbo are errors.
+      as_tensorflow: whether to round as TensorFlow does, and not as Pillow does.
+    """
+    try:
+        decoded = simplejpeg.decode_jpeg(
+            file.data,
+            colorspace,
+            fastdct=as_tensorflow,
+            min_height=min_side,
+            min_width=min_side,
+            strict=strict,
+        )
+        return np.asarray(decoded)
+    except ValueError as error:
+        if any(words in str(error) for words in _UNKNOWN_TO_SIMPLEJPEG):
+            return None
+        raise _damaged_error(file, f"libjpeg-turbo finds: {error}") from None
+
+
+def _damaged_error(file: File, found: str) -> ImageError:
+    return ImageError(
+        file.where,
+        found=found,
+        expected="an undamaged image, which all decoders read alike",
+        remedy="copy or export the file again; if this is the only copy, look at it, then save it "
+        "anew or leave it out",
+        kind="damaged file",
+    )

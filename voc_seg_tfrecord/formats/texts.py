@@ -11,7 +11,6 @@ from typing import Any
 import yaml
 
 from voc_seg_tfrecord.core.errors import plain_reason
-from voc_seg_tfrecord.formats.yaml_checks import LOADER, EndlessYamlError, check_yaml
 
 LIST_ENDINGS = (".txt", ".lst")
 TABLE_ENDINGS = (".csv", ".tsv")
@@ -27,6 +26,15 @@ OTHER_ENDINGS = (".list", ".ids", ".ini", ".cfg", ".toml", ".ndjson")
 
 MAX_TEXT_BYTES = 64 << 20
 """Bytes of a text that is read as a whole."""
+
+_MAX_YAML_CHARACTERS = 1 << 20
+"""A YAML of this length takes a second to read."""
+
+_MAX_YAML_DEPTH = 100
+"""Lists and objects within each other; libyaml takes the square of their number in time."""
+
+_YAML_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+"""Reads all scalars as texts, by libyaml where PyYAML has it."""
 
 _COLUMN_SEPARATORS = ("\t", ",", ";", "|")
 """What may separate the columns of a table, the likeliest first."""
@@ -93,13 +101,32 @@ def load_json(text: str) -> Any:
 
 def _load_yaml(text: str) -> Any:
     try:
-        check_yaml(text)
-        node = yaml.compose(text, LOADER)
+        _check_yaml(text)
+        node = yaml.compose(text, _YAML_LOADER)
         return _plain_value(node) if node is not None else None
-    except EndlessYamlError as error:
-        raise DocumentError(str(error)) from None
     except (yaml.YAMLError, RecursionError) as error:
         raise DocumentError(f"no YAML: {plain_reason(error)}") from None
+
+
+def _check_yaml(text: str) -> None:
+    """Refuses YAML that takes without end to read: by aliases a few bytes may stand for gigabytes.
+
+    Raises:
+      DocumentError: if it is long or deep, or refers to parts of itself.
+      yaml.YAMLError: if it is no YAML.
+    """
+    if len(text) > _MAX_YAML_CHARACTERS:
+        raise DocumentError(f"YAML of {len(text):,} characters, more than {_MAX_YAML_CHARACTERS:,}")
+    depth = 0
+    for event in yaml.parse(text, _YAML_LOADER):
+        if isinstance(event, yaml.AliasEvent):
+            raise DocumentError("YAML with aliases (*)")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _MAX_YAML_DEPTH:
+            raise DocumentError(f"YAML of more than {_MAX_YAML_DEPTH} lists within each other")
 
 
 def _plain_value(node: yaml.Node) -> Any:
