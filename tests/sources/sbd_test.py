@@ -22,8 +22,7 @@ from voc_seg_tfrecord.core.example import NeededFiles
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.core.releases import RELEASES
-from voc_seg_tfrecord.formats import matlab_files
-from voc_seg_tfrecord.sources import sbd
+from voc_seg_tfrecord.sources import matlab_files, sbd
 from voc_seg_tfrecord.sources.sbd import SbdTree
 
 MASK = np.array([[0, 15, 15], [7, 7, 0]], np.uint8)

@@ -9,8 +9,8 @@ import posixpath
 
 from voc_seg_tfrecord.folder.by_name import FilesByName, ImageNames
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
+from voc_seg_tfrecord.folder.pair_tables import PairTable, names_file
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats.pair_tables import PairTable, names_file
 from voc_seg_tfrecord.formats.texts import Row
 
 _IMAGE = "image"

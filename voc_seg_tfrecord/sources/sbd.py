@@ -25,7 +25,8 @@ from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.names import Names, index_files
 from voc_seg_tfrecord.folder.tree.pairs import Pair
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats import matlab_files, pillow
+from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.sources import matlab_files
 from voc_seg_tfrecord.sources.devkit import ReleaseList, lists_in
 from voc_seg_tfrecord.sources.fetcher import Fetcher, find_archive
 

@@ -30,7 +30,6 @@ from voc_seg_tfrecord.core.names import (
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.tiling import Tiling, is_scaled
 from voc_seg_tfrecord.formats import (
-    annotations,
     bands,
     ignore_masks,
     images,
@@ -41,6 +40,7 @@ from voc_seg_tfrecord.formats import (
 )
 from voc_seg_tfrecord.formats.bands import Banded
 from voc_seg_tfrecord.formats.narrow import WOULD_BE_LOST
+from voc_seg_tfrecord.writing import annotations
 from voc_seg_tfrecord.writing.tiles import cut_tiles
 
 

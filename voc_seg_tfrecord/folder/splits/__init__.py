@@ -13,7 +13,8 @@ one line. Other images are divided by the first of these that applies:
 
 `evidence` is what candidates are found in:
 
-- Texts: `find_lists` finds those that name images, each a `list_text`; `list_verdicts` decides what
+- Texts: `find_lists` finds those that name images, each a `list_text`. `list_files` reads the lists
+  in one, `list_tables` those of rows, which `table_divisions` divides. `list_verdicts` decides what
   a text is good for, `split_lists` which split a list makes and which lists belong together, and
   `by_name` in the room above which image a name means.
 - Images: `copied_images` finds those that lie in several folders, and asks if their labels differ.

@@ -24,6 +24,8 @@ from voc_seg_tfrecord.core.split_names import (
 )
 from voc_seg_tfrecord.folder.by_name import FilesByName, ImageNames
 from voc_seg_tfrecord.folder.files.paths import stem
+from voc_seg_tfrecord.folder.splits.list_files import names_splits
+from voc_seg_tfrecord.folder.splits.list_tables import Vocabulary
 from voc_seg_tfrecord.folder.splits.list_text import ListText
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText, Use, as_unclear, judge_text
 from voc_seg_tfrecord.folder.splits.listed_groups import IdsByGroup, with_names_of_groups
@@ -31,8 +33,6 @@ from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, rank
 from voc_seg_tfrecord.folder.tree.endings import ending_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats.list_files import names_splits
-from voc_seg_tfrecord.formats.list_tables import Vocabulary
 from voc_seg_tfrecord.formats.texts import (
     LIST_ENDINGS,
     MAX_TEXT_BYTES,

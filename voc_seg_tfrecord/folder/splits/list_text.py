@@ -15,6 +15,8 @@ from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.split_names import has_only_split_words, says_split_ambiguously
 from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.files.paths import stem
+from voc_seg_tfrecord.folder.splits.list_files import read_lists
+from voc_seg_tfrecord.folder.splits.list_tables import ListedImages, Vocabulary
 from voc_seg_tfrecord.folder.splits.listed_groups import (
     IdsByGroup,
     NamedGroup,
@@ -23,8 +25,6 @@ from voc_seg_tfrecord.folder.splits.listed_groups import (
     with_names_of_groups,
 )
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, as_split_list
-from voc_seg_tfrecord.formats.list_files import read_lists
-from voc_seg_tfrecord.formats.list_tables import ListedImages, Vocabulary
 from voc_seg_tfrecord.formats.texts import OTHER_ENDINGS, words_of
 
 _MIN_SHARE_OF_IMAGES = 0.1  # of the names in a text

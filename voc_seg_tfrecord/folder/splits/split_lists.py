@@ -25,7 +25,7 @@ from voc_seg_tfrecord.core.split_names import (
 from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.files.paths import stem as stem_of
-from voc_seg_tfrecord.formats.list_tables import ListedImages
+from voc_seg_tfrecord.folder.splits.list_tables import ListedImages
 
 
 class ListRank(enum.IntEnum):

@@ -3,7 +3,7 @@ import pytest
 from voc_seg_tfrecord import VOC_CLASSES
 from voc_seg_tfrecord.core.errors import AnnotationError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.formats import annotations
+from voc_seg_tfrecord.writing import annotations
 
 BOX = "<bndbox><xmin>10</xmin><ymin>20</ymin><xmax>50.5</xmax><ymax>40</ymax></bndbox>"
 SIZE = "<size><width>100</width><height>80</height><depth>3</depth></size>"

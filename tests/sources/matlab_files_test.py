@@ -10,7 +10,7 @@ from scipy import io as scipy_io
 
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.formats import matlab_files
+from voc_seg_tfrecord.sources import matlab_files
 
 VALUES = np.arange(12, dtype=np.uint8).reshape(3, 4)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import re
 
-from voc_seg_tfrecord.formats.table_divisions import (
+from voc_seg_tfrecord.folder.splits.table_divisions import (
     MAX_SAMPLED_ROWS,
     find_divisions,
     find_unclear_column,
