@@ -252,7 +252,7 @@ def may_be_masks_alone(candidate: PairingCandidate, evidence: FileEvidence) -> b
 def have_images_as_masks(
     candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> bool:
-    """Masks lose that are images of masks which are called so.
+    """Masks lose if they are the images of other masks, in a folder named masks.
 
     Example: `normal` with `abnormal` loses to `abnormal` with `abnormal_mask`.
     """

@@ -100,7 +100,7 @@ class SplitFolders:
 
 
 def find_first_folders(folders: SplitFolders) -> FoldersBySplit:
-    """The first folders below those of images are called as splits.
+    """The folders directly below the image folder are named like splits.
 
     If several say one split, each makes its literal split.
 
@@ -112,7 +112,7 @@ def find_first_folders(folders: SplitFolders) -> FoldersBySplit:
 
 
 def find_folders_at_one_depth(folders: SplitFolders) -> FoldersBySplit:
-    """Folders of one depth are called as splits, with one other word, a number, or neither.
+    """Folders at one depth are named like splits, with at most one other word or number.
 
     Each labeled image lies in one, one says train, and each says another split. The first such
     depth counts.
@@ -149,7 +149,7 @@ def _say_splits_alike(names: Sequence[str]) -> bool:
 
 
 def find_parts(folders: SplitFolders) -> FoldersBySplit:
-    """Folders above those of images are called as splits, one of them as train.
+    """Folders above the image folders are named like splits, one of them train.
 
     Parts whose folders say no split belong to train, as `aug/imgs` beside `train/imgs`. If several
     folders say one split other than train, each makes its literal split.
