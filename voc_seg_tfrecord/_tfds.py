@@ -168,10 +168,10 @@ class SteppingAroundBuilder(  # TFDS has no types
         """Reads one split; see TFDS, and step 9."""
         if _is_mocked():
             return super()._as_dataset(*args, **options)
-        from voc_seg_tfrecord.pipeline.watch import Watch  # builds do not need it
+        from voc_seg_tfrecord.pipeline.records import check_records_of  # builds do not need it
 
-        watch = Watch.start(self)
-        return watch.check_records_of(super()._as_dataset(*args, **options))
+        snapshot = dataset_files.Snapshot.take(self)
+        return check_records_of(snapshot, super()._as_dataset(*args, **options))
 
     def as_data_source(self, split: Any = None, **options: Any) -> Any:
         """Reads files that TFDS can read at random; see TFDS.

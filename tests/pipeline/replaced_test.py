@@ -203,7 +203,31 @@ def test_a_pickled_source_is_refused_if_records_or_only_names_are_others(build, 
     source = data_source(build(MASKS, NAMES), "train")
     pickled = pickle.dumps(source)
     build(masks, SWAPPED_NAMES)
-    with pytest.raises(RecordError, match="other records than when"):
+    with pytest.raises(RecordError, match="a build has replaced it"):
         pickle.loads(pickled)[0]
-    with pytest.raises(RecordError, match="other records than when"):
+    with pytest.raises(RecordError, match="a build has replaced it"):
         pickle.loads(pickled).ids  # noqa: B018
+
+
+@pytest.mark.parametrize("read_before", [0, 5])
+def test_a_source_reads_the_files_that_it_has_open_and_refuses_new_ones(build, read_before):
+    source = data_source(build(MASKS, NAMES), "train")
+    for number in range(read_before):
+        source[number]
+    build(SWAPPED, SWAPPED_NAMES)
+    if read_before == 0:
+        with pytest.raises(RecordError, match="a build has replaced it"):
+            list(source)
+        return
+    pairs = [(example["image"].flat[0], example["segmentation_mask"].flat[0]) for example in source]
+    assert all(mask == image % 3 for image, mask in pairs)
+
+
+@pytest.mark.slow
+def test_a_pickled_source_without_sha256sums_is_refused_if_a_build_wrote_it_again(build):
+    builder = build(MASKS, NAMES)
+    (builder.data_path / dataset_files.SUMS).unlink()
+    pickled = pickle.dumps(data_source(builder, "train"))
+    build(SWAPPED, NAMES)
+    with pytest.raises(RecordError, match="a build has replaced it"):
+        pickle.loads(pickled)[0]

@@ -208,7 +208,7 @@ def test_a_pickle_is_small_and_reads_the_same(small):
     source = opened(small, features=["image/filename", "segmentation_mask"])
     for part in (source, source.shard(1, 3), source.only(["002", "005"])):
         stored = pickle.dumps(part)
-        assert len(stored) < 700
+        assert len(stored) < 2000
         again = pickle.loads(stored)
         assert pickle.dumps(again) == stored  # before it is used, and so not opened
         assert again.ids == part.ids
@@ -268,7 +268,7 @@ def test_a_shard_that_is_replaced_beside_a_running_loop_is_named(copy, small, tm
     fresh = tmp_path / "fresh"
     fresh.write_bytes(shard_of(copy, 0).read_bytes())
     fresh.replace(other)
-    with pytest.raises(RecordError, match=r"00002-of-00003: other records than when"):
+    with pytest.raises(RecordError, match=r"00002-of-00003: damaged at byte"):
         list(source)
     shutil.copy(shard_of(small, 2), other)
     assert other.stat().length == length

@@ -3,6 +3,11 @@
 `tfds.load` parses in one stage and decodes in the next, and handing examples over takes time:
 parsing and decoding in one stage saves an eighth (benchmarks/read.py). The records and their order
 are those of `tfds.load`. Files on a disk are read by the number of a record too, in any order.
+
+A pipeline may run for days and over many epochs. It opens files by their names, so that it would
+read the records of a new build under the old names of classes. `after_check` refuses it: an
+operation of TensorFlow's and no function of Python's, so that it also runs where a dataset is sent
+to another process.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,6 +22,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.core.names import FILENAME, FILL, IMAGE
 from voc_seg_tfrecord.core.storage import is_bucket
 from voc_seg_tfrecord.pipeline.window import Example
+from voc_seg_tfrecord.reading.dataset_files import OPEN_AGAIN, REPLACED, Snapshot
 from voc_seg_tfrecord.reading.metadata import bands_of, check_feature_names
 from voc_seg_tfrecord.reading.record_index import RecordIndex
 from voc_seg_tfrecord.reading.records import check_tfrecord
@@ -81,16 +87,18 @@ class NumberedRecords:
     index_numbers: np.ndarray
 
     @classmethod
-    def find(cls, builder: tfds.core.DatasetBuilder, split: str) -> "NumberedRecords | None":
+    def find(
+        cls, builder: tfds.core.DatasetBuilder, split: str, snapshot: Snapshot
+    ) -> "NumberedRecords | None":
         """Finds the records of a split; None if they lie in a bucket.
 
         Raises:
           RecordError: naming a file that is missing, truncated, or has other records than the
-            dataset's info says.
+            dataset's info says; or if a build has replaced the dataset since its snapshot.
         """
         if is_bucket(builder.data_path):
             return None
-        index = RecordIndex.open(builder, split)
+        index = RecordIndex.open(builder, split, snapshot)
         ends = np.cumsum(index.lengths)
         starts = ends - index.lengths
         index_numbers = _interleave((starts, ends), tf.data.Dataset.range)
@@ -186,3 +194,52 @@ def in_order(dataset: tf.data.Dataset, function: Callable[..., Any]) -> tf.data.
     # Not converted, so that an error about an argument stays what it is.
     plain = tf.autograph.experimental.do_not_convert(function)
     return dataset.map(plain, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+
+
+def after_check(snapshot: Snapshot, value: tf.Tensor) -> tf.Tensor:
+    """Returns a value, after the files of a dataset were compared with its snapshot.
+
+    Args:
+      snapshot: of the dataset.
+      value: a scalar that is known only when the graph runs.
+
+    Raises:
+      tf.errors.InvalidArgumentError: when the graph runs, if a build has replaced the dataset.
+    """
+    text = value if value.dtype == tf.string else tf.strings.as_string(value)
+    # A path that is known before the graph runs would be read once, by TensorFlow's optimizer.
+    # This text is empty, which the optimizer cannot know.
+    empty_text_of_value = tf.strings.substr(text, 0, 0)
+    parts = []
+    for path in snapshot.paths:
+        parts.append(tf.io.read_file(tf.strings.join([path, empty_text_of_value])))
+    contents = parts[0] if len(parts) == 1 else tf.strings.join(parts)
+    is_same = tf.equal(contents, snapshot.contents)
+    message = f"{snapshot.folder}: {REPLACED}; {OPEN_AGAIN}"
+    # `tf.debugging.Assert` would add a branch, which takes longer than all else here.
+    check = tf.raw_ops.Assert(condition=is_same, data=[message])
+    with tf.control_dependencies([check]):
+        return tf.identity(value)
+
+
+def after_check_of_record(snapshot: Snapshot, data: tf.Tensor) -> tf.Tensor:
+    """Returns a record, after the files were compared; in a bucket only epochs compare them."""
+    return data if is_bucket(snapshot.folder) else after_check(snapshot, data)
+
+
+def check_records_of(snapshot: Snapshot, dataset: tf.data.Dataset) -> tf.data.Dataset:
+    """Returns the same examples, which end with an error if a build replaces the dataset.
+
+    In a bucket the files are compared before the first example alone.
+    """
+
+    def step(count: tf.Tensor, *example: object) -> tuple[tf.Tensor, object]:
+        if is_bucket(snapshot.folder):
+            count = tf.cond(count == 0, lambda: after_check(snapshot, count), lambda: count)
+        else:
+            count = after_check(snapshot, count)
+        return count + 1, example[0] if len(example) == 1 else example
+
+    # Not `map`, as the path has to depend on something; `scan` hands on a count.
+    plain = tf.autograph.experimental.do_not_convert(step)
+    return dataset.scan(np.int64(0), plain)

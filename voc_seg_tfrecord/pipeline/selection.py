@@ -22,7 +22,7 @@ from voc_seg_tfrecord.core.named_lists import named_lists
 from voc_seg_tfrecord.core.names import FILENAME, TILE_IMAGE_ID
 from voc_seg_tfrecord.core.wanted_ids import IdList, check_present, ids_in
 from voc_seg_tfrecord.pipeline.records import NumberedRecords, in_order, parser, stream_records
-from voc_seg_tfrecord.pipeline.watch import Watch
+from voc_seg_tfrecord.reading.dataset_files import Snapshot
 
 MAX_BYTES_IN_MEMORY = 256 << 20
 """Up to so many bytes of records of a list in a bucket stay in memory. Of more, each epoch reads
@@ -36,13 +36,13 @@ class Selection:
     Attributes:
       records: serialized examples, in the order of `tfds.load`.
       count: how many.
-      watch: tells whether they are still those of the dataset that was opened.
+      snapshot: of the dataset, by which `after_check` tells whether a build has replaced it.
       parts: the same by number, of several splits one after the other; empty in a bucket.
     """
 
     records: tf.data.Dataset
     count: int
-    watch: Watch
+    snapshot: Snapshot
     parts: tuple[NumberedRecords, ...] = ()
 
     def read(self, number: tf.Tensor) -> tf.Tensor:
@@ -95,22 +95,22 @@ def _is_list(builder: tfds.core.DatasetBuilder, split: IdList) -> bool:
 
 def _select_split(builder: tfds.core.DatasetBuilder, split: str) -> Selection:
     """Returns all records of a split or a slice; see `select`."""
-    watch = Watch.start(builder)
+    snapshot = Snapshot.take(builder)
     count = count_records(builder, split)  # before it is opened, which an empty split cannot be
     stream = stream_records(builder, split)
-    numbered = NumberedRecords.find(builder, split)
-    return Selection(stream, count, watch, () if numbered is None else (numbered,))
+    numbered = NumberedRecords.find(builder, split, snapshot)
+    return Selection(stream, count, snapshot, () if numbered is None else (numbered,))
 
 
 def _select_ids(builder: tfds.core.DatasetBuilder, wanted: IdList, *, partial: bool) -> Selection:
     """Returns the records of a list, from all splits; see `select`."""
-    watch = Watch.start(builder)
+    snapshot = Snapshot.take(builder)
     where = builder.info.full_name
     if isinstance(wanted, str):
         where = f"{where}, list {wanted!r}"
     wanted_ids = ids_in(wanted)
     splits = [name for name, info in builder.info.splits.items() if info.num_examples]
-    scanned = [_ScannedSplit.read(builder, name) for name in splits]
+    scanned = [_ScannedSplit.read(builder, name, snapshot) for name in splits]
     split_counts = Counter(itertools.chain.from_iterable(of_split.ids for of_split in scanned))
     present_ids = check_present(wanted_ids, split_counts, where, partial=partial)
     repeated_ids = [wanted_id for wanted_id in present_ids if split_counts[wanted_id] > 1]
@@ -123,7 +123,7 @@ def _select_ids(builder: tfds.core.DatasetBuilder, wanted: IdList, *, partial: b
             remedy="take the ids of one split with splits.load(builder, split, ids)",
         )
     parts = [of_split.only(of_split.is_named_by(present_ids)) for of_split in scanned]
-    return _join(parts, watch, where)
+    return _join(parts, snapshot, where)
 
 
 def divide(
@@ -136,14 +136,14 @@ def divide(
       RecordError: if a build replaced the dataset after it was opened.
     """
     where = f"{builder.info.full_name}, split {split!r}"
-    watch = Watch.start(builder)
+    snapshot = Snapshot.take(builder)
     count_records(builder, split)
-    scanned = _ScannedSplit.read(builder, split)
+    scanned = _ScannedSplit.read(builder, split, snapshot)
     labeled_ids = check_present(ids_in(labeled), scanned.ids, where, partial=partial)
     is_labeled = scanned.is_named_by(labeled_ids)
     return (
-        _join([scanned.only(is_labeled)], watch, f"{where}, labeled part"),
-        _join([scanned.only(~is_labeled)], watch, f"{where}, unlabeled part"),
+        _join([scanned.only(is_labeled)], snapshot, f"{where}, labeled part"),
+        _join([scanned.only(~is_labeled)], snapshot, f"{where}, unlabeled part"),
     )
 
 
@@ -182,7 +182,9 @@ class _ScannedSplit:
     lengths: np.ndarray
 
     @classmethod
-    def read(cls, builder: tfds.core.DatasetBuilder, split: str) -> "_ScannedSplit":
+    def read(
+        cls, builder: tfds.core.DatasetBuilder, split: str, snapshot: Snapshot
+    ) -> "_ScannedSplit":
         """Reads all records of a split once."""
         stream = stream_records(builder, split)
         id_features = [FILENAME]
@@ -201,7 +203,7 @@ class _ScannedSplit:
                 own_id = id_of_file(filename.decode())
                 ids_of_records.append((own_id, *(text.decode() for text in image_ids)))
             lengths += batch_lengths.tolist()
-        numbered = NumberedRecords.find(builder, split)
+        numbered = NumberedRecords.find(builder, split, snapshot)
         return cls(stream, numbered, ids_of_records, np.array(lengths, np.int64))
 
     @functools.cached_property
@@ -226,7 +228,7 @@ class _ScannedSplit:
         )
 
 
-def _join(parts: Sequence[_PartOfSplit], watch: Watch, where: object) -> Selection:
+def _join(parts: Sequence[_PartOfSplit], snapshot: Snapshot, where: object) -> Selection:
     """Returns parts of several splits as one; what lies in a bucket in memory, if it is small."""
     parts = [part for part in parts if part.count]
     if not parts:
@@ -237,13 +239,13 @@ def _join(parts: Sequence[_PartOfSplit], watch: Watch, where: object) -> Selecti
     numbered = tuple(part.numbered for part in parts if part.numbered is not None)
     if numbered:
         read = functools.partial(_read_by_number, numbered)
-        return Selection(in_order(tf.data.Dataset.range(count), read), count, watch, numbered)
+        return Selection(in_order(tf.data.Dataset.range(count), read), count, snapshot, numbered)
     stream = parts[0].records
     for part in parts[1:]:
         stream = stream.concatenate(part.records)
     if sum(part.bytes for part in parts) <= MAX_BYTES_IN_MEMORY:
         stream = tf.data.Dataset.from_tensor_slices(list(stream.as_numpy_iterator()))
-    return Selection(stream, count, watch)
+    return Selection(stream, count, snapshot)
 
 
 def count_records(builder: tfds.core.DatasetBuilder, split: str) -> int:

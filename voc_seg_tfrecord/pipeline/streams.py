@@ -17,12 +17,17 @@ from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import FILENAME, LABELS, MASK, SEGMENTATION
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.wanted_ids import IdList
-from voc_seg_tfrecord.pipeline.records import in_order, parser
+from voc_seg_tfrecord.pipeline.records import (
+    after_check,
+    after_check_of_record,
+    in_order,
+    parser,
+)
 from voc_seg_tfrecord.pipeline.seeds import epoch_seed, example_seed
 from voc_seg_tfrecord.pipeline.selection import Selection, select
-from voc_seg_tfrecord.pipeline.watch import Watch
 from voc_seg_tfrecord.pipeline.window import Example, Examples, decode
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
+from voc_seg_tfrecord.reading.dataset_files import Snapshot
 from voc_seg_tfrecord.reading.epoch_order import (
     Balance,
     BalanceBy,
@@ -178,20 +183,20 @@ class EpochReader:
     """Reads one epoch or another of a selection.
 
     Attributes:
-      watch: tells whether the records are still those of the dataset that was opened.
+      snapshot: of the dataset, by which it is compared at each epoch.
       epoch_length: how many records an epoch has.
       records_of: returns `(copy, record)` of each record of an epoch, in its order, by its number.
       load: returns the bytes of a `record`; see `Stream`.
     """
 
-    watch: Watch
+    snapshot: Snapshot
     epoch_length: int
     records_of: Callable[[tf.Tensor], tf.data.Dataset]
     load: Callable[[tf.Tensor], tf.Tensor]
 
     def draws_of(self, epoch: tf.Tensor) -> tf.data.Dataset:
         """Returns the draws of an epoch, as in `Stream`, by its number, scalar int64."""
-        epoch = self.watch.after_check(epoch)
+        epoch = after_check(self.snapshot, epoch)
         records = self.records_of(epoch).take(self.epoch_length)
         return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(epoch).repeat(), records))
 
@@ -217,12 +222,11 @@ def epoch_reader(
 
 def _reader_by_number(selection: Selection, order: EpochOrder, epoch_length: int) -> EpochReader:
     """Returns a reader whose draws have numbers of records, each of which is read when loaded."""
-    watch = selection.watch
     return EpochReader(
-        watch,
+        selection.snapshot,
         epoch_length,
         records_of=functools.partial(_numbers_of_epoch, order),
-        load=lambda number: watch.after_check_of_record(selection.read(number)),
+        load=lambda number: after_check_of_record(selection.snapshot, selection.read(number)),
     )
 
 
@@ -230,12 +234,11 @@ def _reader_in_stream_order(
     selection: Selection, order: EpochOrder, epoch_length: int
 ) -> EpochReader:
     """Returns a reader whose draws have the records themselves, shuffled by a buffer at most."""
-    watch = selection.watch
     return EpochReader(
-        watch,
+        selection.snapshot,
         epoch_length,
         records_of=functools.partial(_records_of_epoch, selection.records, order),
-        load=watch.after_check_of_record,
+        load=functools.partial(after_check_of_record, selection.snapshot),
     )
 
 

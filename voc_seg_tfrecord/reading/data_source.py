@@ -1,8 +1,8 @@
 """Examples of a built dataset by their number, as NumPy arrays, without TensorFlow.
 
 A source may be copied by a fork at any moment, used in several threads, and pickled: a pickle holds
-names and numbers, and no index. Whoever unpickles it opens the dataset again, and notices if it has
-other records by then.
+names, numbers and a snapshot of the dataset, and no index. Whoever unpickles it opens the dataset
+again, and notices if it is another one by then.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -29,9 +29,9 @@ from voc_seg_tfrecord.core.wanted_ids import IdList, check_present, ids_in
 from voc_seg_tfrecord.reading import dataset as datasets
 from voc_seg_tfrecord.reading import metadata
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
+from voc_seg_tfrecord.reading.dataset_files import Snapshot
 from voc_seg_tfrecord.reading.fields import Field, fields_of
-from voc_seg_tfrecord.reading.identity import check_unchanged, identity_sha256
-from voc_seg_tfrecord.reading.record_index import RecordIndex, changed
+from voc_seg_tfrecord.reading.record_index import RecordIndex
 from voc_seg_tfrecord.reading.records import Record, parse
 
 Example = dict[str, Any]
@@ -119,9 +119,9 @@ class DataSource:
             features=_choose_features(builder, features),
             decode=decode,
             cache_dir=None if cache_dir is None else os.fspath(cache_dir),
+            snapshot=Snapshot.take(builder),
         )
         self._opened_split: _OpenedSplit | None = _open_split(builder, self._request)
-        self._identity = self._opened_split.identity
         # The number of each example's record in the split's index, in the order of this source.
         self._record_numbers: Sequence[int] | np.ndarray = range(len(self._opened_split.index))
 
@@ -140,21 +140,16 @@ class DataSource:
         """The split; it is opened again in a process to which this came as a pickle.
 
         Raises:
-          RecordError: if the dataset has other records or classes than when it was opened first.
+          RecordError: if a build has replaced the dataset since it was opened first.
         """
         if self._opened_split is None:
-            # The source stays closed until the identity is compared, so that a second access after
-            # the error, or one of another thread, does not read other records by the old numbers.
-            opened = _open_split(datasets.open_built(self._request.folder), self._request)
-            if opened.identity != self._identity:
-                raise changed(self._request.folder)
-            self._opened_split = opened
+            builder = datasets.open_built(self._request.folder)
+            self._opened_split = _open_split(builder, self._request)
         return self._opened_split
 
     def __getstate__(self) -> dict[str, Any]:
         return {
             "_request": self._request,
-            "_identity": self._identity,
             "_record_numbers": self._record_numbers,
             "_opened_split": None,
         }
@@ -276,7 +271,6 @@ class DataSource:
         copy = object.__new__(DataSource)
         copy._request = self._request if request is None else request
         copy._opened_split = self._opened_split if opened_split is None else opened_split
-        copy._identity = self._identity
         copy._record_numbers = self._record_numbers if record_numbers is None else record_numbers
         return copy
 
@@ -291,6 +285,7 @@ class _Request:
       features: the names of the features that an example has.
       decode: whether images and masks are decoded.
       cache_dir: the folder for copies of files in a bucket.
+      snapshot: of the dataset, as it was opened first.
     """
 
     folder: str
@@ -298,6 +293,7 @@ class _Request:
     features: tuple[str, ...]
     decode: bool
     cache_dir: str | None
+    snapshot: Snapshot
 
 
 @dataclasses.dataclass(frozen=True)
@@ -310,7 +306,6 @@ class _OpenedSplit:
       features: of an example, as TFDS describes them.
       class_names: of the dataset, in mask order.
       readers: what makes the value of each feature of a record.
-      identity: tells the dataset from another one in the same folder.
     """
 
     name: str
@@ -318,7 +313,6 @@ class _OpenedSplit:
     features: dict[str, Any]
     class_names: tuple[str, ...]
     readers: Mapping[str, "_ValueReader"]
-    identity: str
 
     def only(self, names: Collection[str]) -> "_OpenedSplit":
         """Returns the split with some of the features."""
@@ -337,11 +331,10 @@ def _open_split(builder: tfds.core.DatasetBuilder, request: _Request) -> _Opened
     """Opens a split of a dataset.
 
     Raises:
-      RecordError: if a build replaced the dataset after its builder was opened.
+      RecordError: if a build has replaced the dataset since its snapshot was taken.
     """
     keep_freed_memory()  # arrays of images come and go
-    index = RecordIndex.open(builder, request.split, request.cache_dir)
-    check_unchanged(builder)  # after its shards were read
+    index = RecordIndex.open(builder, request.split, request.snapshot, request.cache_dir)
     fields = fields_of(builder.info.features)
     has_bands = bool(metadata.bands_of(builder))
     readers: dict[str, _ValueReader] = {}
@@ -356,7 +349,6 @@ def _open_split(builder: tfds.core.DatasetBuilder, request: _Request) -> _Opened
         features={name: builder.info.features[name] for name in request.features},
         class_names=metadata.class_names(builder),
         readers=readers,
-        identity=identity_sha256(builder),
     )
 
 

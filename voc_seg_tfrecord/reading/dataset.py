@@ -19,13 +19,13 @@ from voc_seg_tfrecord.core.errors import (
 )
 from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.storage import PathLike
-from voc_seg_tfrecord.reading import dataset_files, identity, metadata
+from voc_seg_tfrecord.reading import dataset_files, metadata
 from voc_seg_tfrecord.reading.chosen_ids import read_ids_option
-from voc_seg_tfrecord.reading.dataset_files import INFO
+from voc_seg_tfrecord.reading.dataset_files import INFO, METADATA
 from voc_seg_tfrecord.reading.fields import FEATURES
 from voc_seg_tfrecord.reading.find import find_dataset, split_name
 from voc_seg_tfrecord.reading.records import ListedSplit, scan
-from voc_seg_tfrecord.reading.trust import METADATA, check_description, damaged
+from voc_seg_tfrecord.reading.trust import check_description, damaged
 
 BuiltDataset: TypeAlias = tfds.core.DatasetBuilder | PathLike
 """A built dataset as users name one: its builder, its name as in TFDS, or its folder's path."""
@@ -117,7 +117,7 @@ def open_splits(
 
 def _check_names(builder: tfds.core.DatasetBuilder) -> None:
     """Checks that all files with the names of classes agree, as SHA256SUMS may be gone."""
-    names_by_feature = identity.names_of_classes(builder)
+    names_by_feature = dataset_files.names_of_classes(builder)
     names_by_source = dict(names_by_feature)
     in_metadata = (builder.info.metadata or {}).get("class_names")
     if in_metadata is not None:

@@ -1,22 +1,35 @@
-"""The files of a built dataset: small ones read within limits, and SHA256SUMS.
+"""The files of a built dataset: whether they are complete, and still those that were opened.
 
 SHA256SUMS lists every file of a dataset with its sha256, so that a copy can be verified whatever
 made it: by `verify`, or by `sha256sum -c SHA256SUMS` in the dataset's folder. The small files are
 compared whenever a dataset is opened, because one wrong bit in `features.json` may change a class
 name. The shards are compared by `verify` alone; each of their records has a checksum of its own.
+
+A build may replace a dataset that is open, as in a notebook or a training. Its new records would be
+read with the old names of classes. So whoever opens a dataset takes a `Snapshot` of its files, and
+compares it after reading, in each process that opens the dataset again, and while `tf.data` reads.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+import dataclasses
 import hashlib
+import json
+import os
 import re
+from typing import Any
 
 from etils import epath
+import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core.errors import RecordError, StorageError
+from voc_seg_tfrecord.core.names import LABEL, LABELS, MASK
 from voc_seg_tfrecord.core.storage import MAX_FILE_BYTES, MAX_SUMS_BYTES, open_file, read_bytes
 
 INFO = "dataset_info.json"
 """The file that makes a folder a dataset."""
+
+METADATA = "metadata.json"
+"""The file with what this package notes about a build."""
 
 SUMS = "SHA256SUMS"
 """The file with the sha256 of every file of a dataset, as `sha256sum -c` reads it."""
@@ -164,3 +177,119 @@ def digest_of(path: epath.Path) -> tuple[str, int]:
             digest.update(piece)
             size += len(piece)
     return digest.hexdigest(), size
+
+
+REPLACED = "another dataset than when it was opened: a build has replaced it"
+OPEN_AGAIN = "open it again, in all processes that read it"
+
+
+@dataclasses.dataclass(frozen=True)
+class Snapshot:
+    """The files that differ if a build has replaced a dataset, as they were when it was opened.
+
+    Attributes:
+      folder: of the dataset.
+      paths: SHA256SUMS, which has the sha256 of all others; if it was removed, the files that
+        describe the dataset.
+      contents: what these files held, one after the other.
+    """
+
+    folder: str
+    paths: tuple[str, ...]
+    contents: bytes
+
+    @classmethod
+    def take(cls, builder: tfds.core.DatasetBuilder) -> "Snapshot":
+        """Reads the files of a dataset that a builder has opened.
+
+        Raises:
+          RecordError: if a build has replaced the dataset since then.
+        """
+        snapshot = cls._read(builder.data_path)
+        # After the files were read: one of the two sees any new dataset.
+        if _describe_opened(builder) != _describe_files(builder):
+            raise snapshot._replaced_error()
+        return snapshot
+
+    def check(self) -> None:
+        """Reads the files again.
+
+        Raises:
+          RecordError: if a build has replaced the dataset.
+        """
+        try:
+            is_same = self._read(epath.Path(self.folder)) == self
+        except OSError:  # a build removes the old files
+            is_same = False
+        if not is_same:
+            raise self._replaced_error()
+
+    @classmethod
+    def _read(cls, folder: epath.Path) -> "Snapshot":
+        paths = [folder / SUMS]
+        if not paths[0].exists():
+            described = [folder / INFO, folder / METADATA, *sorted(folder.glob("*.labels.txt"))]
+            paths = [path for path in described if path.exists()]
+        contents = b"".join(path.read_bytes() for path in paths)
+        return cls(os.fspath(folder), tuple(os.fspath(path) for path in paths), contents)
+
+    def _replaced_error(self) -> RecordError:
+        return RecordError(
+            self.folder,
+            found=REPLACED,
+            expected="the dataset that was opened",
+            remedy=OPEN_AGAIN,
+        )
+
+
+def names_of_classes(builder: tfds.core.DatasetBuilder) -> dict[str, list[str]]:
+    """Returns the names of classes by feature, as a builder has them."""
+    features = builder.info.features
+    names = {}
+    for name in (LABELS, MASK, LABEL):
+        if name in features:
+            feature = features[name].feature if name == LABELS else features[name]
+            names[name] = list(feature.names)
+    return names
+
+
+def _describe_opened(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
+    """Returns what tells a dataset from another one, as its builder has it in memory."""
+    splits = {}
+    for name, split in builder.info.splits.items():
+        lengths = [int(length) for length in split.shard_lengths]
+        splits[name] = {"lengths": lengths, "bytes": int(split.num_bytes)}
+    # As in a file, where a tuple is a list: a builder that has built holds what it was given.
+    metadata = json.loads(json.dumps(builder.info.metadata or {}))
+    return {"splits": splits, "metadata": metadata, "names": names_of_classes(builder)}
+
+
+def _describe_files(builder: tfds.core.DatasetBuilder) -> dict[str, Any] | None:
+    """Returns the same as `_describe_opened` by the files of the folder; None if they are damaged.
+
+    Raises:
+      RecordError: if a file cannot be read.
+    """
+    folder = builder.data_path
+    names = {}
+    for name in names_of_classes(builder):
+        names[name] = _read_names(folder / f"{name}.labels.txt")
+    metadata_file = folder / METADATA
+    try:
+        info = json.loads(read_small(folder / INFO))
+        metadata = json.loads(read_small(metadata_file)) if metadata_file.exists() else {}
+    except ValueError:
+        return None
+    splits = {}
+    for split in info.get("splits", ()):
+        lengths = [int(length) for length in split.get("shardLengths", ())]
+        splits[split["name"]] = {"lengths": lengths, "bytes": int(split.get("numBytes", 0))}
+    return {"splits": splits, "metadata": metadata, "names": names}
+
+
+def _read_names(path: epath.Path) -> list[str]:
+    """Returns the names of classes in a file as TFDS reads them; none if it is not there."""
+    if not path.exists():  # the dataset has other features now
+        return []
+    lines = read_small(path).decode(errors="replace").split("\n")
+    return [line.strip() for line in lines if line.strip()]

@@ -2,8 +2,8 @@
 
 A TFRecord file can be read in any order once the offsets of its records are known. One pass over
 the frames finds them, in milliseconds, whenever a dataset is opened; nothing is written beside the
-dataset. The index holds the checksum of each record, so that a file that is replaced or changed
-meanwhile is noticed at the next record.
+dataset. The index holds the checksum of each record, so that no other record is taken for it,
+whatever becomes of the file.
 """
 
 import bisect
@@ -29,8 +29,7 @@ from voc_seg_tfrecord.core.errors import (
 )
 from voc_seg_tfrecord.core.storage import PathLike, as_storage_error, is_bucket
 from voc_seg_tfrecord.formats import frames
-from voc_seg_tfrecord.reading.dataset_files import read_sums
-from voc_seg_tfrecord.reading.identity import OPEN_AGAIN
+from voc_seg_tfrecord.reading.dataset_files import Snapshot, read_sums
 from voc_seg_tfrecord.reading.records import check_tfrecord, parse, unreadable
 
 _MAX_OPEN_FILES = 256
@@ -62,19 +61,24 @@ class RecordIndex:
 
     @classmethod
     def open(
-        cls, builder: tfds.core.DatasetBuilder, split: Any, cache_dir: PathLike | None = None
+        cls,
+        builder: tfds.core.DatasetBuilder,
+        split: Any,
+        snapshot: Snapshot,
+        cache_dir: PathLike | None = None,
     ) -> "RecordIndex":
         """Finds the records of a split, as everywhere in TFDS.
 
         Args:
           builder: of the built dataset.
           split: such as `train` or `train[:10%]`.
+          snapshot: of the dataset to be read.
           cache_dir: a folder on a disk for copies of the files, if they lie in a bucket.
 
         Raises:
           ConfigError: if there is no such split, or its files are no TFRecords.
           RecordError: naming a shard that is missing, truncated or damaged, or that has not as
-            many records as the dataset's info says.
+            many records as the dataset's info says; or if a build has replaced the dataset.
         """
         check_tfrecord(builder)
         try:
@@ -93,11 +97,13 @@ class RecordIndex:
             if is_bucket(path):
                 path = _copy_to_disk(path, builder.data_path, cache_dir)
             total = instruction.examples_in_shard
-            return _FileIndex(path, instruction.skip, instruction.take, total)
+            return _FileIndex(path, instruction.skip, instruction.take, total, snapshot)
 
         threads = min(_OPENING_THREADS, len(instructions) or 1)
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
-            return cls(list(pool.map(index_file, instructions)))
+            files = list(pool.map(index_file, instructions))
+        snapshot.check()
+        return cls(files)
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
@@ -116,7 +122,8 @@ class RecordIndex:
         """Returns a record, which is the one that was there when the index was made.
 
         Raises:
-          RecordError: naming the file and the byte, if it was damaged or changed.
+          RecordError: naming the file and the byte, if another one is there; or if a build has
+            replaced the dataset.
         """
         file_number = bisect.bisect_right(self._ends, number)
         file = self._files[file_number]
@@ -146,16 +153,20 @@ class _FileIndex:
       skip: how many records to leave out at its beginning.
       take: how many to take after these; -1 for all.
       total: how many records the file has to have.
+      snapshot: of the dataset.
     """
 
-    def __init__(self, path: epath.Path, skip: int, take: int, total: int) -> None:
+    def __init__(
+        self, path: epath.Path, skip: int, take: int, total: int, snapshot: Snapshot
+    ) -> None:
         self.path = path
         self.count = total - skip if take < 0 else take
         self._total = total
+        self._snapshot = snapshot
         with self._as_unreadable():
             all_frames = frames.find(path)
-            self._state = _file_state(path)
         if len(all_frames) != total:
+            snapshot.check()
             raise unreadable(path, counted(len(all_frames), "record"), total)
         of_split = slice(skip, skip + self.count)
         self._frames = frames.Frames(
@@ -180,8 +191,7 @@ class _FileIndex:
         data = file.read(length, offset)
         if len(data) == length and frames.checksum(data) == self._frames.checksums[number]:
             return data
-        if _file_state(self.path) != self._state:
-            raise changed(self.path)
+        self._snapshot.check()
         byte = offset - frames.HEAD
         damage = f"damaged at byte {byte}: the checksum of the record's data does not match"
         with contextlib.suppress(RecordError):
@@ -195,25 +205,8 @@ class _FileIndex:
             yield
         except (OSError, frames.FrameError) as error:
             raise_if_out_of_memory(error, self.path)
+            self._snapshot.check()
             raise unreadable(self.path, " ".join(str(error).split()), self._total) from None
-
-
-def _file_state(path: epath.Path) -> tuple[int, ...]:
-    """Returns size, time and inode of a file, one of which changes with it; nothing without it."""
-    with contextlib.suppress(OSError):
-        status = os.stat(path)  # noqa: PTH116
-        return status.st_size, status.st_mtime_ns, status.st_ino
-    return ()
-
-
-def changed(where: object) -> RecordError:
-    """Returns the error about records that are not those of the index."""
-    return RecordError(
-        where,
-        found="other records than when the dataset was opened",
-        expected="files that stay as they are while they are read",
-        remedy=OPEN_AGAIN,
-    )
 
 
 def _copy_to_disk(path: epath.Path, folder: epath.Path, cache_dir: PathLike | None) -> epath.Path:

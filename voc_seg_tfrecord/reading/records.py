@@ -43,8 +43,7 @@ from voc_seg_tfrecord.core.storage import size
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.core.wanted_ids import check_present
 from voc_seg_tfrecord.formats import band_files, bands, frames, images, png, png_values
-from voc_seg_tfrecord.reading.dataset_files import INFO
-from voc_seg_tfrecord.reading.identity import check_unchanged
+from voc_seg_tfrecord.reading.dataset_files import INFO, Snapshot
 
 
 class ListedSplit(str):
@@ -363,7 +362,7 @@ def read_shards(
         yield from _read_listed(builder, split, complete)
         return
     check_tfrecord(builder)
-    check_unchanged(builder)
+    snapshot = Snapshot.take(builder)
     if complete:
         _check_size(builder, split)
     record_count = 0
@@ -371,7 +370,7 @@ def read_shards(
         for record in itertools.islice(_read_shard(shard), shard.skip, shard.stop):
             record_count += 1
             yield record
-    check_unchanged(builder)  # a build may have replaced it meanwhile
+    snapshot.check()
     expected = builder.info.splits[split].num_examples
     if complete and record_count != expected:
         raise RecordError(
@@ -394,6 +393,7 @@ def read_at(
     Raises:
       RecordError: if they cannot be read, or a split has no record of a number.
     """
+    snapshot = Snapshot.take(builder)
     numbers_by_split: dict[str, set[int]] = collections.defaultdict(set)
     for split, number in record_numbers:
         numbers_by_split[split].add(number)
@@ -404,7 +404,7 @@ def read_at(
         for number, serialized in enumerate(records_up_to_last):
             if number in numbers:
                 yield (split, number), parse(serialized)
-        check_unchanged(builder)  # the end, where it is checked, is not read
+        snapshot.check()  # `read_shards` does it at the end, which is not reached
 
 
 def _check_numbers(builder: tfds.core.DatasetBuilder, split: str, numbers: Collection[int]) -> None:

@@ -20,10 +20,8 @@ from tensorflow_datasets.core import naming
 
 from voc_seg_tfrecord.core.errors import RecordError, VocSegError, raise_if_out_of_memory
 from voc_seg_tfrecord.core.names import VOID, unprintable
-from voc_seg_tfrecord.reading.dataset_files import INFO, read_small
+from voc_seg_tfrecord.reading.dataset_files import INFO, METADATA, read_small
 from voc_seg_tfrecord.reading.fields import FEATURES
-
-METADATA = "metadata.json"
 
 FORMATS = ("tfrecord", "array_record", "parquet")
 """The file formats that a description may name; records are read of the first."""
