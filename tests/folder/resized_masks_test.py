@@ -10,7 +10,7 @@ from support.folders import examples_of, said_by
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.core.tiling import is_scaled
+from voc_seg_tfrecord.formats.index_masks import is_scaled
 
 NAMES = ["background", "apple", "tree"]
 ORIENTATION = 0x0112

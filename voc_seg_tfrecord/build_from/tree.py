@@ -15,7 +15,7 @@ from voc_seg_tfrecord.core.errors import ConfigError, ImageError, VocSegError, c
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.storage import PathLike
-from voc_seg_tfrecord.core.tiling import Tiling, is_scaled
+from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.folder import unused_files
 from voc_seg_tfrecord.folder.alternatives import check_alternatives
 from voc_seg_tfrecord.folder.files.pairings import few
@@ -32,7 +32,7 @@ from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.formats import images as image_files
 from voc_seg_tfrecord.formats import mask_samples, pillow
 from voc_seg_tfrecord.formats.archives import FolderNaming, unpacked
-from voc_seg_tfrecord.formats.index_masks import ADVICE_ON_OTHER_SIZE, OTHER_SIZE
+from voc_seg_tfrecord.formats.index_masks import ADVICE_ON_OTHER_SIZE, OTHER_SIZE, is_scaled
 from voc_seg_tfrecord.formats.narrow import LostBandsError
 from voc_seg_tfrecord.sources.open import own_source, try_config
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder

@@ -51,14 +51,23 @@ from voc_seg_tfrecord.core.config_fields import (
     row_of_list,
 )
 from voc_seg_tfrecord.core.errors import several
-from voc_seg_tfrecord.core.example import RGB, Bands, Dtype, ExampleSpec, Exif, NeededFiles, Task
+from voc_seg_tfrecord.core.example import (
+    RGB,
+    Bands,
+    Dtype,
+    ExampleSpec,
+    Exif,
+    NeededFiles,
+    Resizing,
+    Task,
+)
 from voc_seg_tfrecord.core.folds import MAX_FOLDS, MIN_FOLDS, divide_train
 from voc_seg_tfrecord.core.grouping import NO_GROUPS, Grouping
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import VOC_CLASSES
 from voc_seg_tfrecord.core.ratios import by_split_name
 from voc_seg_tfrecord.core.releases import RELEASES, Release
-from voc_seg_tfrecord.core.tiling import Resizing, TileFormat, Tiling
+from voc_seg_tfrecord.core.tiling import TileFormat, Tiling
 
 
 class _PlaceholderNames(tuple[str, ...]):

@@ -14,7 +14,7 @@ from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import background_index
-from voc_seg_tfrecord.core.tiling import Resizing, Tiling
+from voc_seg_tfrecord.core.tiling import Tiling
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,6 +165,9 @@ class Bands:
         """Whether images are stored as PNGs; otherwise as compressed arrays."""
         return len(self.numbers) in PNG_BAND_COUNTS and self.dtype != "float32"
 
+
+Resizing = Literal["nearest"]
+"""How masks of another size are scaled to their images: each pixel takes the nearest value."""
 
 Task = Literal["segmentation", "classification", "images"]
 """Whether an example is an image with a mask, with one label, or an image alone."""

@@ -206,14 +206,10 @@ _ALWAYS_ALLOWED_PIXELS = 1 << 24
 def check_pixels(width: int, height: int, file: File, error: type[VocSegError]) -> None:
     """Refuses decompression bombs at their header, and sizes that no PNG may have.
 
-    The same size of a file is not checked twice.
-
     Raises:
       VocSegError: of the class `error`, if there are more than `MAX_PIXELS` pixels, more than
         the bytes of the file can hold, or more than `MAX_SIDE` in a row or a column.
     """
-    if file._results.get("size") == (width, height):
-        return
     if max(width, height) > MAX_SIDE:
         raise error(
             file.where,
@@ -229,7 +225,6 @@ def check_pixels(width: int, height: int, file: File, error: type[VocSegError]) 
             expected=f"at most {limit} pixels in it; more may be a decompression bomb",
             remedy="cut image and mask into tiles",
         )
-    file._results["size"] = (width, height)
 
 
 def _max_pixels(file: File) -> int:

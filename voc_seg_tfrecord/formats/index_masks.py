@@ -20,7 +20,6 @@ from voc_seg_tfrecord.core.file import File, Kind, check_pixels
 from voc_seg_tfrecord.core.mask_rule import MaskKind, MaskRule
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, Color
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.core.tiling import is_scaled
 from voc_seg_tfrecord.formats import mask_samples, pillow, png, png_values
 from voc_seg_tfrecord.formats.mask_samples import Samples
 from voc_seg_tfrecord.formats.value_counts import count_values, nonzero_counts
@@ -570,6 +569,26 @@ def fit_pixels(
     rows = _nearest_positions(height, size[0])
     columns = _nearest_positions(width, size[1])
     return pixels[rows[:, np.newaxis], columns]
+
+
+def is_scaled(size: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Says whether two pictures may be the same one at two sizes, by their proportions.
+
+    The smaller picture is scaled to the longer side of the other. Its shorter side may then differ
+    by less than one pixel of the smaller picture, which rounding explains.
+
+    Args:
+      size: height and width of one picture, in pixels.
+      other: those of the other one.
+    """
+    small, large = sorted([size, other])
+    is_upright = large[0] >= large[1]
+    small_long, small_short = small if is_upright else reversed(small)
+    large_long, large_short = large if is_upright else reversed(large)
+    if small_long > large_long:
+        return False
+    expected_short = large_short * small_long / large_long
+    return abs(small_short - expected_short) < 1
 
 
 def _nearest_positions(count: int, new_count: int) -> np.ndarray:

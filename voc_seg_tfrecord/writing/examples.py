@@ -28,7 +28,7 @@ from voc_seg_tfrecord.core.names import (
     WIDTH,
 )
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.core.tiling import Tiling, is_scaled
+from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.formats import (
     bands,
     ignore_masks,
@@ -39,6 +39,7 @@ from voc_seg_tfrecord.formats import (
     stills,
 )
 from voc_seg_tfrecord.formats.bands import Banded
+from voc_seg_tfrecord.formats.index_masks import is_scaled
 from voc_seg_tfrecord.formats.narrow import WOULD_BE_LOST
 from voc_seg_tfrecord.writing import annotations
 from voc_seg_tfrecord.writing.tiles import cut_tiles
@@ -157,15 +158,16 @@ def _make_without_image(
 
 def _check_label(raw: RawExample, spec: ExampleSpec) -> int:
     """Returns the class index of an image that has one label."""
-    if raw.label is None or not 0 <= raw.label < len(spec.class_names):
+    label = raw.label
+    if label is None or label not in range(len(spec.class_names)):
         raise ImageError(
             raw.image.where,
-            found=f"label {raw.label}",
+            found=f"label {label}",
             expected=f"0 to {len(spec.class_names) - 1}",
             remedy="name all classes, in the order of the labels",
             kind="unknown label",
         )
-    return raw.label
+    return label
 
 
 def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | stills.Still | Banded:
@@ -212,9 +214,10 @@ def _expected_size(raw: RawExample, spec: ExampleSpec) -> tuple[int, int] | None
     if raw.mask is None or spec.exif != "auto":
         return None
     mask_size = mask_samples.size_of(raw.mask)
-    if spec.resizing is None or raw.image.kind is Kind.NUMPY:
-        return mask_size
-    return _size_of_scaled_mask(raw.image, mask_size)
+    may_be_scaled = spec.resizing is not None
+    if may_be_scaled and raw.image.kind is not Kind.NUMPY:
+        return _size_of_scaled_mask(raw.image, mask_size)
+    return mask_size
 
 
 def _check_is_own_jpeg(file: File, image: images.StoredImage | stills.Still) -> None:
@@ -279,14 +282,17 @@ def _with_advice_on_turned(
     error: MaskError, raw: RawExample, spec: ExampleSpec, size: tuple[int, int]
 ) -> VocSegError:
     """Returns an error about a mask, with advice if it shows a rotated image at another size."""
-    may_be_rotated = spec.exif == "auto" and not spec.official and raw.image.kind is not Kind.NUMPY
-    if error.kind != index_masks.OTHER_SIZE or not may_be_rotated or raw.mask is None:
+    if raw.mask is None or error.kind != index_masks.OTHER_SIZE:
         return error
+    if spec.exif != "auto" or spec.official or raw.image.kind is Kind.NUMPY:
+        return error  # no image is rotated
     height, width = size
-    is_of_rotated = is_scaled(mask_samples.size_of(raw.mask), (width, height))
-    if is_of_rotated and pillow.is_turned(raw.image):
-        return error.changed(remedy=index_masks.ADVICE_ON_SIZE)
-    return error
+    rotated_size = (width, height)
+    if not is_scaled(mask_samples.size_of(raw.mask), rotated_size):
+        return error
+    if not pillow.is_turned(raw.image):
+        return error
+    return error.changed(remedy=index_masks.ADVICE_ON_SIZE)
 
 
 def _read_instances(

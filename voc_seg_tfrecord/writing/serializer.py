@@ -25,13 +25,17 @@ class StableSerializer(example_serializer.ExampleSerializer):
 
     def __init__(self, example_specs: Mapping[str, Any]):
         super().__init__(example_specs)
-        specs = self._flat_example_specs
-        self._strings = [name for name, spec in specs.items() if _is_string(spec)]
-        self._integers = {name: spec for name, spec in specs.items() if _is_integers(spec)}
-        others = specs.keys() - self._strings - self._integers.keys()
-        self._serializer_of_others = example_serializer.ExampleSerializer(
-            {name: specs[name] for name in others}
-        )
+        self._strings: list[str] = []
+        self._integers: dict[str, Any] = {}
+        others: dict[str, Any] = {}
+        for name, spec in self._flat_example_specs.items():
+            if _is_string(spec):
+                self._strings.append(name)
+            elif _is_integers(spec):
+                self._integers[name] = spec
+            else:
+                others[name] = spec
+        self._serializer_of_others = example_serializer.ExampleSerializer(others)
 
     def serialize_example(self, example: Mapping[str, Any]) -> bytes:
         """Returns the bytes of a `tf.train.Example`; see TFDS."""
