@@ -280,7 +280,7 @@ def test_after_another_build_a_run_keeps_its_records_and_a_new_worker_ends_with_
     sent_to_worker = pickle.dumps(dataset)
     build(tmp_path, COUNT - 1)
     assert content([dataset[Draw(2)]]) == before
-    with pytest.raises(RecordError, match="other records"):
+    with pytest.raises(RecordError, match="a build has replaced it"):
         pickle.loads(sent_to_worker)[Draw(2)]
 
 
@@ -312,7 +312,7 @@ import itertools
 import sys
 import numpy as np
 from voc_seg_tfrecord import data_source
-from voc_seg_tfrecord.torch import datasets, evaluation_loader, loader
+from voc_seg_tfrecord.torch import batch, evaluation_loader, loader
 
 def flipped(image, mask, rng):
     if rng.random() < 0.5:
@@ -366,7 +366,7 @@ if __name__ == "__main__":
         except Exception as error:
             print(type(error).__name__)
     check_that_held_batches_stay()
-    datasets._MAX_SAMPLED_IMAGES = 1  # so that most batches are larger than their buffers
+    batch._MAX_SAMPLED_IMAGES = 1  # so that most batches are larger than their buffers
     check_that_held_batches_stay()
     half = loader(source, size=8, batch_size=2, workers=2)
     next(iter(half))

@@ -7,9 +7,9 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import VocSegConfig, from_arrays
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.commands.list_ import list_datasets
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.reading.dataset import open_built
-from voc_seg_tfrecord.reading.listing import list_datasets
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 NAMES = list(planted.NAMES)

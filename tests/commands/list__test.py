@@ -7,7 +7,7 @@ from etils import epath
 import pytest
 
 from voc_seg_tfrecord.commands import cli, list_
-from voc_seg_tfrecord.reading.listing import list_datasets
+from voc_seg_tfrecord.commands.list_ import list_datasets
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ from support.scoring import write_predictions
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.commands.list_ import list_datasets
 from voc_seg_tfrecord.core.errors import RecordError
 from voc_seg_tfrecord.reading import dataset_files, trust
 from voc_seg_tfrecord.reading.dataset import open_built
-from voc_seg_tfrecord.reading.listing import list_datasets
 
 CORE = "tensorflow_datasets.core.features"
 DICT = f"{CORE}.features_dict.FeaturesDict"

@@ -29,12 +29,12 @@ requirements.require("tensorflow", "voc_seg_tfrecord.pipeline", "use voc_seg_tfr
 # isort: split
 from voc_seg_tfrecord.pipeline.batches import (
     evaluation_batches,
+    labeled_unlabeled_batches,
     padded_batch,
     training_batches,
 )
 from voc_seg_tfrecord.pipeline.crops import random_scale, random_scaled_crop
 from voc_seg_tfrecord.pipeline.seeds import example_seed
-from voc_seg_tfrecord.pipeline.semi_supervised import labeled_unlabeled_batches
 from voc_seg_tfrecord.pipeline.streams import read
 from voc_seg_tfrecord.pipeline.transforms import (
     augment,

@@ -1,6 +1,6 @@
 """Reads the examples of a selection over epochs, in the order that a seed gives.
 
-`read` gives single examples. `batches` and `semi_supervised` take an `epoch_stream`.
+`read` gives single examples. `batches` takes an `epoch_stream`.
 """
 
 from collections.abc import Callable, Sequence

@@ -13,8 +13,12 @@ from voc_seg_tfrecord.core import requirements
 
 requirements.require("torch", "voc_seg_tfrecord.torch", "use voc_seg_tfrecord.arrays")
 
-from voc_seg_tfrecord.torch.batch import Batch, EvaluationBatch
-from voc_seg_tfrecord.torch.datasets import EvaluationDataset, SegmentationDataset
+from voc_seg_tfrecord.torch.batch import (
+    Batch,
+    EvaluationBatch,
+    EvaluationDataset,
+    SegmentationDataset,
+)
 from voc_seg_tfrecord.torch.epochs import Draw, EpochBatches
 from voc_seg_tfrecord.torch.loaders import SegmentationLoader, evaluation_loader, loader
 from voc_seg_tfrecord.torch.transforms import (

@@ -1,24 +1,23 @@
-"""What loaders give: batches of crops and of complete images, and the memory that they lie in.
+"""Batches of random crops and of complete images, and the datasets that make them of a source."""
 
-Worker processes write batches to buffers, which they share with the process that trains. A buffer
-is written to again when nobody holds the tensors in it. A system hands out memory page by page, and
-clears each page when it is first written to: with new shared memory for each batch, 2 workers took
-1.4 times the CPU (600 images of 500 x 375, batches of 16 crops of 512 x 512). Threads take 0.97 to
-1.02 times as much with new memory as with buffers, so they have none.
-"""
-
+from collections.abc import Sequence
 import dataclasses
 import functools
 import math
 from typing import Any, Literal, NamedTuple, TypeAlias
-import weakref
 
 import numpy as np
 import torch
 from torch.utils import data
 
+from voc_seg_tfrecord import arrays
 from voc_seg_tfrecord.core.errors import ConfigError, counted
-from voc_seg_tfrecord.torch.crops import DecodedPair
+from voc_seg_tfrecord.core.names import FILENAME, HEIGHT, IMAGE, MASK, VOID, WIDTH
+from voc_seg_tfrecord.reading.data_source import DataSource
+from voc_seg_tfrecord.reading.epoch_order import check_count, check_seed, example_rng
+from voc_seg_tfrecord.torch.crops import DecodedPair, make_crop
+from voc_seg_tfrecord.torch.epochs import Draw
+from voc_seg_tfrecord.torch.transforms import Transform, check_transformed
 
 Channels: TypeAlias = Literal["first", "last"]
 """Where the channels of a batch of images are: `[B, C, H, W]` or `[B, H, W, C]`."""
@@ -61,9 +60,6 @@ def check_channels(channels: Channels) -> None:
         raise ConfigError("channels", found=repr(channels), expected="'first' or 'last'")
 
 
-_PAGE_BYTES = 4096
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class BatchMemory:
     """The memory of a batch, into which examples are written.
@@ -96,8 +92,8 @@ class BatchMemory:
         else:
             # Each has memory of its own, so that who keeps the masks does not keep the images.
             is_shared = data.get_worker_info() is not None
-            pixels = _allocate_bytes(pixel_bytes, is_shared=is_shared)
-            masks = _allocate_bytes(mask_bytes, is_shared=is_shared)
+            pixels = allocate_bytes(pixel_bytes, is_shared=is_shared)
+            masks = allocate_bytes(mask_bytes, is_shared=is_shared)
         dtype = torch.from_numpy(np.empty(0, like.dtype)).dtype
         return cls(pixels.view(dtype).view(count, *size, like.shape[2]), masks.view(count, *size))
 
@@ -143,7 +139,7 @@ def _describe_pixels(pixels: np.ndarray) -> str:
     return f"{pixels.dtype} of {counted(pixels.shape[-1], 'channel')}"
 
 
-def _allocate_bytes(count: int, *, is_shared: bool) -> torch.Tensor:
+def allocate_bytes(count: int, *, is_shared: bool) -> torch.Tensor:
     """Returns uint8 `[count]`, whose values are not set."""
     if not is_shared or not count:
         return torch.empty(count, dtype=torch.uint8)
@@ -152,7 +148,7 @@ def _allocate_bytes(count: int, *, is_shared: bool) -> torch.Tensor:
     return torch.empty(0, dtype=torch.uint8).set_(storage, 0, (count,))
 
 
-def count_bytes(count: int, size: tuple[int, int], feature: Any) -> int:
+def _count_pixel_bytes(count: int, size: tuple[int, int], feature: Any) -> int:
     """Returns the bytes of so many images of a size with their masks.
 
     Args:
@@ -164,135 +160,238 @@ def count_bytes(count: int, size: tuple[int, int], feature: Any) -> int:
     return count * math.prod(size) * (bytes_per_pixel + 1)
 
 
-class _TensorPlace(NamedTuple):
-    """Where a tensor lies in a buffer.
+_IMAGE_FILL = 0
+"""Value of padding in images; that in masks is void."""
 
-    Attributes:
-      start: its first byte.
-      dtype: its dtype.
-      size: its size.
-      stride: its strides, which are others if its channels were moved.
-    """
+_MAX_SAMPLED_IMAGES = 256
+"""Images whose sizes are read to estimate the bytes of a batch."""
 
-    start: int
-    dtype: torch.dtype
-    size: tuple[int, ...]
-    stride: tuple[int, ...]
+_MAX_KEPT_BYTES = 64 << 20
+"""Bytes of a batch for which memory is kept. There are several batches at a time, and few of them
+may be as large as the largest one."""
 
 
-class _BatchInBuffer(NamedTuple):
-    """A batch whose tensors a worker has written to a buffer. It is sent without them.
+class SegmentationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
+    """Random crops, one for each `Draw`. A batch is made at once, by `__getitems__`.
 
-    Attributes:
-      batch_class: `Batch` or `EvaluationBatch`.
-      places: where each tensor lies in the buffer, by its field.
-      other_fields: the values of all other fields, such as the ids.
-      buffer_number: the number of the buffer.
-    """
-
-    batch_class: Any
-    places: dict[str, _TensorPlace]
-    other_fields: dict[str, Any]
-    buffer_number: int
-
-
-class _BatchInNewMemory(NamedTuple):
-    """A batch that a worker has written to new memory. It is sent with its tensors.
-
-    Attributes:
-      batch: the batch.
-      unused_buffer: the number of the buffer that was reserved for it, into which it did not fit;
-        None if no buffer was free.
-    """
-
-    batch: Any
-    unused_buffer: int | None
-
-
-def describe_batch(
-    batch: Any, buffers: torch.Tensor, number: int | None
-) -> _BatchInBuffer | _BatchInNewMemory:
-    """Returns what a worker sends.
+    In a worker the batch lies in shared memory. If you make a `DataLoader` yourself, give it
+    `EpochBatches` as `batch_sampler`, and `collate_fn=lambda batch: batch`.
 
     Args:
-      batch: the batch.
-      buffers: uint8 `[count, bytes]`.
-      number: the buffer that was reserved for it; None for new memory.
+      source: the examples.
+      size: see `loader`.
+      scales: see `loader`.
+      step: see `loader`.
+      flip: see `loader`.
+      seed: see `loader`.
+      transform: see `loader`.
+      channels: see `loader`.
+
+    Raises:
+      ConfigError: if an argument is wrong, or a feature is missing in the source.
     """
-    storage = buffers.untyped_storage()
-    is_in_buffer = batch.images.untyped_storage().data_ptr() == storage.data_ptr()
-    if number is None or not is_in_buffer:
-        return _BatchInNewMemory(batch, number)
-    places = {}
-    other_fields = {}
-    for name, value in batch._asdict().items():
-        if isinstance(value, torch.Tensor):
-            first_byte = value.storage_offset() * value.element_size()
-            start = first_byte - buffers[number].storage_offset()
-            places[name] = _TensorPlace(start, value.dtype, tuple(value.size()), value.stride())
-        else:
-            other_fields[name] = value
-    return _BatchInBuffer(type(batch), places, other_fields, number)
+
+    def __init__(
+        self,
+        source: DataSource,
+        *,
+        size: arrays.Size | None,
+        scales: tuple[float, float] | None = None,
+        step: float | None = None,
+        flip: bool | None = None,
+        seed: int = 0,
+        transform: Transform | None = None,
+        channels: Channels = "first",
+    ) -> None:
+        check_seed(seed)
+        check_channels(channels)
+        self._source = with_features(source, [IMAGE, MASK, FILENAME])
+        self._crop = make_crop(size, scales, step, flip)
+        self._seed = seed
+        self._transform = transform
+        self._channels: Channels = channels
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    def __getitem__(self, draw: Draw) -> Batch:
+        """Returns a batch of one example."""
+        return self.__getitems__([draw])
+
+    def __getitems__(self, draws: Sequence[Draw]) -> Batch:
+        """Returns a batch of the examples, in their order."""
+        return self.make_batch(draws, None)
+
+    def count_bytes(self, batch_size: int) -> int:
+        """Returns the number of bytes of a batch; 0 if images stay complete.
+
+        A transform may make it larger.
+        """
+        if self._crop is None:
+            return 0
+        return _count_pixel_bytes(batch_size, self._crop.size, self._source.features[IMAGE])
+
+    def make_batch(self, draws: Sequence[Draw], buffer: torch.Tensor | None) -> Batch:
+        """Returns a batch of these examples, in this order, in a buffer if it fits there."""
+        batch: BatchMemory | None = None
+        ids = []
+        for place, draw in enumerate(draws):
+            pair, rng = self._read(draw)
+            is_cropped_in_place = self._crop is not None and self._transform is None
+            if not is_cropped_in_place:
+                pair = self._crop_and_transform(pair, rng)
+            if batch is None:
+                size = pair.size if self._crop is None else self._crop.size
+                batch = BatchMemory.allocate(len(draws), size, buffer, like=pair.image)
+            batch.check_fits(pair, any_size=is_cropped_in_place)
+            images, masks = batch.arrays_of(place)
+            if self._crop is not None and is_cropped_in_place:
+                self._crop.write(pair, rng, images, masks)
+            else:
+                images[...] = pair.image
+                masks[...] = pair.mask
+            ids.append(pair.id)
+        if batch is None:
+            raise ConfigError("batch", found="no index", expected="one or more")
+        return Batch(batch.images(self._channels), batch.masks, ids)
+
+    def _read(self, draw: Draw) -> tuple[DecodedPair, np.random.Generator]:
+        """Returns an example, and the generator of its random numbers."""
+        if not isinstance(draw, Draw):
+            raise ConfigError(
+                "SegmentationDataset",
+                found=f"the index {draw!r}",
+                expected="a Draw, whose epoch decides on the crop",
+                remedy="use voc_seg_tfrecord.torch.loader, or give EpochBatches to a DataLoader "
+                "as its batch_sampler",
+            )
+        example = self._source[draw.number]
+        rng = example_rng(example[FILENAME], seed=self._seed, epoch=draw.epoch, copy=draw.copy)
+        return DecodedPair.of_example(example), rng
+
+    def _crop_and_transform(self, pair: DecodedPair, rng: np.random.Generator) -> DecodedPair:
+        if self._crop is not None:
+            pair = self._crop.apply(pair, rng)
+        if self._transform is None:
+            return pair
+        transformed = self._transform(pair.image, pair.mask, rng)
+        image, mask = check_transformed(pair.id, transformed)
+        return DecodedPair(image, mask, pair.id)
 
 
-class BatchBuffers:
-    """The buffers of a loader, each of which is free, reserved, or lent.
-
-    A reserved buffer is being written to by a worker. A lent one is held by the process that
-    trains. It becomes free when all tensors in it are garbage. Any thread may call any method.
+class EvaluationDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
+    """Complete images by their number in the source. A batch is made at once, by `__getitems__`.
 
     Args:
-      count: how many batches they are for.
-      byte_count: bytes of a batch; 0 for no buffers.
+      source: the examples.
+      multiple: see `evaluation_loader`.
+      channels: see `evaluation_loader`.
 
-    Attributes:
-      memory: uint8 `[count, bytes]`, shared, with whole pages.
+    Raises:
+      ConfigError: if an argument is wrong, or a feature is missing in the source.
     """
 
-    def __init__(self, count: int, byte_count: int) -> None:
-        if not byte_count:
-            count = 0
-        whole_pages = -(-byte_count // _PAGE_BYTES) * _PAGE_BYTES
-        memory = _allocate_bytes(count * whole_pages, is_shared=True)
-        self.memory = memory.view(count, whole_pages)
-        # The one that became free last is taken first: its pages are there, and maybe cached.
-        self._free = list(range(count))
-        self._reserved: set[int] = set()
+    def __init__(
+        self, source: DataSource, *, multiple: int = 1, channels: Channels = "first"
+    ) -> None:
+        check_count("multiple", multiple)
+        check_channels(channels)
+        self._has_masks = MASK in source.features
+        features = [IMAGE, MASK, FILENAME] if self._has_masks else [IMAGE, FILENAME]
+        self._source = with_features(source, features)
+        self._sizes = _open_sizes(source)
+        self._multiple = multiple
+        self._channels: Channels = channels
 
-    def reserve(self) -> int | None:
-        """Returns the number of a free buffer, which is now reserved; None if none is free."""
-        try:
-            number = self._free.pop()
-        except IndexError:
-            return None
-        self._reserved.add(number)
-        return number
+    def __len__(self) -> int:
+        return len(self._source)
 
-    def free_reserved(self) -> None:
-        """Frees what was reserved for batches that did not come, when no worker writes to it."""
-        while self._reserved:
-            self._free.append(self._reserved.pop())
+    def __getitem__(self, number: int) -> EvaluationBatch:
+        """Returns a batch of one example."""
+        return self.__getitems__([number])
 
-    def receive(self, sent: _BatchInBuffer | _BatchInNewMemory) -> Any:
-        """Returns a batch that a worker sent, with its tensors. Its buffer is lent or free then."""
-        if isinstance(sent, _BatchInNewMemory):
-            if sent.unused_buffer is not None:
-                self._reserved.remove(sent.unused_buffer)
-                self._free.append(sent.unused_buffer)
-            return sent.batch
-        self._reserved.remove(sent.buffer_number)
-        buffer = self._lend(sent.buffer_number)
-        tensors = {}
-        for name, place in sent.places.items():
-            tensor = buffer[place.start :].view(place.dtype)
-            tensors[name] = tensor.as_strided(place.size, place.stride)
-        return sent.batch_class(**sent.other_fields, **tensors)
+    def __getitems__(self, numbers: Sequence[int]) -> EvaluationBatch:
+        """Returns a batch of the examples, in their order."""
+        return self.make_batch(numbers, None)
 
-    def _lend(self, number: int) -> torch.Tensor:
-        """Returns a buffer, uint8 `[bytes]`, which becomes free when no tensor in it is left."""
-        # A view of a view holds the array below both, and not the view between. NumPy does not look
-        # for an array below a memoryview, so that all views of this array hold it.
-        lent = np.frombuffer(self.memory[number].numpy().data, np.uint8)
-        loan = weakref.finalize(lent, self._free.append, number)
-        loan.atexit = False  # at its end the process needs no buffers
-        return torch.from_numpy(lent)
+    def make_batch(self, numbers: Sequence[int], buffer: torch.Tensor | None) -> EvaluationBatch:
+        """Returns a batch of these examples, in this order, in a buffer if it fits there."""
+        pairs = [DecodedPair.of_example(example) for example in self._source[list(numbers)]]
+        size = self._padded_size([pair.size for pair in pairs])
+        batch = BatchMemory.allocate(len(pairs), size, buffer, like=pairs[0].image)
+        for place, pair in enumerate(pairs):
+            batch.check_fits(pair, any_size=True)
+            images, masks = batch.arrays_of(place)
+            height, width = pair.size
+            images[...] = _IMAGE_FILL
+            masks[...] = VOID
+            images[:height, :width] = pair.image
+            masks[:height, :width] = pair.mask
+        return EvaluationBatch(
+            batch.images(self._channels),
+            batch.masks if self._has_masks else None,
+            [pair.id for pair in pairs],
+            [pair.size for pair in pairs],
+        )
+
+    def count_bytes(self, batch_size: int) -> int:
+        """Returns how many bytes a batch has at most, as far as a sample of the images tells.
+
+        It is 0 if the source lacks the sizes of images, or if a batch may have more than 64 MiB.
+        """
+        if self._sizes is None or not len(self):
+            return 0
+        sample_count = min(len(self), _MAX_SAMPLED_IMAGES)
+        sample = np.linspace(0, len(self) - 1, sample_count).astype(int).tolist()
+        sizes = [(example[HEIGHT], example[WIDTH]) for example in self._sizes[sample]]
+        count = min(batch_size, len(self))
+        byte_count = _count_pixel_bytes(
+            count, self._padded_size(sizes), self._source.features[IMAGE]
+        )
+        return byte_count if byte_count <= _MAX_KEPT_BYTES else 0
+
+    def _padded_size(self, sizes: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        """Returns height and width of a batch with images of these heights and widths."""
+        largest = np.max(sizes, axis=0)
+        height, width = -(-largest // self._multiple) * self._multiple
+        return int(height), int(width)
+
+
+def _open_sizes(source: DataSource) -> DataSource | None:
+    """Returns the heights and widths of the images of a source; None if it has not both."""
+    if HEIGHT not in source.features or WIDTH not in source.features:
+        return None
+    return with_features(source, [HEIGHT, WIDTH])
+
+
+def check_source(source: object) -> None:
+    """Checks that examples come from `data_source`.
+
+    Raises:
+      ConfigError: if they do not, as those of a list, of a name or of PyTorch's `Subset`.
+    """
+    if not isinstance(source, DataSource):
+        raise ConfigError(
+            "source",
+            found=f"a {type(source).__name__}",
+            expected="what voc_seg_tfrecord.data_source returns for a split",
+            remedy="open the dataset with data_source(NAME, SPLIT); to choose examples, slice the "
+            "source (source[:100]), or give ids=",
+        )
+
+
+def with_features(source: DataSource, names: Sequence[str]) -> DataSource:
+    """Returns a source with these features and no others.
+
+    Raises:
+      ConfigError: if it lacks one.
+    """
+    missing = [name for name in names if name not in source.features]
+    if missing:
+        raise ConfigError(
+            "source",
+            found=f"no {' and no '.join(missing)} among {', '.join(sorted(source.features))}",
+            expected=f"{', '.join(names)}",
+            remedy="open the data_source without features=, or build the dataset with masks",
+        )
+    return source.without([name for name in source.features if name not in names])
