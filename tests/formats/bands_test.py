@@ -58,6 +58,13 @@ def linked(count, *, back=False):
     return bytes(data)
 
 
+def linked_far():
+    """Returns a BigTIFF whose directory is said to lie further than any index reaches."""
+    data = bytearray(tiff(DEEP, planarconfig="contig", bigtiff=True))
+    struct.pack_into("<Q", data, 8, (1 << 64) - 1)
+    return bytes(data)
+
+
 FILES = {
     "an array": npy(DEEP),
     "a column-major array": npy(np.asfortranarray(DEEP)),
@@ -148,6 +155,7 @@ WRONG = {
     r"\[9, 12, 4\] in 865 bytes": npy(DEEP) + b"\0",
     r"shape \(1, 9, 12, 4\)": npy(DEEP[None]),
     "directory is cut off": tiff(DEEP, planarconfig="contig")[:20],
+    "directory is cut off ": linked_far(),
     "1 of 1 strips outside": tiff(DEEP, planarconfig="contig")[:-3],
     "1 of 1 strips outside ": patched(273, 1 << 30),
     "1 of 1 strips outside  ": patched(279, 1 << 31),

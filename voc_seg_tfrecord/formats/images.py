@@ -161,7 +161,6 @@ def _read_jpeg(
             expected="a baseline or progressive JPEG, or a PNG",
             remedy="save the image as a PNG",
         )
-    check_pixels(header.width, header.height, file, ImageError)
     keeps_bytes = header.components in _STORED_COMPONENTS
     if decoding == "alike" and keeps_bytes:
         jpeg.find_doubt_by_both_decoders(file)

@@ -104,16 +104,16 @@ class _Segment(NamedTuple):
 
 @once_per_file
 def read_header(file: File) -> JpegHeader:
-    """Reads a JPEG's frame header and checks that its end-of-image marker is there.
+    """Reads a JPEG's frame header, and checks its size and that its end-of-image marker is there.
 
     Raises:
-      ImageError: if this is not a JPEG, has no frame or scan, or is truncated.
+      ImageError: if this is not a JPEG, has no frame or scan, is truncated, or is too large.
     """
     data = file.data
     if file.kind is not Kind.JPEG:
         raise _incomplete_error(file, f"not a JPEG, but {describe_kind(file)}")
     segments = _read_segments(data)
-    scan = segments[-1].end if segments else _START_OF_IMAGE_BYTES
+    scan = _first_scan(segments)
     if scan + 4 > len(data):
         raise _incomplete_error(file, f"JPEG truncated after {len(data)} bytes, before any pixel")
     if data[scan] != 0xFF:
@@ -129,6 +129,7 @@ def read_header(file: File) -> JpegHeader:
     if data.rfind(_END_OF_IMAGE, pixels) < 0:
         found = f"JPEG truncated: no end-of-image marker in {len(data)} bytes"
         raise _incomplete_error(file, found)
+    check_pixels(header.width, header.height, file, ImageError)
     return header
 
 
@@ -144,6 +145,11 @@ def _read_frame(data: bytes, segments: Sequence[_Segment]) -> JpegHeader | None:
             is_lossless = segment.marker in _LOSSLESS_FRAMES
             header = JpegHeader(width, height, components, precision, has_exif, is_lossless)
     return header
+
+
+def _first_scan(segments: Sequence[_Segment]) -> int:
+    """Returns the byte behind the segments before the first scan, at which it begins."""
+    return segments[-1].end if segments else _START_OF_IMAGE_BYTES
 
 
 def _is_exif(data: bytes, segment: _Segment) -> bool:
@@ -176,13 +182,12 @@ def _incomplete_error(file: File, found: str) -> VocSegError:
 
 def without_exif(data: bytes) -> bytes:
     """Returns a JPEG without its EXIF and XMP."""
+    segments = _read_segments(data)
     parts = [data[:_START_OF_IMAGE_BYTES]]
-    scan = _START_OF_IMAGE_BYTES
-    for segment in _read_segments(data):
+    for segment in segments:
         if segment.marker != _APP1:
             parts.append(data[segment.start : segment.end])
-        scan = segment.end
-    return b"".join([*parts, data[scan:]])
+    return b"".join([*parts, data[_first_scan(segments) :]])
 
 
 def check_readable(file: File) -> None:
@@ -253,8 +258,7 @@ def decode_rgb(file: File, *, as_tensorflow: bool = False) -> np.ndarray:
     Raises:
       ImageError: if it cannot be decoded, or is too large.
     """
-    header = read_header(file)
-    check_pixels(header.width, header.height, file, ImageError)
+    read_header(file)  # it checks the size
     # Warnings of libjpeg-turbo are for the checks, which a build has made.
     decoded = _decode_by_simplejpeg(file, "RGB", strict=False, as_tensorflow=as_tensorflow)
     if decoded is not None:
@@ -339,15 +343,13 @@ def _with_usual_scan_parameters(data: bytes) -> bytes:
       ITU-T T.81 (JPEG), annex B.2.3.
     """
     mended = bytearray(data)
-    segments = _read_segments(data)
-    position = segments[-1].end if segments else _START_OF_IMAGE_BYTES
-    while True:
-        position = data.find(_START_OF_SCAN_MARKER, position)
-        if position < 0 or position + 5 > len(data):
-            return bytes(mended)
-        end_of_components = position + 5 + 2 * data[position + 4]
-        mended[end_of_components : end_of_components + 3] = _PARAMETERS_OF_SEQUENTIAL_SCAN
-        position = end_of_components
+    scan = data.find(_START_OF_SCAN_MARKER, _first_scan(_read_segments(data)))
+    while 0 <= scan <= len(data) - 5:
+        components = data[scan + 4]
+        parameters = scan + 5 + 2 * components
+        mended[parameters : parameters + 3] = _PARAMETERS_OF_SEQUENTIAL_SCAN
+        scan = data.find(_START_OF_SCAN_MARKER, parameters)
+    return bytes(mended)
 
 
 def _find_warning(data: bytes) -> str:

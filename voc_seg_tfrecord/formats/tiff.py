@@ -349,7 +349,7 @@ def _read_pages(file: File) -> list[_Tags]:
             directory = _read_directory(data, start, forms)
             pages.append(directory.tags)
             start = _read_offset(data, directory.end, forms)
-    except struct.error:
+    except (struct.error, OverflowError):  # an offset of 64 bits may be no index of Python's
         raise damaged_image_error(file.where, "a TIFF whose directory is cut off") from None
     if not pages:
         raise damaged_image_error(file.where, "a TIFF without an image")
@@ -392,12 +392,12 @@ def _read_directory(data: bytes, start: int, forms: _NumberForms) -> _Directory:
         max_values = _MAX_STRIPS if tag in _TAGS_OF_STRIPS else _MAX_VALUES
         if code is None or not 1 <= length <= max_values:
             continue
-        value_bytes = length * struct.calcsize(forms.order + code)
+        form = f"{forms.order}{length}{code}"
+        value_bytes = struct.calcsize(form)
         if value_bytes <= forms.offset_bytes:  # the values stand in the place of their offset
             offset = position + forms.tag_bytes - forms.offset_bytes
-        if offset + value_bytes > len(data):
-            continue  # a tag that is not needed may lie anywhere
-        tags[tag] = struct.unpack_from(f"{forms.order}{length}{code}", data, offset)
+        if offset + value_bytes <= len(data):  # a tag that is not needed may lie anywhere
+            tags[tag] = struct.unpack_from(form, data, offset)
     return _Directory(tags, end)
 
 
