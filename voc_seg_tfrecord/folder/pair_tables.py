@@ -12,15 +12,19 @@ from typing import Any
 
 from voc_seg_tfrecord.formats.texts import (
     DOCUMENT_ENDINGS,
+    LIST_ENDINGS,
+    TABLE_ENDINGS,
     YAML_ENDINGS,
     DocumentError,
     RepeatedKeyError,
     Row,
+    as_title,
     load_document,
     rows_between_separators,
+    with_width,
 )
 
-_LINE_ENDINGS = (".txt", ".lst", ".list", ".csv", ".tsv")
+_LINE_ENDINGS = (*LIST_ENDINGS, ".list", *TABLE_ENDINGS)
 
 ENDINGS = (*_LINE_ENDINGS, *DOCUMENT_ENDINGS, ".ndjson", ".manifest")
 """Endings, in lower case, of texts that may have such rows."""
@@ -140,8 +144,8 @@ def _table_of_lines(text: str, ending: str) -> PairTable:
         return _untitled([_files_of_line(line) for line in text.splitlines() if line.strip()])
     if any(map(names_file, rows[0])):
         return _untitled(rows)
-    head = [cell.lstrip("# ").lower() for cell in rows[0]]
-    return PairTable(head, _filled(rows[1:], len(head)))
+    head = [as_title(cell) for cell in rows[0]]
+    return PairTable(head, _cut(rows[1:], len(head)))
 
 
 def _files_of_line(line: str) -> list[str]:
@@ -156,12 +160,12 @@ def _files_of_line(line: str) -> list[str]:
 
 def _untitled(rows: Sequence[Row]) -> PairTable:
     width = min(max(map(len, rows), default=0), _MAX_COLUMNS)
-    return PairTable((), _filled(rows, width))
+    return PairTable((), _cut(rows, width))
 
 
-def _filled(rows: Sequence[Row], width: int) -> list[Row]:
+def _cut(rows: Sequence[Row], width: int) -> list[Row]:
     """Returns rows of the same number of cells."""
-    return [[*row[:width], *[""] * (width - len(row))] for row in rows]
+    return with_width([row[:width] for row in rows], width)
 
 
 def _tables_of_value(value: Any) -> list[PairTable]:

@@ -165,18 +165,28 @@ def rows_between_separators(text: str, ending: str) -> list[list[str]]:
     if not first_lines:
         return []
     has_quotes = ending in TABLE_ENDINGS and any('"' in line for line in first_lines)
+    separator = _find_separator(first_lines, has_quotes=has_quotes)
+    if not separator:
+        return []
     above = top[: top.index(first_lines[0])]
+    comments = [line for line in above if line.startswith("#")]
+    counts = {line.count(separator) for line in first_lines}
+    titles = [line for line in comments if line.count(separator) in counts]
+    all_lines = io.StringIO(text, newline="")
+    table_lines = itertools.islice(all_lines, len(above), None)
+    return _read_csv(itertools.chain(titles, table_lines), separator)
+
+
+def _find_separator(lines: Sequence[str], *, has_quotes: bool) -> str:
+    """Returns what separates columns: each line has it, as often unless it may be in quotes.
+
+    It is empty if nothing does.
+    """
     for separator in _COLUMN_SEPARATORS:
-        counts = {line.count(separator) for line in first_lines}
-        has_one_width = len(counts) == 1 or has_quotes
-        if 0 in counts or not has_one_width:
-            continue
-        comments = [line for line in above if line.startswith("#")]
-        titles = [line for line in comments if line.count(separator) in counts]
-        all_lines = io.StringIO(text, newline="")
-        table_lines = itertools.islice(all_lines, len(above), None)
-        return _read_csv(itertools.chain(titles, table_lines), separator)
-    return []
+        counts = {line.count(separator) for line in lines}
+        if 0 not in counts and (has_quotes or len(counts) == 1):
+            return separator
+    return ""
 
 
 def _read_csv(lines: Iterable[str], separator: str) -> list[list[str]]:
@@ -189,6 +199,20 @@ def _read_csv(lines: Iterable[str], separator: str) -> list[list[str]]:
     except csv.Error:
         return []
     return rows
+
+
+def as_title(cell: str) -> str:
+    """Returns the title of a column as it is compared: `image` for `# Image`."""
+    return cell.lower().lstrip("# ")
+
+
+def with_width(rows: Sequence[Row], width: int) -> list[Row]:
+    """Returns rows with empty cells behind those that are shorter than a width."""
+    padded: list[Row] = []
+    for row in rows:
+        missing = [""] * (width - len(row))
+        padded.append([*row, *missing])
+    return padded
 
 
 def words_of(text: str) -> Iterator[str]:

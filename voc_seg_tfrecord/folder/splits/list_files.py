@@ -127,12 +127,12 @@ def _read_lines(file: File, text: str, vocabulary: Vocabulary) -> list[ListedIma
         if lists:
             return lists
     begins_with_name = ids[0] in vocabulary.image_names
-    if len(ids) > 1 and not begins_with_name and _is_title_of_images(ids[0]):
+    if len(ids) > 1 and not begins_with_name and _is_head_of_list(ids[0]):
         ids = ids[1:]
     return [ListedImages("", ids, image_count)]
 
 
-def _is_title_of_images(line: str) -> bool:
+def _is_head_of_list(line: str) -> bool:
     """Says whether a line is the head of a list, such as `ImageId` or `image label`."""
     if re.search(r"[\d./]", line):
         return False

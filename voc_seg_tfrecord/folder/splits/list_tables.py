@@ -15,7 +15,7 @@ from voc_seg_tfrecord.folder.splits.table_divisions import (
     find_unclear_column,
     list_columns,
 )
-from voc_seg_tfrecord.formats.texts import Row, words_of
+from voc_seg_tfrecord.formats.texts import Row, as_title, with_width, words_of
 
 IMAGE_COLUMNS = (
     "image",
@@ -102,12 +102,12 @@ def read_table(rows: Sequence[Row], head: Row, vocabulary: Vocabulary) -> list[L
     width = max(map(len, rows[:MAX_SAMPLED_ROWS]), default=0)
     if width == 0:
         return []
-    all_rows = _with_width(rows, width)
+    all_rows = with_width(rows, width)
     body = all_rows
-    titles = [_as_title(cell) for cell in head]
+    titles = [as_title(cell) for cell in head]
     if not head:
         body = all_rows[1:]
-        titles = [_as_title(cell) for cell in all_rows[0]]
+        titles = [as_title(cell) for cell in all_rows[0]]
     sample = _spread_sample(body or all_rows)
     image_counts = _count_images_by_column(sample, vocabulary)
     if not any(image_counts):
@@ -126,24 +126,10 @@ def read_table(rows: Sequence[Row], head: Row, vocabulary: Vocabulary) -> list[L
     return _divide(titles, body, image_column, vocabulary)
 
 
-def _with_width(rows: Sequence[Row], width: int) -> list[Row]:
-    """Returns rows with empty cells behind those that are shorter than a width."""
-    padded: list[Row] = []
-    for row in rows:
-        missing = [""] * (width - len(row))
-        padded.append([*row, *missing])
-    return padded
-
-
 def _spread_sample(rows: Sequence[Row]) -> Sequence[Row]:
     """Returns rows from all over a table, about as many as are sampled."""
     step = len(rows) // MAX_SAMPLED_ROWS
     return rows[:: max(1, step)]
-
-
-def _as_title(cell: str) -> str:
-    """Returns a title as it is compared: `image` for `# Image`."""
-    return cell.lower().lstrip("# ")
 
 
 def _count_images_by_column(sample: Sequence[Row], vocabulary: Vocabulary) -> list[int]:
@@ -219,7 +205,7 @@ def _rank_of_title(title: str) -> int:
 
 def _is_title_of_images(cell: str, vocabulary: Vocabulary) -> bool:
     """Says whether the first cell of the column of images is its title."""
-    if _as_title(cell) in IMAGE_COLUMNS:
+    if as_title(cell) in IMAGE_COLUMNS:
         return True
     return cell not in vocabulary.image_names and not _PATH_OR_ENDING_IN_CELL.search(cell)
 
