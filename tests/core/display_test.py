@@ -6,7 +6,7 @@ import pytest
 from voc_seg_tfrecord import VocSegConfig, evaluation, leaks, stats, verify
 from voc_seg_tfrecord.core import display
 from voc_seg_tfrecord.core.named_lists import named_lists
-from voc_seg_tfrecord.core.pascal5i import pascal5i
+from voc_seg_tfrecord.splits import pascal5i
 
 EVIL = '<script>alert("1")</script>'
 TAGS = {"table", "caption", "thead", "tbody", "tr", "th", "td"}

@@ -2,7 +2,7 @@
 
 `errors` and `names` come first. `config` is what a build is made from, `class_table` and
 `mask_rule` say what masks mean, `class_masks` reads options that name masks of classes, and
-`example` says what a dataset holds. `releases`, `named_lists` and `pascal5i` are the facts of
+`example` says what a dataset holds. `releases` and `named_lists` are the facts of
 VOC's releases; their tables lie in `facts/`. `class_counts` counts images and pixels. `storage`
 and `file` read files; `staging` writes them. `threads`, `processes` and `signals` run work.
 `display` shows objects in one line, and as a table.

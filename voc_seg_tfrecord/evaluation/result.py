@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from voc_seg_tfrecord.core import display, pascal5i
+from voc_seg_tfrecord.core import display
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import VOC_CLASSES, background_index
+from voc_seg_tfrecord.splits import FOLD_COUNT, fold_classes
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -182,8 +183,8 @@ class Result:
         if self.class_names != VOC_CLASSES:
             return ()
         mious = []
-        for number in range(pascal5i.FOLD_COUNT):
-            fold = list(pascal5i.fold_classes(number))
+        for number in range(FOLD_COUNT):
+            fold = list(fold_classes(number))
             mious.append(_mean(self.iou[fold][self.present[fold]]))
         return tuple(mious)
 

@@ -7,7 +7,7 @@ from voc_seg_tfrecord import VOC_CLASSES
 from voc_seg_tfrecord.core import releases
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.named_lists import list_ids
-from voc_seg_tfrecord.core.pascal5i import FOLD_COUNT, pascal5i
+from voc_seg_tfrecord.splits import FOLD_COUNT, pascal5i
 
 
 @pytest.fixture(params=range(FOLD_COUNT))
