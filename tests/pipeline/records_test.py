@@ -7,7 +7,7 @@ from support.runs import assert_goes_on
 import tensorflow as tf
 
 from voc_seg_tfrecord import VocSegConfig, pipeline
-from voc_seg_tfrecord.core import wanted_ids
+from voc_seg_tfrecord.core import named_lists
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.pipeline import records, selection
 
@@ -43,7 +43,7 @@ def test_a_list_is_read_in_the_records_order_wherever_its_ids_lie(sample):
 
 @pytest.mark.slow
 def test_a_named_list_is_read_by_its_name(sample, monkeypatch):
-    monkeypatch.setattr(wanted_ids, "list_ids", {"semi_92": WANTED}.__getitem__)
+    monkeypatch.setattr(named_lists, "list_ids", {"semi_92": WANTED}.__getitem__)
     assert len(filenames(pipeline.read(sample, "semi_92"))) == 3
 
 

@@ -12,6 +12,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.arrays import Size, find_fill_values, parse_size
 from voc_seg_tfrecord.core.errors import ConfigError, counted
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING_PATTERN
+from voc_seg_tfrecord.core.named_lists import IdList
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,
@@ -24,7 +25,6 @@ from voc_seg_tfrecord.core.names import (
     WIDTH,
 )
 from voc_seg_tfrecord.core.storage import PathLike
-from voc_seg_tfrecord.core.wanted_ids import IdList
 from voc_seg_tfrecord.pipeline import crops
 from voc_seg_tfrecord.pipeline.records import in_order, parser
 from voc_seg_tfrecord.pipeline.seeds import example_seed

@@ -18,9 +18,8 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core.errors import ConfigError, counted
 from voc_seg_tfrecord.core.id_lists import id_of_file
-from voc_seg_tfrecord.core.named_lists import named_lists
+from voc_seg_tfrecord.core.named_lists import IdList, check_present, ids_in, named_lists
 from voc_seg_tfrecord.core.names import FILENAME, TILE_IMAGE_ID
-from voc_seg_tfrecord.core.wanted_ids import IdList, check_present, ids_in
 from voc_seg_tfrecord.pipeline.records import NumberedRecords, in_order, parser, stream_records
 from voc_seg_tfrecord.reading.dataset_files import Snapshot
 

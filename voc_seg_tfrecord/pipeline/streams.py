@@ -14,9 +14,9 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.named_lists import IdList
 from voc_seg_tfrecord.core.names import FILENAME, LABELS, MASK, SEGMENTATION
 from voc_seg_tfrecord.core.storage import PathLike
-from voc_seg_tfrecord.core.wanted_ids import IdList
 from voc_seg_tfrecord.pipeline.records import (
     after_check,
     after_check_of_record,

@@ -23,9 +23,9 @@ from voc_seg_tfrecord.core.errors import (
     VocSegError,
     counted,
 )
+from voc_seg_tfrecord.core.named_lists import IdList, check_present, ids_in
 from voc_seg_tfrecord.core.names import IMAGE
 from voc_seg_tfrecord.core.storage import PathLike, is_bucket
-from voc_seg_tfrecord.core.wanted_ids import IdList, check_present, ids_in
 from voc_seg_tfrecord.reading import dataset as datasets
 from voc_seg_tfrecord.reading import metadata
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder

@@ -27,6 +27,7 @@ from voc_seg_tfrecord.core.errors import (
 )
 from voc_seg_tfrecord.core.file import File, Kind
 from voc_seg_tfrecord.core.id_lists import id_of_file
+from voc_seg_tfrecord.core.named_lists import check_present
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,
@@ -41,7 +42,6 @@ from voc_seg_tfrecord.core.names import (
 )
 from voc_seg_tfrecord.core.storage import size
 from voc_seg_tfrecord.core.threads import ordered_map
-from voc_seg_tfrecord.core.wanted_ids import check_present
 from voc_seg_tfrecord.formats import band_files, bands, frames, images, png, png_values
 from voc_seg_tfrecord.reading.dataset_files import INFO, Snapshot
 
