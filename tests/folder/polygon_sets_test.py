@@ -262,7 +262,7 @@ TOLD = [
     (
         "labelme",
         nothing,
-        "labelme does not number classes. Without --class_names, they are sorted by name.",
+        "labelme does not number classes: they are sorted by name, unless --class_names is given.",
     ),
     (
         "labelme",

@@ -176,7 +176,9 @@ def _define_by_lists(
     """
     complete = [listed for listed in lists if not listed.list_missing(first_uses)]
     with_any_label = []
-    notes = [f"{tool} does not number classes. Without --class_names, they are sorted by name."]
+    notes = [
+        f"{tool} does not number classes: they are sorted by name, unless --class_names is given."
+    ]
     for listed in lists:
         if _has_any_label(listed, first_uses):
             with_any_label.append(listed)
