@@ -199,11 +199,12 @@ def _read_unicode_path(extra: bytes, name: bytes) -> str:
     References:
       APPNOTE.TXT, .ZIP File Format Specification, section 4.6.9.
     """
-    position = 0
-    while position + 4 <= len(extra):
-        field, length = struct.unpack_from("<HH", extra, position)
-        content = extra[position + 4 : position + 4 + length]
-        position += 4 + length
+    field_start = 0
+    while field_start + 4 <= len(extra):
+        field, length = struct.unpack_from("<HH", extra, field_start)
+        start = field_start + 4
+        field_start = start + length
+        content = extra[start:field_start]
         if field != _UNICODE_PATH_FIELD or len(content) < 5:
             continue
         version, crc = struct.unpack_from("<BI", content)
@@ -266,15 +267,15 @@ def _check_name(member: _Member, where: epath.Path) -> str:
     """
     name = member.name.replace("\\", "/")  # written on Windows
     parts = [part for part in name.split("/") if part not in ("", ".")]
-    if not parts and not member.is_folder:
-        raise _refused(where, "a file without a name")
     if not parts:
+        if member.is_folder:
+            return ""
+        raise _refused(where, "a file without a name")
+    top = parts[0]
+    if top == _MACOS:
         return ""
-    if parts[0] == _MACOS:
-        return ""
-    is_absolute = name.startswith("/") or ":" in parts[0]
-    leads_up = ".." in parts
-    if is_absolute or leads_up or "\0" in name:
+    is_absolute = name.startswith("/") or ":" in top
+    if is_absolute or ".." in parts or "\0" in name:
         raise _refused(where, f"the name {member.name!r}, which leaves the folder")
     if not member.is_folder and not member.is_file:
         raise _refused(where, f"{member.name!r}, which is no file but a link or device")

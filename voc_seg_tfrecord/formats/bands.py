@@ -161,7 +161,8 @@ def inflate_array(data: bytes, shape: Sequence[int], where: str) -> np.ndarray:
     """
     has_possible_shape = len(shape) == 3 and min(shape) > 0
     count = math.prod(shape) if has_possible_shape else 0
-    max_bytes = min(max(_DTYPE_OF_ITEMSIZE) * count, band_files.max_pixel_bytes(data))
+    largest_array_bytes = max(_DTYPE_OF_ITEMSIZE) * count
+    max_bytes = min(largest_array_bytes, band_files.max_pixel_bytes(data))
     inflater = zlib_ng.decompressobj()
     try:
         raw = inflater.decompress(data, max(1, max_bytes))
@@ -171,11 +172,11 @@ def inflate_array(data: bytes, shape: Sequence[int], where: str) -> np.ndarray:
         raise damaged_image_error(
             where, f"an array of other bytes than its shape {tuple(shape)} has"
         )
-    is_whole = count > 0 and len(raw) % count == 0
-    if not is_whole or len(raw) // count not in _DTYPE_OF_ITEMSIZE:
-        found = f"{len(raw)} bytes for an array of the shape {tuple(shape)}"
-        raise damaged_image_error(where, found)
-    return np.frombuffer(raw, _DTYPE_OF_ITEMSIZE[len(raw) // count]).reshape(shape)
+    for item_bytes, dtype in _DTYPE_OF_ITEMSIZE.items():
+        if count and len(raw) == item_bytes * count:
+            return np.frombuffer(raw, dtype).reshape(shape)
+    found = f"{len(raw)} bytes for an array of the shape {tuple(shape)}"
+    raise damaged_image_error(where, found)
 
 
 def as_file(stored: bytes | np.ndarray, where: str) -> File:

@@ -124,11 +124,13 @@ class Still:
             return None
         palette = self.image.palette
         with translated(self.where, self.error):
-            colors = np.frombuffer(bytes(palette.getdata()[1]), np.uint8)
+            _, data = palette.getdata()
+            samples = np.frombuffer(bytes(data), np.uint8)
             if palette.mode == "RGBA":
-                return colors.reshape(-1, 4)[:, :3]
-            bytes_of_whole_colors = len(colors) // 3 * 3
-            return colors[:bytes_of_whole_colors].reshape(-1, 3)
+                colors_and_alpha = samples.reshape(-1, 4)
+                return colors_and_alpha[:, :3]
+            color_count = len(samples) // 3
+            return samples[: 3 * color_count].reshape(-1, 3)
 
     @property
     def transparent_value(self) -> int | None:

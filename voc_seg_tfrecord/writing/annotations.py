@@ -185,8 +185,10 @@ def _read_box(element: ET.Element, size: tuple[float, float], where: str) -> lis
     corners = {name: _text(element, f"bndbox/{name}") for name in _BOX}
     height, width = size
     try:
-        ymin, ymax = float(corners["ymin"]) / height, float(corners["ymax"]) / height
-        xmin, xmax = float(corners["xmin"]) / width, float(corners["xmax"]) / width
+        ymin = float(corners["ymin"]) / height
+        ymax = float(corners["ymax"]) / height
+        xmin = float(corners["xmin"]) / width
+        xmax = float(corners["xmax"]) / width
         is_inside = 0 <= ymin <= ymax <= 1 and 0 <= xmin <= xmax <= 1
     except ValueError:
         is_inside = False

@@ -106,7 +106,8 @@ def _are_ids_side_by_side(rows: Sequence[Row], vocabulary: Vocabulary) -> bool:
     cells = [*itertools.chain(*rows)]
     names = vocabulary.image_names
     for cell in cells:
-        if "." in cell or "/" in cell or cell in _FLAGS or cell not in names:
+        is_bare_name = "." not in cell and "/" not in cell and cell not in _FLAGS
+        if not is_bare_name or cell not in names:
             return False
     ids = {names[cell] for cell in cells}
     return 1 < len(ids) == len(cells)
@@ -151,9 +152,11 @@ def _read_document(
     """
     lists = _DocumentReader(vocabulary, images_below).lists_at(value, ())
     of_images = [listed for listed in lists if listed.image_count]
+    if of_images:
+        return of_images
     of_other_images = [listed for listed in lists if listed.says_split and listed.ids]
-    if of_images or len(of_other_images) > 1:
-        return of_images or of_other_images
+    if len(of_other_images) > 1:
+        return of_other_images
     of_numbers = []
     for listed in lists:
         if listed.ids and all(name.removesuffix(".0").isdecimal() for name in listed.ids):
@@ -230,13 +233,16 @@ class _DocumentReader:
         A text among objects is the name of an image.
         """
         head = self._keys_of_objects(items)
-        if not head:
-            rows = [item if isinstance(item, list) else [item] for item in items]
-            lists = read_table([[*map(self._text_of, row)] for row in rows], (), self.vocabulary)
-        else:
+        if head:
             image_key = next((key for key in IMAGE_COLUMNS if key in head), "")
             objects = [item if isinstance(item, dict) else {image_key: item} for item in items]
             lists = self._lists_of_objects(objects, head)
+        else:
+            rows = []
+            for item in items:
+                values = item if isinstance(item, list) else [item]
+                rows.append([self._text_of(value) for value in values])
+            lists = read_table(rows, (), self.vocabulary)
         has_usual_title = any(key.lower() in IMAGE_COLUMNS for key in head)
         if has_usual_title or any(listed.image_count for listed in lists):
             return lists

@@ -185,15 +185,16 @@ def _choose_image_column(titles: Row, sample: Sequence[Row], image_counts: Seque
       image_counts: how many images each column names in these.
     """
     most = max(image_counts)
-
-    def unlikeliness(column: int) -> tuple[bool, bool, int, int, int]:
-        count = image_counts[column]
-        are_numbers = all(row[column].isdecimal() for row in sample if row[column])
-        names_few = 2 * count < most or are_numbers
+    unlikeliness = []
+    for column, count in enumerate(image_counts):
+        filled = [row[column] for row in sample if row[column]]
+        are_numbers = all(cell.isdecimal() for cell in filled)
+        names_few = 2 * count < most
         names_not_most = 5 * count < 4 * most
-        return names_few, names_not_most, _rank_of_title(titles[column]), most - count, column
-
-    return min(range(len(image_counts)), key=unlikeliness)
+        rank = _rank_of_title(titles[column])
+        unlikeliness.append((names_few or are_numbers, names_not_most, rank, -count, column))
+    *_, likeliest_column = min(unlikeliness)
+    return likeliest_column
 
 
 def _rank_of_title(title: str) -> int:

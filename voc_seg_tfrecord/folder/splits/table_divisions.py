@@ -173,13 +173,10 @@ def find_divisions(columns: Sequence[TableColumn], body: Sequence[Row]) -> dict[
     of_words = [column for column in dividing if column.has_split_words]
     divisions = _divide_by_value(of_words)
     flags = _find_flags(columns, body)
-    if flags and not (of_words and all(_agree(flags, one.number, body) for one in of_words)):
-        (name,) = [column.name for column in columns if column.number == min(flags)]
-        rest: list[str] = []  # the split of rows without a flag
-        if "train" not in flags.values():
-            rest = ["train"]
-        elif len(flags) == 1:
-            rest = ["validation"]
+    if flags and not _repeat_words(flags, of_words, body):
+        first_flag = min(flags)
+        (name,) = [column.name for column in columns if column.number == first_flag]
+        rest = _splits_without_flag(flags)
         divisions[name] = functools.partial(_splits_by_flags, split_by_column=flags, rest=rest)
     if divisions:
         return divisions
@@ -197,6 +194,22 @@ def find_divisions(columns: Sequence[TableColumn], body: Sequence[Row]) -> dict[
 def _divide_by_value(columns: Iterable[TableColumn]) -> dict[str, RowDivision]:
     """Returns the division by the values of each column."""
     return {one.name: functools.partial(_split_by_value, column=one.number) for one in columns}
+
+
+def _splits_without_flag(flags: Mapping[int, str]) -> list[str]:
+    """Returns the splits of rows that no flag puts into one: those that flags do not name."""
+    if "train" not in flags.values():
+        return ["train"]
+    return ["validation"] if len(flags) == 1 else []
+
+
+def _repeat_words(
+    flags: Mapping[int, str], of_words: Sequence[TableColumn], body: Sequence[Row]
+) -> bool:
+    """Says whether flags say the same as each column of words; not if there is none."""
+    if not of_words:
+        return False
+    return all(_agree(flags, column.number, body) for column in of_words)
 
 
 def _agree(flags: Mapping[int, str], column: int, body: Sequence[Row]) -> bool:
