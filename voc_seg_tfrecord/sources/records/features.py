@@ -2,9 +2,7 @@
 
 import collections
 from collections.abc import Collection, Mapping, Sequence
-import dataclasses
-import math
-from typing import Any, Literal
+from typing import Any
 
 from google.protobuf import empty_pb2
 from google.protobuf.message import DecodeError
@@ -26,8 +24,6 @@ _JPEG_END = b"\xff\xd9"
 _CHANNELS_OF_IMAGES = (1, 3, 4)
 """Numbers of channels that an image may have; the fourth is alpha, which is dropped."""
 
-_CHANNELS_OF_MASKS = (1,)
-
 _COLOR_KEYS = ("image/colorspace", "colorspace", "color_space", "image/color_space")
 _AXIS_KEYS = ("data_format", "image/data_format")
 
@@ -47,17 +43,6 @@ _ARE_CHANNELS_FIRST = {
 
 _DTYPE_BY_NUMBER = {1: np.float32, 3: np.int32, 4: np.uint8, 9: np.int64}
 """The types of tensors that are read, by TensorFlow's numbers."""
-
-_FIELD_TYPE = (1, int)
-_FIELD_SHAPE = (2, bytes)
-_FIELD_CONTENT = (4, bytes)
-"""Fields of `TensorProto`: the number of each, and the Python type of its value on the wire."""
-
-_FIELD_DIMENSION = (2, bytes)
-_FIELD_SIZE = (1, int)
-"""Fields of `TensorShapeProto` and of its dimensions, likewise."""
-
-Field = tuple[int, type]
 
 
 def parse(serialized: bytes, where: object) -> Record:
@@ -134,20 +119,25 @@ def read_image(record: Record, layout: RecordLayout, where: object) -> np.ndarra
     """
     data = _read_bytes(record, layout.image, where)
     size = _find_size(record, layout, where)
-    possible_channels = _possible_image_channels(size)
-    content = _find_content(data, size, possible_channels)
-    if content.kind == "pixels":
-        height, width = size[:2]
-        return _read_raw_image(data, (height, width, content.channels), record, where)
-    if content.kind == "file":
-        return data
-    tensor = read_tensor(data)
-    if tensor is None:
-        raise _unreadable_bytes_error(data, layout.image, size, possible_channels[0], where)
-    where_of_tensor = f"{where}, feature {layout.image!r}"
-    _check_scale(tensor, where_of_tensor)
-    pixels = _as_uint8(tensor, where_of_tensor)
-    return _read_tensor_image(pixels, layout.image, record, where)
+    possible_channels = size[2:] or (3, 1)
+    content = _read_content(data, layout.image, size, possible_channels, record, where)
+    if isinstance(content, bytes):
+        return content
+    where_of_image = f"{where}, feature {layout.image!r}"
+    _check_scale(content, where_of_image)
+    pixels = _as_uint8(content, where_of_image)
+    if pixels.ndim == 2:
+        return pixels
+    # The order of the axes counts first: `[3, H, 1]` is gray with channels last, and a column of
+    # colors with channels first. A gray image has no order of colors.
+    if _are_channels_first(record, where):
+        pixels = np.moveaxis(pixels, 0, -1)
+    _check_channels(pixels, _CHANNELS_OF_IMAGES, "an image of 1, 3 or 4 channels", where_of_image)
+    if pixels.shape[2] == 1:
+        return pixels[..., 0]
+    if _is_blue_first(record, where):
+        return pixels[..., [2, 1, 0, 3][: pixels.shape[2]]]  # alpha stays last
+    return pixels
 
 
 def read_mask(record: Record, layout: RecordLayout, where: object) -> np.ndarray | bytes:
@@ -159,17 +149,15 @@ def read_mask(record: Record, layout: RecordLayout, where: object) -> np.ndarray
     """
     data = _read_bytes(record, layout.mask, where)
     size = _find_size(record, layout, where)
-    content = _find_content(data, size, _CHANNELS_OF_MASKS)
-    if content.kind == "pixels":
-        return np.frombuffer(data, np.uint8).reshape(size[:2])
-    if content.kind == "file":
-        return data
-    tensor = read_tensor(data)
-    if tensor is None:
-        raise _unreadable_bytes_error(data, layout.mask, size, 1, where)
-    where_of_tensor = f"{where}, feature {layout.mask!r}"
-    _check_channels(tensor, _CHANNELS_OF_MASKS, "a mask of 1 channel", where_of_tensor)
-    return _without_single_channel(_as_uint8(tensor, where_of_tensor))
+    content = _read_content(data, layout.mask, size, (1,), record, where)
+    if isinstance(content, bytes):
+        return content
+    where_of_mask = f"{where}, feature {layout.mask!r}"
+    _check_channels(content, (1,), "a mask of 1 channel", where_of_mask)
+    pixels = _as_uint8(content, where_of_mask)
+    if pixels.ndim == 3:
+        return pixels[..., 0]
+    return pixels
 
 
 def _read_bytes(record: Record, key: str, where: object) -> bytes:
@@ -184,15 +172,60 @@ def _read_bytes(record: Record, key: str, where: object) -> bytes:
     return data
 
 
-def _unreadable_bytes_error(
-    data: bytes, key: str, size: Sequence[int], channels: int, where: object
-) -> RecordError:
-    """Returns the error about bytes that are neither pixels of a size, nor a file, nor a tensor."""
+def _read_content(
+    data: bytes,
+    key: str,
+    size: tuple[int, ...],
+    possible_channels: Sequence[int],
+    record: Record,
+    where: object,
+) -> np.ndarray | bytes:
+    """Returns the content of an image or a mask, by the first row that fits its bytes.
+
+    | the bytes | they are | because |
+    | --- | --- | --- |
+    | begin as a PNG, or begin and end as a JPEG | a file | no pixels do so by chance |
+    | are as many as pixels of the size need | raw pixels | |
+    | begin as a file of any other kind | a file | first, 3 bytes of a JPEG could be a pixel |
+    | are a serialized tensor | a tensor | |
+
+    Args:
+      data: the bytes.
+      key: the feature that holds them, for errors.
+      size: height and width, or height, width and channels; empty if nothing says them.
+      possible_channels: the numbers of channels that raw pixels may have, the likeliest first.
+      record: the record, which may say that channels are the first axis.
+      where: the record, for errors.
+
+    Returns:
+      The bytes of a file; raw pixels, uint8 `[H, W]`, `[H, W, C]` or `[C, H, W]`; or a tensor, see
+      `read_tensor`.
+
+    Raises:
+      RecordError: if the bytes are none of these.
+    """
+    is_jpeg = data.startswith(_JPEG_BEGINNING) and data.endswith(_JPEG_END)
+    if is_jpeg or data.startswith(PNG_SIGNATURE):
+        return data
+    channels = _find_raw_channels(len(data), size, possible_channels)
+    if channels is not None:
+        height, width = size[:2]
+        shape: tuple[int, ...] = (height, width, channels)
+        if channels == 1:
+            shape = (height, width)
+        elif _are_channels_first(record, where):
+            shape = (channels, height, width)
+        return np.frombuffer(data, np.uint8).reshape(shape)
+    if kind_of(data) in IMAGE_KINDS:
+        return data
+    tensor = read_tensor(data)
+    if tensor is not None:
+        return tensor
     raw_size = "height x width x channels"
     if size:
         height, width = size[:2]
-        raw_size = f"{height} x {width} x {channels}"
-    return RecordError(
+        raw_size = f"{height} x {width} x {possible_channels[0]}"
+    raise RecordError(
         where,
         found=f"{len(data)} bytes in feature {key!r}",
         expected=f"{raw_size} bytes of pixels, an encoded image, or a serialized tensor",
@@ -201,51 +234,21 @@ def _unreadable_bytes_error(
     )
 
 
-def _read_raw_image(
-    data: bytes, shape: tuple[int, int, int], record: Record, where: object
-) -> np.ndarray:
-    """Returns raw pixels as uint8 `[H, W]` or `[H, W, C]`, red first.
-
-    Args:
-      data: the pixels.
-      shape: height, width and channels.
-      record: the record, which may state the order of its pixels.
-      where: the record, for errors.
-    """
-    height, width, channels = shape
-    pixels = np.frombuffer(data, np.uint8)
-    if channels == 1:
-        return pixels.reshape(height, width)
-    if _are_channels_first(record, where):
-        image = np.moveaxis(pixels.reshape(channels, height, width), 0, -1)
-    else:
-        image = pixels.reshape(height, width, channels)
-    return _with_red_first(image, is_blue_first=_is_blue_first(record, where))
-
-
-def _read_tensor_image(tensor: np.ndarray, key: str, record: Record, where: object) -> np.ndarray:
-    """Returns a tensor as uint8 `[H, W]` or `[H, W, C]`, red first.
-
-    The order of its axes is read first: `[3, H, 1]` is gray with channels last, and a column of
-    colors with channels first. A gray image has no order of colors.
-
-    Args:
-      tensor: uint8 `[H, W]`, `[H, W, C]` or `[C, H, W]`.
-      key: the feature that holds it, for errors.
-      record: the record, which may state the order of its pixels.
-      where: the record, for errors.
-
-    Raises:
-      RecordError: if the channels are not where the record says, or if it names an unknown order.
-    """
-    if tensor.ndim == 2:
-        return tensor
-    image = np.moveaxis(tensor, 0, -1) if _are_channels_first(record, where) else tensor
-    expected = "an image of 1, 3 or 4 channels"
-    _check_channels(image, _CHANNELS_OF_IMAGES, expected, f"{where}, feature {key!r}")
-    if image.shape[2] == 1:
-        return image[..., 0]
-    return _with_red_first(image, is_blue_first=_is_blue_first(record, where))
+def _find_raw_channels(
+    byte_count: int, size: tuple[int, ...], possible_channels: Sequence[int]
+) -> int | None:
+    """Returns how many channels so many bytes are as pixels of a size; None if they are not."""
+    if not size:
+        return None
+    height, width = size[:2]
+    pixel_count = height * width
+    if pixel_count > MAX_PIXELS:
+        return None
+    for channels in possible_channels:
+        is_possible = channels in _CHANNELS_OF_IMAGES
+        if is_possible and byte_count == pixel_count * channels:
+            return channels
+    return None
 
 
 def _are_channels_first(record: Record, where: object) -> bool:
@@ -264,21 +267,6 @@ def _is_blue_first(record: Record, where: object) -> bool:
       RecordError: if it names an order that is not known.
     """
     return _names_unusual_order(record, _COLOR_KEYS, _IS_BLUE_FIRST, where)
-
-
-def _with_red_first(image: np.ndarray, *, is_blue_first: bool) -> np.ndarray:
-    """Returns an image `[H, W, 3 or 4]` with its colors as red, green, blue; alpha stays last."""
-    channels = image.shape[2]
-    if not is_blue_first:
-        return image
-    return image[..., [2, 1, 0, 3][:channels]]
-
-
-def _without_single_channel(pixels: np.ndarray) -> np.ndarray:
-    """Returns pixels `[H, W, 1]` as `[H, W]`; others as they are."""
-    if pixels.ndim == 3 and pixels.shape[2] == 1:
-        return pixels[..., 0]
-    return pixels
 
 
 def _names_unusual_order(
@@ -344,64 +332,6 @@ def _check_size(size: tuple[Any, ...], keys: str, where: object) -> tuple[int, .
     return size
 
 
-@dataclasses.dataclass(frozen=True)
-class _Content:
-    """What the bytes of an image or a mask are.
-
-    Attributes:
-      kind: raw pixels, a file, or something else, which may be a tensor.
-      channels: how many channels raw pixels have; 0 for other kinds.
-    """
-
-    kind: Literal["pixels", "file", "other"]
-    channels: int = 0
-
-
-def _find_content(data: bytes, size: tuple[int, ...], possible_channels: Sequence[int]) -> _Content:
-    """Finds out what bytes are, by the first row that fits them.
-
-    | the bytes | they are | because |
-    | --- | --- | --- |
-    | begin as a PNG, or begin and end as a JPEG | a file | no pixels do so by chance |
-    | are as many as pixels of the size need | raw pixels | |
-    | begin as a file of any other kind | a file | first, 3 bytes of a JPEG could be a pixel |
-    | any others | something else | |
-
-    Args:
-      data: the bytes.
-      size: height and width, or height, width and channels; empty if nothing says them.
-      possible_channels: the numbers of channels that raw pixels may have, the likeliest first.
-    """
-    is_jpeg = data.startswith(_JPEG_BEGINNING) and data.endswith(_JPEG_END)
-    if is_jpeg or data.startswith(PNG_SIGNATURE):
-        return _Content("file")
-    channels = _find_raw_channels(len(data), size, possible_channels)
-    if channels is not None:
-        return _Content("pixels", channels)
-    if kind_of(data) in IMAGE_KINDS:
-        return _Content("file")
-    return _Content("other")
-
-
-def _find_raw_channels(
-    byte_count: int, size: tuple[int, ...], possible_channels: Sequence[int]
-) -> int | None:
-    """Returns how many channels so many bytes are as pixels of a size; None if they are not."""
-    if not size or size[0] * size[1] > MAX_PIXELS:
-        return None
-    height, width = size[:2]
-    for channels in possible_channels:
-        if channels in _CHANNELS_OF_IMAGES and byte_count == height * width * channels:
-            return channels
-    return None
-
-
-def _possible_image_channels(size: tuple[int, ...]) -> Sequence[int]:
-    """Returns the numbers of channels that an image of a size may have, the likeliest first."""
-    has_channels = len(size) == 3
-    return size[2:] if has_channels else (3, 1)
-
-
 def _check_channels(
     array: np.ndarray, allowed: Collection[int], expected: str, where: object
 ) -> None:
@@ -462,6 +392,8 @@ def _as_uint8(tensor: np.ndarray, where: str) -> np.ndarray:
     Raises:
       RecordError: if a value is none of 0 to 255, or not whole.
     """
+    if tensor.dtype == np.uint8:
+        return tensor
     with np.errstate(invalid="ignore"):
         pixels = tensor.astype(np.uint8)
     is_other = pixels != tensor
@@ -484,43 +416,30 @@ def read_tensor(data: bytes) -> np.ndarray | None:
 
     Returns:
       uint8, int32, int64 or float32 `[H, W]` or `[H, W, C]`.
-    """
-    try:
-        tensor = _read_fields(data)
-        shape = _read_shape(tensor)
-    except DecodeError:
-        return None
-    dtype = _DTYPE_BY_NUMBER.get(_last(tensor[_FIELD_TYPE]))
-    contents = tensor[_FIELD_CONTENT]
-    content = contents[-1] if contents else b""
-    if dtype is None or len(shape) not in (2, 3) or min(shape) < 1:
-        return None
-    if math.prod(shape) * np.dtype(dtype).itemsize != len(content):
-        return None
-    return np.frombuffer(content, dtype).reshape(shape)
-
-
-def _read_shape(tensor: Mapping[Field, list[Any]]) -> list[int]:
-    """Returns the sizes of a tensor's axes."""
-    sizes = []
-    for shape in tensor[_FIELD_SHAPE]:
-        for dimension in _read_fields(shape)[_FIELD_DIMENSION]:
-            sizes.append(_last(_read_fields(dimension)[_FIELD_SIZE]))
-    return sizes
-
-
-def _read_fields(message: bytes) -> Mapping[Field, list[Any]]:
-    """Returns the values of a message's fields, whatever message it is.
 
     References:
-      tensorflow/core/framework/tensor.proto and tensor_shape.proto, for the numbers.
+      tensorflow/core/framework/tensor.proto and tensor_shape.proto, for the numbers of fields.
     """
-    values: dict[Field, list[Any]] = collections.defaultdict(list)
+    shape: list[int] = []
+    try:
+        tensor = _read_fields(data)
+        (dtype_number,) = tensor[1]
+        (shape_message,) = tensor[2]
+        (content,) = tensor[4]
+        for dimension in _read_fields(shape_message)[2]:
+            (length,) = _read_fields(dimension)[1]
+            shape.append(length)
+        if len(shape) not in (2, 3) or min(shape) < 1:
+            return None
+        dtype = _DTYPE_BY_NUMBER[dtype_number]
+        return np.frombuffer(content, dtype).reshape(shape)
+    except (DecodeError, KeyError, TypeError, ValueError, OverflowError):
+        return None
+
+
+def _read_fields(message: bytes) -> Mapping[int, list[Any]]:
+    """Returns the values of a message's fields by their numbers, whatever message it is."""
+    values: dict[int, list[Any]] = collections.defaultdict(list)
     for field in UnknownFieldSet(empty_pb2.Empty.FromString(message)):
-        values[field.field_number, type(field.data)].append(field.data)
+        values[field.field_number].append(field.data)
     return values
-
-
-def _last(values: list[int]) -> int:
-    """Returns the last value of a field, which counts; 0 if there is none, as protobuf has it."""
-    return values[-1] if values else 0
