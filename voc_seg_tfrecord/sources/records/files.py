@@ -17,7 +17,7 @@ from voc_seg_tfrecord.formats import frames
 
 _GZIP_SIGNATURE = b"\x1f\x8b"
 _PIECE_BYTES = 1 << 20
-_WILDCARDS = "*?["
+_WILDCARDS = frozenset("*?[")
 
 
 def find_files(names: Sequence[epath.PathLike]) -> list[epath.Path]:
@@ -61,9 +61,10 @@ def _list_matches(path: epath.Path) -> list[epath.Path]:
     if path.is_file():
         return [path]
     if path.is_dir():
-        files = [file for file in path.iterdir() if file.is_file()]
-        return [file for file in files if "tfrecord" in file.name.lower()]
-    if not any(wildcard in os.fspath(path) for wildcard in _WILDCARDS):
+        paths = [file for file in path.iterdir() if "tfrecord" in file.name.lower()]
+        return [file for file in paths if file.is_file()]
+    has_wildcard = not _WILDCARDS.isdisjoint(os.fspath(path))
+    if not has_wildcard:
         return []
     return [file for file in path.parent.glob(path.name) if file.is_file()]
 

@@ -151,13 +151,14 @@ def _with_given_size(layout: RecordLayout, size: tuple[int, ...]) -> RecordLayou
 
 def _has_features(layout: RecordLayout, record: Mapping[str, Any]) -> bool:
     """Says whether a record has the features of a layout; see `detect`."""
-    needed = {key for field, key in layout.keys.items() if field not in _OPTIONAL_FIELDS}
-    if not needed <= set(record):
-        return False
+    for field, key in layout.keys.items():
+        is_needed = field not in _OPTIONAL_FIELDS
+        if is_needed and key not in record:
+            return False
     if layout.mask or layout.label:
         return True
-    allowed = {*layout.keys.values(), *NAMES, *REDUNDANT_FEATURES}
-    return set(record) <= allowed
+    unknown_keys = set(unused(layout, record)).difference(NAMES)
+    return not unknown_keys
 
 
 def _with_name_key(layout: RecordLayout, record: Mapping[str, Any]) -> RecordLayout:

@@ -380,9 +380,9 @@ def list_possible_masks(record: Record, layout: RecordLayout) -> list[str]:
     if not layout.mask and not layout.label:
         return []  # then a record has no other features
     keys = []
-    for key in sorted(record):
-        is_known = key in layout.keys.values() or key in layouts.REDUNDANT_FEATURES
-        if not is_known and _MASK_NAME.search(key) and _is_mask(record, layout, key):
+    for key in layouts.unused(layout, record):
+        is_named_like_mask = _MASK_NAME.search(key) is not None
+        if is_named_like_mask and _is_mask(record, layout, key):
             keys.append(key)
     return keys
 
