@@ -45,11 +45,6 @@ _MAX_ATTEMPTS = 100
 """How many lock files are made, one after the other, until one can be locked."""
 
 
-def name_unfinished(token: str, name: str) -> str:
-    """Returns the name of an unfinished folder, such as `incomplete.0123456789ab_train`."""
-    return f"incomplete.{token}_{name}"
-
-
 def _lock_of(parent: pathlib.Path, token: str) -> pathlib.Path:
     return parent / f"incomplete.{token}.lock"
 
@@ -64,7 +59,7 @@ class _LockState(enum.Enum):
 
 
 @contextlib.contextmanager
-def locked_token(parent: epath.Path, name: str) -> Iterator[str]:
+def _locked_token(parent: epath.Path, name: str) -> Iterator[str]:
     """Yields a token for names in a folder, and holds its lock during the block.
 
     If the file system has locks, unfinished folders of dead processes are removed first.
@@ -361,8 +356,8 @@ def _staged_beside(
       makes_folder: whether a folder is made at the path now, which nobody else can read or put a
         link into. If not, the block makes it.
     """
-    with DelayedSignals() as signals, _existing(parent), locked_token(parent, name) as token:
-        staged = parent / name_unfinished(token, name)
+    with DelayedSignals() as signals, _existing(parent), _locked_token(parent, name) as token:
+        staged = parent / f"incomplete.{token}_{name}"
         try:
             if makes_folder and not is_bucket(staged):
                 os.mkdir(staged, 0o700)  # noqa: PTH102 - epath gives the rights to all
