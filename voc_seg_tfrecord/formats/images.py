@@ -32,6 +32,7 @@ from voc_seg_tfrecord.formats import (
     pillow,
     png,
     png_stream,
+    png_values,
     stills,
 )
 
@@ -274,9 +275,9 @@ def check_readable(file: File) -> None:
     if file.kind is Kind.JPEG:
         jpeg.check_readable(file)
         return
-    still = pillow.decode(file, ImageError)
-    header = png.read_header(file)
-    jpeg.check_same_size(file, (still.height, still.width), (header.height, header.width))
+    with MaskError.raised_as(ImageError):
+        header = png.read_header(file)
+        png_values.check_by_pillow(file, header, png.read_chunks(file, header))
 
 
 def describe_doubt(file: File) -> str:
@@ -329,6 +330,11 @@ def decode_rgb(file: File, *, as_tensorflow: bool = False) -> np.ndarray:
     """
     if file.kind is Kind.JPEG:
         return jpeg.decode_rgb(file, as_tensorflow=as_tensorflow)
+    if file.kind is Kind.PNG and _count_pixels(file) > LARGE:
+        with MaskError.raised_as(ImageError):
+            header = png.read_header(file)
+            if png_values.holds_colors(header):  # Pillow would take more than twice the memory
+                return png_values.read_pixels(file, header, png.read_chunks(file, header)).array()
     return decode(file).rgb()
 
 

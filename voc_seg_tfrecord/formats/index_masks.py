@@ -163,8 +163,9 @@ def _read_values(
     counts = nonzero_counts(values.counts())
     _check_values(counts, rule, file.where)
     if _are_values_classes(counts, rule):
-        return IndexMask(values.gray, header.height, header.width, counts)
-    return encode_mask(mask_samples.map_values(values.pixels(), rule.all_values))
+        gray = png.gray_index_png(file, header, chunks)
+        return IndexMask(gray, header.height, header.width, counts)
+    return encode_mask(mask_samples.map_values(values.array(), rule.all_values))
 
 
 def _reuse_survey(

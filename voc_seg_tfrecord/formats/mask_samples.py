@@ -90,6 +90,8 @@ def _read_png(file: File) -> Samples:
     chunks = png.read_chunks(file, header)
     if png_values.holds_values(header):
         samples = _read_values(file, header, chunks)
+    elif png_values.holds_colors(header):
+        samples = _read_colors(file, header, chunks)
     else:
         png_stream.check(file, header, chunks)
         without_metadata = File(png.critical_chunks(chunks), file.where)
@@ -104,11 +106,21 @@ def _read_png(file: File) -> Samples:
 
 def _read_values(file: File, header: png.PngHeader, chunks: tuple[Chunk, ...]) -> Samples:
     """Returns the samples of a PNG of 8 bits that holds values."""
-    values = png_values.read_values(file, header, chunks).pixels()
+    values = png_values.read_values(file, header, chunks).array()
     for chunk in chunks:
         if chunk.kind == b"PLTE":
             return Samples("palette", values, np.frombuffer(chunk.content, np.uint8).reshape(-1, 3))
     return Samples("gray", values)
+
+
+def _read_colors(file: File, header: png.PngHeader, chunks: tuple[Chunk, ...]) -> Samples:
+    """Returns the samples of a PNG of 8 bits that holds red, green and blue."""
+    colors = png_values.read_pixels(file, header, chunks).array()
+    transparent_color = transparency.transparent_color(header, chunks)
+    if transparent_color is None:
+        return Samples("rgb", colors)
+    is_clear = (colors == np.array(transparent_color)).all(axis=-1)
+    return Samples("rgb", colors, transparent=transparency.read_under(colors, is_clear, file))
 
 
 def _decode(

@@ -12,7 +12,7 @@ import io
 import os
 import re
 import threading
-from typing import Any
+from typing import Any, Literal
 import warnings
 
 import numpy as np
@@ -77,16 +77,18 @@ def undo_png_filters(
     *,
     height: int,
     width: int,
+    mode: Literal["L", "RGB"],
     is_interlaced: bool,
     where: str,
     error: type[VocSegError],
 ) -> Still:
-    """Decodes the pixel stream of a PNG that has one value of 8 bits per pixel.
+    """Decodes the pixel stream of a PNG that has one value or color of 8 bits per pixel.
 
     Args:
       stream: a zlib stream of all rows, each behind the byte that has the number of its filter.
       height: of the PNG.
       width: of the PNG.
+      mode: `L` for values, `RGB` for colors.
       is_interlaced: whether the rows are those of the passes of Adam7.
       where: the file, for errors.
       error: the class of the errors to raise.
@@ -95,7 +97,7 @@ def undo_png_filters(
       VocSegError: of that class, if it cannot be decoded.
     """
     with translated(where, error):
-        image = Image.frombytes("L", (width, height), stream, "zip", "L", int(is_interlaced))
+        image = Image.frombytes(mode, (width, height), stream, "zip", mode, int(is_interlaced))
     return Still(where, error, (height, width), image)
 
 

@@ -10,6 +10,7 @@ References:
 from collections.abc import Collection, Iterable, Iterator, Sequence
 import dataclasses
 import enum
+import math
 import struct
 from typing import NamedTuple
 import zlib
@@ -61,6 +62,9 @@ _HEADER_FORMAT = ">IIBBBBB"
 
 _ONLY_METHOD = 0
 """The one method of compression, and of filters, that PNG has."""
+
+FILTER_NONE = 0
+"""The filter of a row whose bytes are stored as they are."""
 
 _MAX_SIDE = (1 << 31) - 1
 _DEPTHS = {
@@ -349,10 +353,14 @@ def gray_index_png(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> 
       The bytes of a PNG that every decoder reads to the index, uint8 `[H, W, 1]`.
     """
     if header.color == ColorType.GRAY:
-        if not any(chunk.kind in _VALUE_CHANGING for chunk in chunks):
-            return file.data
-        return join_chunks(chunk for chunk in chunks if chunk.kind not in _VALUE_CHANGING)
+        kept_chunks = without_value_changing(chunks)
+        return file.data if len(kept_chunks) == len(chunks) else join_chunks(kept_chunks)
     return join_chunks([_with_color(chunks[0], ColorType.GRAY), *_pixel_chunks(chunks)])
+
+
+def without_value_changing(chunks: tuple[Chunk, ...]) -> tuple[Chunk, ...]:
+    """Returns the chunks but those by which a decoder changes the values of a grayscale PNG."""
+    return tuple(chunk for chunk in chunks if chunk.kind not in _VALUE_CHANGING)
 
 
 _MAX_STORED_BYTES = (1 << 16) - 1
@@ -372,13 +380,21 @@ def store_uncompressed(data: bytes | bytearray) -> bytes:
     return b"".join(parts)
 
 
-def is_bare(gray: bytes, chunks: tuple[Chunk, ...]) -> bool:
-    """Says whether `gray_index_png` kept no chunk on which a decoder could stumble."""
-    bytes_without_others = len(PNG_SIGNATURE)
-    for chunk in chunks:
-        if chunk.kind in _HEADER_AND_PIXELS:
-            bytes_without_others += len(chunk.raw)
-    return len(gray) == bytes_without_others
+def is_bare(chunks: tuple[Chunk, ...]) -> bool:
+    """Says whether there is no chunk beside header and pixels, on which a decoder could stumble."""
+    return all(chunk.kind in _HEADER_AND_PIXELS for chunk in chunks)
+
+
+def with_one_pixel(header: PngHeader, chunks: tuple[Chunk, ...]) -> bytes:
+    """Returns a PNG of one black pixel with all other chunks of a PNG, in their order."""
+    small_header = dataclasses.replace(header, width=1, height=1, interlaced=False)
+    pixel_bytes = math.ceil(header.channels * header.depth / 8)
+    pixel = make_chunk(b"IDAT", zlib.compress(bytes([FILTER_NONE]) + bytes(pixel_bytes)))
+    kinds = [chunk.kind for chunk in chunks]
+    first_pixels = kinds.index(b"IDAT")
+    before_pixels = chunks[1:first_pixels]
+    behind_pixels = [chunk for chunk in chunks[first_pixels:] if chunk.kind != b"IDAT"]
+    return join_chunks([make_header(small_header), *before_pixels, pixel, *behind_pixels])
 
 
 def palette_png(gray: File, palette: bytes, alpha: bytes = b"") -> bytes:

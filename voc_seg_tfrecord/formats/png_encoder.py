@@ -13,9 +13,6 @@ _COLOR_OF_CHANNELS = {1: png.ColorType.GRAY, 3: png.ColorType.RGB, 4: png.ColorT
 _BYTES_AT_ONCE = 1 << 22
 """Bytes of rows that are compressed together."""
 
-FILTER_NONE = 0
-"""The filter of a row whose bytes are stored as they are."""
-
 FILTER_UP = 2
 """The filter of a row of which each byte is stored as what it differs from the one above."""
 
@@ -72,7 +69,7 @@ def _strips_of_rows(pixels: np.ndarray) -> Iterator[np.ndarray]:
 def _filter_none(rows: np.ndarray) -> np.ndarray:
     """Returns rows, uint8 `[H, W]`, as they are behind the number of their filter, `[H, 1 + W]`."""
     filtered = np.empty((len(rows), 1 + rows.shape[1]), np.uint8)
-    filtered[:, 0] = FILTER_NONE
+    filtered[:, 0] = png.FILTER_NONE
     filtered[:, 1:] = rows
     return filtered
 

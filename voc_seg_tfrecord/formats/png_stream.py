@@ -64,7 +64,7 @@ _MAX_WINDOW_BYTES = 1 << 15
 _COMPRESSED_BYTES_AT_ONCE = 1 << 16
 _COMPRESSED_BYTES_BY_ROWS = 1 << 12  # if at most a row is inflated at each call
 
-_INFLATED_BYTES_AT_ONCE = 1 << 22
+_INFLATED_BYTES_AT_ONCE = 1 << 21
 
 
 def check(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> None:
@@ -99,6 +99,37 @@ def inflate(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> bytes |
         rows[position : position + len(piece)] = piece
         position += len(piece)
     return rows
+
+
+def rows_are_unfiltered(rows: bytes | bytearray, header: PngHeader) -> bool:
+    """Returns whether inflated rows hold the samples as they are: not interlaced, not filtered."""
+    if header.interlaced:
+        return False
+    filters = rows[:: row_bytes_of(header)]
+    return not filters.strip(b"\0")
+
+
+def is_large(header: PngHeader) -> bool:
+    """Returns whether the pixels of a PNG are inflated in pieces."""
+    return sum(each.size for each in _list_passes(header)) > _INFLATED_BYTES_AT_ONCE
+
+
+def inflate_rows(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> Iterator[bytes]:
+    """Yields the rows of a PNG that is not interlaced, some whole rows at a time.
+
+    A wrong end is known, and raised, only after the last rows.
+
+    Raises:
+      MaskError: as `inflate` does.
+    """
+    row_bytes = row_bytes_of(header)
+    rest = b""
+    for piece in _inflate_in_pieces(file, header, chunks):
+        inflated = rest + piece
+        whole_rows = len(inflated) // row_bytes
+        if whole_rows:
+            yield inflated[: whole_rows * row_bytes]
+        rest = inflated[whole_rows * row_bytes :]
 
 
 def _inflate_in_pieces(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> Iterator[bytes]:
@@ -145,14 +176,6 @@ def _filters_in_piece(piece: bytes, piece_start: int, passes: Sequence[_Pass]) -
         if first_row_start < min(pass_end, piece_end):
             yield piece[first_row_start - piece_start : pass_end - piece_start : each.row_bytes]
         pass_start = pass_end
-
-
-def rows_are_unfiltered(rows: bytes | bytearray, header: PngHeader) -> bool:
-    """Returns whether inflated rows hold the samples as they are: not interlaced, not filtered."""
-    if header.interlaced:
-        return False
-    filters = rows[:: row_bytes_of(header)]
-    return not filters.strip(b"\0")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""The values of PNGs that have one value of 8 bits per pixel, as most masks have.
+"""The pixels of PNGs that have one value or one RGB color of 8 bits per pixel, as most files have.
 
-Rows that are not filtered are the values; most masks are written so. Inflating them, which checks
-that they are complete, then gives the values, and no decoder runs.
+Rows that are not filtered are the pixels; most masks are written so. Inflating them, which checks
+that they are complete, then gives the pixels, and no decoder runs. Of other rows, Pillow undoes the
+filters. It gets some rows of a large PNG at a time, so that the pixels are in memory once.
 """
 
 import dataclasses
@@ -16,24 +17,26 @@ from voc_seg_tfrecord.formats.value_counts import count_values
 
 
 @dataclasses.dataclass(frozen=True)
-class Values:
-    """The values of one PNG.
+class Pixels:
+    """The pixels of one PNG.
 
     Attributes:
-      gray: the 8-bit grayscale PNG that holds them, see `png.gray_index_png`.
-      rows: uint8 `[H, W]`; or `[H, 1 + W]`, where each row begins with its filter, 0.
+      header: its header.
+      rows: uint8 `[H, W * channels]`; or `[H, 1 + W * channels]`, each behind its filter, 0.
       has_filters: whether each row begins with its filter.
     """
 
-    gray: bytes
+    header: PngHeader
     rows: np.ndarray
     has_filters: bool
 
-    def pixels(self) -> np.ndarray:
-        """Returns the values, uint8 `[H, W]`."""
-        if self.has_filters:
-            return np.ascontiguousarray(self.rows[:, 1:])
-        return self.rows
+    def array(self) -> np.ndarray:
+        """Returns values, uint8 `[H, W]`, or colors, uint8 `[H, W, 3]`."""
+        samples = self.rows[:, 1:] if self.has_filters else self.rows
+        samples = np.ascontiguousarray(samples)
+        if self.header.channels == 1:
+            return samples
+        return samples.reshape(self.header.height, self.header.width, self.header.channels)
 
     def counts(self) -> np.ndarray:
         """Returns how many pixels have each value, int64 `[256]`, without a copy of the pixels."""
@@ -48,33 +51,9 @@ def holds_values(header: PngHeader) -> bool:
     return header.depth == 8 and header.color in (ColorType.GRAY, ColorType.PALETTE)
 
 
-def read_values(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> Values:
-    """Returns the values of a PNG for which `holds_values` is true.
-
-    Raises:
-      MaskError: if pixels are missing, damaged, or too many.
-    """
-    rows = png_stream.inflate(file, header, chunks)
-    gray = png.gray_index_png(file, header, chunks)
-    if not png.is_bare(gray, chunks):  # it has chunks that may change its values
-        del rows  # frees their memory before Pillow decodes
-        decoded = pillow.decode(File(gray, file.where), MaskError)
-        return Values(gray, decoded.values(), has_filters=False)
-    if png_stream.rows_are_unfiltered(rows, header):
-        samples = np.frombuffer(rows, np.uint8).reshape(header.height, -1)
-        return Values(gray, samples, has_filters=True)
-    # Pillow inflates row by row, which takes it as long as to undo the filters.
-    stream = png.store_uncompressed(rows)
-    del rows
-    decoded = pillow.undo_png_filters(
-        stream,
-        height=header.height,
-        width=header.width,
-        is_interlaced=header.interlaced,
-        where=file.where,
-        error=MaskError,
-    )
-    return Values(gray, decoded.values(), has_filters=False)
+def holds_colors(header: PngHeader) -> bool:
+    """Returns whether a PNG with this header has red, green and blue of 8 bits per pixel."""
+    return header.depth == 8 and header.color is ColorType.RGB
 
 
 def decode_values(file: File) -> np.ndarray:
@@ -91,4 +70,94 @@ def decode_values(file: File) -> np.ndarray:
             expected="an 8-bit grayscale or palette PNG",
             remedy="save the mask with one class index per pixel",
         )
-    return read_values(file, header, png.read_chunks(file, header)).pixels()
+    return read_values(file, header, png.read_chunks(file, header)).array()
+
+
+def read_values(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> Pixels:
+    """Returns the values of a PNG for which `holds_values` is true.
+
+    Raises:
+      MaskError: if pixels are missing, damaged, or too many; or if Pillow refuses a chunk that
+        `png.gray_index_png` keeps.
+    """
+    values = read_pixels(file, header, chunks)
+    if header.color is ColorType.GRAY:
+        kept_chunks = png.without_value_changing(chunks)
+        if not png.is_bare(kept_chunks):
+            check_by_pillow(File(png.join_chunks(kept_chunks), file.where), header, kept_chunks)
+    return values
+
+
+def check_by_pillow(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> None:
+    """Checks that Pillow, which reads all chunks of a PNG, accepts those beside the pixels.
+
+    Args:
+      file: the PNG, whose pixels `png_stream` has checked.
+      header: its header.
+      chunks: its chunks.
+
+    Raises:
+      MaskError: if Pillow refuses one of them.
+    """
+    one_pixel = File(png.with_one_pixel(header, chunks), file.where)
+    try:
+        pillow.decode(one_pixel, MaskError)
+    except MaskError:  # also because of a chunk that names a part of a larger image
+        pillow.decode(file, MaskError)
+
+
+def read_pixels(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> Pixels:
+    """Returns the pixels of a PNG for which `holds_values` or `holds_colors` is true.
+
+    Raises:
+      MaskError: if pixels are missing, damaged, or too many.
+    """
+    if png_stream.is_large(header) and not header.interlaced:
+        return Pixels(header, _read_large(file, header, chunks), has_filters=False)
+    rows = png_stream.inflate(file, header, chunks)
+    if png_stream.rows_are_unfiltered(rows, header):
+        samples = np.frombuffer(rows, np.uint8).reshape(header.height, -1)
+        return Pixels(header, samples, has_filters=True)
+    return Pixels(header, _undo_filters(rows, header, header.height, file), has_filters=False)
+
+
+def _read_large(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> np.ndarray:
+    """Returns the samples of a large PNG that is not interlaced, uint8 `[H, W * channels]`.
+
+    Filters refer to the row above. So of some rows that are filtered the one above is decoded again
+    with them, as a row that is not filtered.
+    """
+    samples = np.empty((header.height, header.width * header.channels), np.uint8)
+    top = 0
+    for rows in png_stream.inflate_rows(file, header, chunks):
+        count = len(rows) // png_stream.row_bytes_of(header)
+        own_rows = samples[top : top + count]
+        if png_stream.rows_are_unfiltered(rows, header):
+            own_rows[:] = np.frombuffer(rows, np.uint8).reshape(count, -1)[:, 1:]
+        elif top == 0:
+            own_rows[:] = _undo_filters(rows, header, count, file)
+        else:
+            row_above = bytes([png.FILTER_NONE]) + samples[top - 1].tobytes()
+            own_rows[:] = _undo_filters(row_above + rows, header, 1 + count, file)[1:]
+        top += count
+    return samples
+
+
+def _undo_filters(
+    rows: bytes | bytearray, header: PngHeader, height: int, file: File
+) -> np.ndarray:
+    """Returns the samples of so many inflated rows, uint8 `[height, W * channels]`.
+
+    Pillow inflates row by row, which takes it as long as to undo the filters. So it gets a stream
+    that is not compressed.
+    """
+    still = pillow.undo_png_filters(
+        png.store_uncompressed(rows),
+        height=height,
+        width=header.width,
+        mode="L" if header.channels == 1 else "RGB",
+        is_interlaced=header.interlaced,
+        where=file.where,
+        error=MaskError,
+    )
+    return still.values().reshape(height, -1)

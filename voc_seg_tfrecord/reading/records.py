@@ -318,7 +318,7 @@ def pixels(file: File) -> np.ndarray:
     with MaskError.raised_as(RecordError, remedy=remedy):
         header = png.read_header(file)
         if header.color is png.ColorType.GRAY and png_values.holds_values(header):
-            return png_values.read_values(file, header, png.read_chunks(file, header)).pixels()
+            return png_values.read_values(file, header, png.read_chunks(file, header)).array()
     raise RecordError(
         file.where,
         found=header.describe(),
