@@ -146,7 +146,7 @@ def write_records(
             files.append(open_files.enter_context(path.open("wb")))
         for number, example in enumerate(split.examples()):
             record = serialize_record(make_features(example))
-            files[number % num_shards].write(frames.frame(record))
+            frames.write(files[number % num_shards], record)
     return []
 
 

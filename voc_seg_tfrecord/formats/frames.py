@@ -141,10 +141,19 @@ def find(path: epath.PathLike) -> Frames:
     return Frames(offsets, lengths, checksums.astype(np.uint32))
 
 
+def write(file: BinaryIO, data: bytes) -> None:
+    """Writes a record as a TFRecord file holds it, without a copy of the data."""
+    file.writelines(_frame_parts(data))
+
+
 def frame(data: bytes) -> bytes:
     """Returns a record as a TFRecord file holds it."""
+    return b"".join(_frame_parts(data))
+
+
+def _frame_parts(data: bytes) -> tuple[bytes, ...]:
     length = struct.pack("<Q", len(data))
-    return b"".join((length, _packed(checksum(length)), data, _packed(checksum(data))))
+    return length, _packed(checksum(length)), data, _packed(checksum(data))
 
 
 def _read_length(head: bytes, position: int, file_bytes: int) -> int:

@@ -142,8 +142,8 @@ _EXAMPLE_FEATURES_TAG = b"\x0a"
 """The tag of `features`, the one field of an example: field 1, which is length-delimited."""
 
 
-def _serialize_sorted(features: Mapping[str, tf_feature_pb2.Feature]) -> bytes:
-    """Returns the bytes of an example whose features are sorted by name.
+def _serialize_sorted(features: dict[str, tf_feature_pb2.Feature]) -> bytes:
+    """Returns the bytes of an example whose features are sorted by name; takes them out.
 
     The features are a protobuf map, which protobuf writes in an order that changes from process to
     process. The bytes of a map are those of its entries, one after the other. So each entry is
@@ -151,8 +151,9 @@ def _serialize_sorted(features: Mapping[str, tf_feature_pb2.Feature]) -> bytes:
     """
     entries = []
     for name in sorted(features):
-        map_of_one = tf_feature_pb2.Features(feature={name: features[name]})
+        map_of_one = tf_feature_pb2.Features(feature={name: features.pop(name)})
         entries.append(map_of_one.SerializeToString())
+        del map_of_one  # it may be as large as an image
     length = sum(map(len, entries))
     return b"".join([_EXAMPLE_FEATURES_TAG, _varint(length), *entries])
 

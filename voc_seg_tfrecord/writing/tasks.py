@@ -247,7 +247,7 @@ def _write_records(path: str, records: Iterable[bytes]) -> None:
     # TFDS's own `incomplete_file` makes the folder anew where the next run has just removed it.
     with staged_file(path) as unfinished, unfinished.open("wb") as file:
         for record in records:
-            file.write(frames.frame(record))
+            frames.write(file, record)
 
 
 @dataclasses.dataclass(frozen=True)
