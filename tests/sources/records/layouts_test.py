@@ -8,8 +8,8 @@ from support.encoding import encoded
 import tensorflow as tf
 
 from voc_seg_tfrecord.core.errors import RecordError
-from voc_seg_tfrecord.sources.records import features, layouts, scan
-from voc_seg_tfrecord.sources.records.layouts import RecordLayout
+from voc_seg_tfrecord.sources.records import features, layouts
+from voc_seg_tfrecord.sources.records.features import RecordLayout
 
 RAW = layouts.KNOWN["raw with label_raw"]
 PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
@@ -164,7 +164,7 @@ def test_a_gray_tensor_has_no_order_of_colors(shape):
 )
 def test_a_second_feature_that_may_be_the_mask_is_found(more, others):
     record = {"image_raw": [bytes(24)], "label_raw": [bytes(8)], "height": [2], "width": [4]} | more
-    assert scan.list_possible_masks(record, RAW) == others
+    assert layouts.list_possible_masks(record, RAW) == others
 
 
 def test_text_is_decoded_and_empty_without_a_feature():

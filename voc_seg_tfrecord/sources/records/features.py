@@ -2,6 +2,7 @@
 
 import collections
 from collections.abc import Collection, Mapping, Sequence
+import dataclasses
 from typing import Any
 
 from google.protobuf import empty_pb2
@@ -12,7 +13,6 @@ from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord.core.errors import RecordError
 from voc_seg_tfrecord.core.file import IMAGE_KINDS, MAX_PIXELS, PNG_SIGNATURE, kind_of
-from voc_seg_tfrecord.sources.records.layouts import RecordLayout
 
 Value = bytes | int | float
 Record = dict[str, list[Value]]
@@ -43,6 +43,44 @@ _ARE_CHANNELS_FIRST = {
 
 _DTYPE_BY_NUMBER = {1: np.float32, 3: np.int32, 4: np.uint8, 9: np.int64}
 """The types of tensors that are read, by TensorFlow's numbers."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordLayout:
+    """Which feature of a record holds what; an empty name means no feature.
+
+    Attributes:
+      image: raw pixels, an encoded file or a serialized tensor; the bytes show which.
+      mask: the same, with one channel of class indices.
+      height: in pixels; needed for raw pixels, if there is no `shape`.
+      width: in pixels, the same.
+      channels: number of channels; derived from the number of bytes if empty.
+      shape: height, width and channels in one feature.
+      size: height and width, or height, width and channels, of all images, if no feature
+        holds them; empty if one does.
+      filename: the image's name.
+      label: class index of the complete image.
+    """
+
+    image: str
+    mask: str = ""
+    height: str = ""
+    width: str = ""
+    channels: str = ""
+    shape: str = ""
+    filename: str = ""
+    label: str = ""
+    size: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", tuple(self.size))  # plain data brings a list
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The features that are named, by what they hold."""
+        key_by_field = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        del key_by_field["size"]  # it is no feature
+        return {field: key for field, key in key_by_field.items() if key}
 
 
 def parse(serialized: bytes, where: object) -> Record:
