@@ -1,8 +1,8 @@
 """The door to Pillow for files: it decodes still images, and encodes pixels as PNGs and JPEGs.
 
-No other module imports Pillow, except `stills` and those called `pillow_`, which belong to this
-one, those that draw, and `value_counts`. No file that it decodes is animated or larger than the
-limit. What Pillow raises becomes an error of this package that names the file.
+No other module imports Pillow, except `stills`, which belongs to this one, those that draw, and
+`value_counts`. No file that it decodes is animated or larger than the limit. What Pillow raises
+becomes an error of this package that names the file.
 """
 
 from collections.abc import Iterator
