@@ -1,4 +1,4 @@
-"""Images at the limit take less than 2.5 GB: here smaller ones, and as much less memory."""
+"""Images at the limit take less than 2.1 GB: here smaller ones, and as much less memory."""
 
 import measuring
 import numpy as np
@@ -9,7 +9,7 @@ from support.encoding import encoded
 
 pytestmark = pytest.mark.slow
 
-LIMIT = 2.5e9 / 178_956_970  # bytes per pixel
+LIMIT = 2.1e9 / 178_956_970  # bytes per pixel
 LOADED = 200e6  # what is loaded takes, beside the pixels
 
 
