@@ -202,6 +202,7 @@ PUBLIC_MODULES = (
         (
             "builder_from_tree",
             "from_arrays",
+            "import_records",
             "data_source",
             "find_label_errors",
             "preview",

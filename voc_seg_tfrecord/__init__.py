@@ -4,7 +4,8 @@ Importing the package registers the dataset, so that `tfds.load('voc_seg_tfrecor
 `tfds build voc_seg_tfrecord --imports voc_seg_tfrecord` find it. TensorFlow itself is not
 imported. The public modules `arrays`, `evaluation`, `leaks`, `pipeline`, `report`, `splits`,
 `stats`, `torch` and `verify`, and the functions `builder_from_tree`, `data_source`,
-`find_label_errors`, `from_arrays` and `preview`, are imported when they are first asked for.
+`find_label_errors`, `from_arrays`, `import_records` and `preview`, are imported when they are first
+asked for.
 """
 
 # First, because Ctrl-C may come during any other import.
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from voc_seg_tfrecord.audit import leaks as leaks
     from voc_seg_tfrecord.audit import verify as verify
     from voc_seg_tfrecord.build_from.run import from_arrays as from_arrays
+    from voc_seg_tfrecord.build_from.tfrecords import import_records as import_records
     from voc_seg_tfrecord.build_from.tree import builder_from_tree as builder_from_tree
     from voc_seg_tfrecord.reading.data_source import data_source as data_source
     from voc_seg_tfrecord.report.label_errors import find_label_errors as find_label_errors
@@ -69,6 +71,7 @@ _FUNCTIONS = {
     "data_source": "reading.data_source",
     "find_label_errors": "report.label_errors",
     "from_arrays": "build_from.run",
+    "import_records": "build_from.tfrecords",
     "preview": "report.preview",
 }
 """The module of each public function that is imported when it is first asked for."""

@@ -64,8 +64,8 @@ def import_records(
         `VocSegConfig`.
       splits: ratios by which all records are assigned to splits. By default the names of the
         files give the split (`train`, `val`, `test`), or all records are in `train`.
-      keys: the feature of each role, such as `image` and `mask`, as in `RecordLayout`; detected
-        for known layouts.
+      keys: the feature for each part of an example: `image`, `mask`, `height`, `width`, `channels`,
+        `shape`, `filename` or `label`; detected for known layouts.
       shape: height and width, or height, width and channels, of all images, if no feature
         holds them.
       bands: with `rgb`, images with more bits are stored as RGB of 8 bits. By default they are an
