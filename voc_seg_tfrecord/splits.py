@@ -14,11 +14,11 @@ from typing import Any, Literal, TypeVar, get_args
 
 from voc_seg_tfrecord.core import display, names, releases
 from voc_seg_tfrecord.core.errors import ConfigError, counted, several
-from voc_seg_tfrecord.core.folds import find_folds
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING_PATTERN, id_of_file
 from voc_seg_tfrecord.core.named_lists import IdList, NamedList, check_present, identify, ids_in
 from voc_seg_tfrecord.core.named_lists import list_ids as ids
 from voc_seg_tfrecord.core.named_lists import named_lists as named
+from voc_seg_tfrecord.core.ratios import find_folds
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 from voc_seg_tfrecord.sources.sbd import read_sbd_ids

@@ -20,8 +20,9 @@ from voc_seg_tfrecord.core.config_fields import SAMPLE
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError
 from voc_seg_tfrecord.core.example import Item, Source, Task
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.core.ratios import assign, by_split_name, check_ratios
+from voc_seg_tfrecord.core.ratios import by_split_name, check_ratios
 from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.folder.splits.by_ratio import assign
 from voc_seg_tfrecord.reading import metadata
 from voc_seg_tfrecord.reading.dataset import open_built
 from voc_seg_tfrecord.sources.arrays import array_items, copy_if_refilled, read_255_as_second_class

@@ -61,11 +61,10 @@ from voc_seg_tfrecord.core.example import (
     Resizing,
     Task,
 )
-from voc_seg_tfrecord.core.folds import MAX_FOLDS, MIN_FOLDS, divide_train
 from voc_seg_tfrecord.core.grouping import NO_GROUPS, Grouping
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import VOC_CLASSES
-from voc_seg_tfrecord.core.ratios import by_split_name
+from voc_seg_tfrecord.core.ratios import MAX_FOLDS, MIN_FOLDS, by_split_name, divide_train
 from voc_seg_tfrecord.core.releases import RELEASES, Release
 from voc_seg_tfrecord.core.tiling import TileFormat, Tiling
 

@@ -13,10 +13,9 @@ from voc_seg_tfrecord.core.config_fields import SAMPLE, SAMPLE_TREE
 from voc_seg_tfrecord.core.default_names import are_default_names
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, option_error, several
 from voc_seg_tfrecord.core.example import RGB
-from voc_seg_tfrecord.core.folds import TRAIN, find_folds
 from voc_seg_tfrecord.core.layout import LAYOUT_OPTIONS, Naming
 from voc_seg_tfrecord.core.names import VOID, unprintable
-from voc_seg_tfrecord.core.ratios import check_ratios
+from voc_seg_tfrecord.core.ratios import TRAIN, check_ratios, find_folds
 from voc_seg_tfrecord.core.releases import RELEASES, Release
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.spelling import describe_same_name, find_same_name

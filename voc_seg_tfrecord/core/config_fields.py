@@ -17,7 +17,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean, option_error
 from voc_seg_tfrecord.core.example import RGB
-from voc_seg_tfrecord.core.folds import MAX_FOLDS, MIN_FOLDS
+from voc_seg_tfrecord.core.ratios import MAX_FOLDS, MIN_FOLDS
 
 SAMPLE = "sample"
 """The config that comes with its data."""

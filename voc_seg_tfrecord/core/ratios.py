@@ -1,17 +1,26 @@
-"""Assigns ids to splits by ratio, where no list does."""
+"""How large splits are: ratios of all images, and the folds of k-fold cross-validation.
 
-import bisect
+Each fold is a split of the dataset, `fold_0` to `fold_4` of five. In round 0 a network is trained
+on all folds but `fold_0`, and validated on that.
+"""
+
 from collections.abc import Iterable, Mapping
-import hashlib
-import itertools
 import numbers
+import re
 from typing import TypeVar
 
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.spelling import as_nfc
 from voc_seg_tfrecord.core.split_names import named_by_split
 
 T = TypeVar("T")
+
+TRAIN = "train"
+"""The split that is divided into folds. The others, such as `test`, stay."""
+
+MIN_FOLDS = 2
+MAX_FOLDS = 100
+
+_FOLD_NAME = re.compile(r"fold_(?P<number>0|[1-9][0-9]*)")
 
 _MAX_ROUNDING_ERROR = 1e-6
 
@@ -61,30 +70,32 @@ def by_split_name(ratios: Mapping[str, T], where: object) -> dict[str, T]:
     return ratio_by_split
 
 
-def assign(
-    ids: Iterable[str],
-    ratios: Mapping[str, float],
-    seed: int,
-    groups: Mapping[str, str] | None = None,
-) -> dict[str, list[str]]:
-    """Assigns ids to splits.
+def fold_names(count: int) -> tuple[str, ...]:
+    """Returns the names of the splits that are folds, in their order."""
+    return tuple(f"fold_{number}" for number in range(count))
 
-    The split of an id depends on the id, the seed and the ratios alone: not on the machine, not
-    on the other ids, not on the Unicode form of its accents. Adding images later moves none of the
-    old ones. With groups, the name of an id's group is what is hashed, so that a group stays
-    together.
 
-    Returns:
-      The ids of each split, sorted; with few ids a split may get none.
+def fold_ratios(count: int) -> dict[str, float]:
+    """Returns the share that each fold has of the images that are divided."""
+    return dict.fromkeys(fold_names(count), 1 / count)
+
+
+def divide_train(ratios: Mapping[str, float], count: int) -> dict[str, float]:
+    """Returns ratios of splits in which folds of equal size stand in the place of train.
+
+    Ratios without train are returned as they are.
     """
-    ids_by_split: dict[str, list[str]] = {split: [] for split in ratios}
-    splits = [*ratios]
-    upper_bounds = [*itertools.accumulate(ratios.values())]
-    inner_bounds = upper_bounds[:-1]  # rounding may leave the last one below 1
-    for image_id in sorted(ids):
-        key = groups[image_id] if groups else image_id
-        digest = hashlib.sha256(f"{seed}:{as_nfc(key)}".encode()).digest()
-        share = int.from_bytes(digest[:8]) / (1 << 64)
-        number = bisect.bisect_right(inner_bounds, share)
-        ids_by_split[splits[number]].append(image_id)
-    return ids_by_split
+    divided = {}
+    for split, ratio in ratios.items():
+        if split == TRAIN:
+            divided.update(dict.fromkeys(fold_names(count), ratio / count))
+        else:
+            divided[split] = ratio
+    return divided
+
+
+def find_folds(splits: Iterable[str]) -> list[str]:
+    """Returns the splits that are folds, `fold_2` before `fold_10`."""
+    matches = [match for match in map(_FOLD_NAME.fullmatch, splits) if match]
+    matches.sort(key=lambda match: int(match["number"]))
+    return [match[0] for match in matches]

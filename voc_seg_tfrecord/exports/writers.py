@@ -21,7 +21,6 @@ from voc_seg_tfrecord.audit.record import value_problems
 from voc_seg_tfrecord.core import id_lists, staging
 from voc_seg_tfrecord.core.errors import RecordError, counted
 from voc_seg_tfrecord.core.file import File, Kind, check_file_name, kind_of, show_file_name
-from voc_seg_tfrecord.core.folds import find_folds
 from voc_seg_tfrecord.core.layout import LISTS, VOC
 from voc_seg_tfrecord.core.names import (
     FILENAME,
@@ -36,6 +35,7 @@ from voc_seg_tfrecord.core.names import (
     WIDTH,
     voc_palette,
 )
+from voc_seg_tfrecord.core.ratios import find_folds
 from voc_seg_tfrecord.formats import bands, frames, images, png
 from voc_seg_tfrecord.reading import metadata
 from voc_seg_tfrecord.reading.fields import Field, fields_of

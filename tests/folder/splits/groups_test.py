@@ -8,7 +8,7 @@ import pytest
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.grouping import Grouping
 from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
-from voc_seg_tfrecord.core.ratios import assign
+from voc_seg_tfrecord.folder.splits.by_ratio import assign
 from voc_seg_tfrecord.folder.splits.groups_by_ids import propose_by_ids
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 import pytest
 from support.python import run_python
 
-from voc_seg_tfrecord.core.ratios import assign
+from voc_seg_tfrecord.folder.splits.by_ratio import assign
 from voc_seg_tfrecord.folder.splits.stratified import apportion, stratify
 
 RATIOS = {"train": 0.6, "validation": 0.2, "test": 0.2}

@@ -4,9 +4,12 @@ Ids say so, as those of frames do, or the looks of a few images. Scores on the o
 say nothing if such images were divided, so the user has to decide.
 """
 
+import bisect
 import collections
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import dataclasses
+import hashlib
+import itertools
 import json
 
 from etils import epath
@@ -14,8 +17,8 @@ from etils import epath
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, counted
 from voc_seg_tfrecord.core.grouping import NO_GROUPS, link_groups
-from voc_seg_tfrecord.core.ratios import assign
 from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.core.spelling import as_nfc
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.splits.candidates import (
     ALL_IMAGES,
@@ -63,6 +66,35 @@ class DividedImages:
 
 LinkedIds = Sequence[Sequence[str]]
 """Ids of one image each, as several annotators drew it, which stay in one split."""
+
+
+def assign(
+    ids: Iterable[str],
+    ratios: Mapping[str, float],
+    seed: int,
+    groups: Mapping[str, str] | None = None,
+) -> dict[str, list[str]]:
+    """Assigns ids to splits.
+
+    The split of an id depends on the id, the seed and the ratios alone: not on the machine, not
+    on the other ids, not on the Unicode form of its accents. Adding images later moves none of the
+    old ones. With groups, the name of an id's group is what is hashed, so that a group stays
+    together.
+
+    Returns:
+      The ids of each split, sorted; with few ids a split may get none.
+    """
+    ids_by_split: dict[str, list[str]] = {split: [] for split in ratios}
+    splits = [*ratios]
+    upper_bounds = [*itertools.accumulate(ratios.values())]
+    inner_bounds = upper_bounds[:-1]  # rounding may leave the last one below 1
+    for image_id in sorted(ids):
+        key = groups[image_id] if groups else image_id
+        digest = hashlib.sha256(f"{seed}:{as_nfc(key)}".encode()).digest()
+        share = int.from_bytes(digest[:8]) / (1 << 64)
+        number = bisect.bisect_right(inner_bounds, share)
+        ids_by_split[splits[number]].append(image_id)
+    return ids_by_split
 
 
 def check_groups(

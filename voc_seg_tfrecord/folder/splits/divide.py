@@ -11,8 +11,8 @@ from etils import epath
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.config_checks import check_train_can_be_divided
 from voc_seg_tfrecord.core.errors import ListError, VocSegError, counted
-from voc_seg_tfrecord.core.folds import TRAIN, fold_ratios
 from voc_seg_tfrecord.core.mask_rule import MaskRule
+from voc_seg_tfrecord.core.ratios import TRAIN, fold_ratios
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.split_names import parse_split_name
 from voc_seg_tfrecord.folder.decide import Reason, decide

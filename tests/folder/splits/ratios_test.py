@@ -3,7 +3,8 @@ import unicodedata
 import pytest
 
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.ratios import assign, by_split_name, check_ratios
+from voc_seg_tfrecord.core.ratios import by_split_name, check_ratios
+from voc_seg_tfrecord.folder.splits.by_ratio import assign
 from voc_seg_tfrecord.folder.splits.stratified import stratify
 
 RATIOS = {"train": 0.8, "validation": 0.1, "test": 0.1}
