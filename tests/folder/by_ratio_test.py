@@ -17,8 +17,8 @@ from support.folders import plan_of, refused, said_by
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
-from voc_seg_tfrecord.core.grouping import Grouping
 from voc_seg_tfrecord.folder.splits.by_ratio import check_groups, divide_by_ratio
+from voc_seg_tfrecord.folder.splits.grouping import Grouping
 from voc_seg_tfrecord.folder.splits.groups_by_ids import propose_by_ids
 from voc_seg_tfrecord.folder.splits.groups_by_looks import propose_by_looks
 from voc_seg_tfrecord.folder.splits.stratified import stratify
@@ -174,7 +174,7 @@ def test_films_in_one_row_of_numbers_are_asked_about_and_photos_are_not(tmp_path
     )
     made = plan(film, **said)
     assert all(made.splits.values())
-    groups = config(**said).grouping.groups(made.tree.images)
+    groups = Grouping.parse(config(**said).group_by).groups(made.tree.images)
     train, test = ({groups[i] for i in ids} for ids in made.splits.values())
     assert not train & test
     assert plan(film, group_by="none").splits
@@ -560,7 +560,9 @@ def test_the_rule_that_a_build_proposes_leaves_no_split_empty(tmp_path, name, ra
     fields = dict(zip(names, words[1::2], strict=True))
     answer = config(splits=splits, seed=seed, **fields)
     if answer.split_by == "stratified":
-        made = stratify(dict.fromkeys(ids, ()), splits, seed, answer.grouping.groups(ids))
+        made = stratify(
+            dict.fromkeys(ids, ()), splits, seed, Grouping.parse(answer.group_by).groups(ids)
+        )
     else:
         made = {share.split: share.ids for share in divide_by_ratio(ids, answer).shares}
     assert all(made.values())

@@ -15,7 +15,7 @@ from support.folders import examples_of, pasted, plan_of, proposed, refused, sai
 
 from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
 from voc_seg_tfrecord.core.errors import VocSegError
-from voc_seg_tfrecord.core.grouping import link_groups
+from voc_seg_tfrecord.folder.splits.grouping import link_groups
 
 CLASSES = {"background": (0, 0, 0), "apple": (250, 50, 83), "tree": (51, 221, 255)}
 NO_NAMES = {"class_names": None}

@@ -16,9 +16,9 @@ import tensorflow_datasets as tfds
 from tqdm import tqdm
 
 from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.config_fields import NO_GROUPS
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError, VocSegError
 from voc_seg_tfrecord.core.example import ExampleSpec, Item, Source
-from voc_seg_tfrecord.core.grouping import NO_GROUPS
 from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.mask_rule import rule_of_rows
 from voc_seg_tfrecord.core.names import IMAGE

@@ -25,6 +25,7 @@ from voc_seg_tfrecord.core.config_fields import (
     IS_DIVIDED,
     MAY_HAVE_GROUPS,
     NAME,
+    NO_GROUPS,
     NOT_STRICT,
     OF_RELEASE,
     OWN_BANDS,
@@ -61,7 +62,6 @@ from voc_seg_tfrecord.core.example import (
     Resizing,
     Task,
 )
-from voc_seg_tfrecord.core.grouping import NO_GROUPS, Grouping
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import VOC_CLASSES
 from voc_seg_tfrecord.core.ratios import MAX_FOLDS, MIN_FOLDS, by_split_name, divide_train
@@ -508,12 +508,10 @@ class VocSegConfig(tfds.core.BuilderConfig):
         """The classes of the masks: `class_names` without names that mean void."""
         return tuple(name for name in self.class_names if not is_void_name(name))
 
-    @functools.cached_property
-    def grouping(self) -> Grouping | None:
-        """Which ids stay together in splits by ratio; None if each is on its own."""
-        if self.group_by in ("", NO_GROUPS):
-            return None
-        return Grouping.parse(self.group_by)
+    @property
+    def has_group_rule(self) -> bool:
+        """Whether `group_by` is a rule by which ids stay together; if not, each is on its own."""
+        return self.group_by not in ("", NO_GROUPS)
 
     @property
     def built_class_names(self) -> Sequence[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from voc_seg_tfrecord.core.class_entries import is_void_name
 from voc_seg_tfrecord.core.class_masks import ClassMaskNaming, find_class_masks
-from voc_seg_tfrecord.core.config_fields import SAMPLE, SAMPLE_TREE
+from voc_seg_tfrecord.core.config_fields import NO_GROUPS, SAMPLE, SAMPLE_TREE
 from voc_seg_tfrecord.core.default_names import are_default_names
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, option_error, several
 from voc_seg_tfrecord.core.example import RGB
@@ -23,6 +23,10 @@ from voc_seg_tfrecord.core.split_names import parse_split_name
 
 _MAX_LISTED_CLASSES = 8
 _VALIDATION = "validation"
+_FORMS_OF_GROUP_RULES = (
+    "folder, prefix:CHARACTERS such as prefix:_, word:WORD such as word:patient, "
+    f"regex:PATTERN such as regex:^patient(\\d+), or {NO_GROUPS}"
+)
 
 
 def check_release(config: Any) -> None:
@@ -67,7 +71,8 @@ def check_options(config: Any) -> None:
     """
     _check_layout(config)
     _check_splits(config)
-    _ = config.grouping  # it raises if `group_by` is no rule
+    if config.has_group_rule:
+        _check_group_rule(config.group_by)
     _ = config.tiling  # it raises if the numbers of pixels are wrong
     if config.bands not in (None, RGB):
         _check_band_numbers(config)
@@ -248,6 +253,25 @@ def check_train_can_be_divided(splits: Iterable[str], folds: int, where: object)
 
 def _is_validation(name: str) -> bool:
     return parse_split_name(name).split == _VALIDATION
+
+
+def _check_group_rule(rule: str) -> None:
+    """Checks the form of a rule that gives ids a group; `folder.splits.grouping` applies it."""
+    kind, _, pattern = rule.partition(":")
+    has_pattern = kind in ("prefix", "word", "regex") and pattern != ""
+    if rule != "folder" and not has_pattern:
+        raise option_error("group_by", rule, _FORMS_OF_GROUP_RULES)
+    if kind != "regex":
+        return
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ConfigError(
+            "option group_by",
+            found=f"{rule!r}: {error}",
+            expected="a regular expression of Python",
+            remedy="change group_by",
+        ) from None
 
 
 def _check_band_numbers(config: Any) -> None:

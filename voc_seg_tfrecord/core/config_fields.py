@@ -25,6 +25,9 @@ SAMPLE = "sample"
 SAMPLE_TREE = "dummy_data"
 """The only folder of the package that holds a tree."""
 
+NO_GROUPS = "none"
+"""The value of `group_by` by which each image is on its own, so that nobody asks for a rule."""
+
 SplitBy = Literal["hash", "stratified"]
 """How ids are assigned to splits by ratio."""
 
@@ -133,7 +136,7 @@ def _is_divided(config: Any) -> bool:
 
 def _may_have_groups(config: Any) -> bool:
     """Says whether images are divided, or lists may name groups, as is seen in the folder."""
-    return _is_divided(config) or (_is_own_data(config) and config.grouping is not None)
+    return _is_divided(config) or (_is_own_data(config) and config.has_group_rule)
 
 
 def _has_numbers_of_bands(config: Any) -> bool:

@@ -9,7 +9,7 @@ from support.drawing import write
 from support.folders import plan_of, refused
 
 from voc_seg_tfrecord.core.errors import ConfigError, ListError
-from voc_seg_tfrecord.core.grouping import Grouping
+from voc_seg_tfrecord.folder.splits.grouping import Grouping
 
 CLASSES = ["background", "apple", "tree"]
 

@@ -5,10 +5,11 @@ import uuid
 
 import pytest
 
+from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.grouping import Grouping
 from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.folder.splits.by_ratio import assign
+from voc_seg_tfrecord.folder.splits.grouping import Grouping
 from voc_seg_tfrecord.folder.splits.groups_by_ids import propose_by_ids
 
 
@@ -28,11 +29,11 @@ def test_a_rule_gives_each_id_its_group(rule, groups):
 
 
 @pytest.mark.parametrize(
-    "rule", ["", "video", "prefix", "prefix:", "regex", "regex:", "regex:(", "folder:x"]
+    "rule", ["video", "prefix", "prefix:", "regex", "regex:", "regex:(", "folder:x"]
 )
 def test_a_rule_of_another_form_is_refused(rule):
     with pytest.raises(ConfigError, match="option group_by"):
-        Grouping.parse(rule)
+        VocSegConfig(name="x", group_by=rule)
 
 
 @pytest.mark.parametrize(

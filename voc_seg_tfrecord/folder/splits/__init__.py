@@ -5,7 +5,7 @@ one line. Other images are divided by the first of these that applies:
 
 1. Ratios that the user gave: `by_ratio` divides by a hash, or `stratified` by class. It asks before
    if images belong together, by their ids (`groups_by_ids`) or their looks (`groups_by_looks`,
-   `alike`).
+   `alike`). `grouping` applies the user's rule for what belongs together.
 2. Lists or folders that the user gave for each split: `given`.
 3. Texts and folders: `find_candidates` finds the candidates, and `candidates` joins those that
    belong together. `rules` is the table of what makes candidates lose, what is asked and what is

@@ -15,14 +15,15 @@ import json
 from etils import epath
 
 from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.config_fields import NO_GROUPS
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, counted
-from voc_seg_tfrecord.core.grouping import NO_GROUPS, link_groups
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.spelling import as_nfc
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.splits.candidates import (
     ALL_IMAGES,
 )
+from voc_seg_tfrecord.folder.splits.grouping import Grouping, link_groups
 from voc_seg_tfrecord.folder.splits.groups_by_ids import GroupKind, GroupProposal, propose_by_ids
 from voc_seg_tfrecord.folder.splits.groups_by_looks import LooksComparer, propose_by_looks
 from voc_seg_tfrecord.folder.splits.stratified import stratify
@@ -300,7 +301,9 @@ def _group_ids(
       config: the rule of groups, if there is one.
       linked_ids: ids that are in one group, whatever the rule says; others among them do not count.
     """
-    groups = config.grouping.groups(ids) if config.grouping else None
+    groups = None
+    if config.has_group_rule:
+        groups = Grouping.parse(config.group_by).groups(ids)
     if not linked_ids:
         return groups
     own_groups = groups or {image_id: image_id for image_id in ids}

@@ -26,8 +26,8 @@ import os
 import re
 
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.grouping import Grouping, first_rule
 from voc_seg_tfrecord.core.spelling import as_nfc
+from voc_seg_tfrecord.folder.splits.grouping import Grouping, first_rule
 
 HASH_OF_ROBOFLOW = r"\.rf\.\w+"
 """A pattern of what Roboflow appends to a photo's name; its copies are augmented."""

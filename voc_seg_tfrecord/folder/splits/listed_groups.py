@@ -10,7 +10,7 @@ from typing import cast
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.grouping import Grouping
+from voc_seg_tfrecord.folder.splits.grouping import Grouping
 
 _SEPARATORS = "-_."
 """Signs that may stand behind the name of a group in the names of images."""
@@ -25,9 +25,9 @@ def find_listed_groups(ids: Iterable[str], config: VocSegConfig) -> IdsByGroup:
     Raises:
       ConfigError: if the rule finds no group for an id.
     """
-    if config.grouping is None or config.ratios:
+    if not config.has_group_rule or config.ratios:
         return {}
-    return _group_ids(config.grouping, ids)
+    return _group_ids(Grouping.parse(config.group_by), ids)
 
 
 def _group_ids(grouping: Grouping, ids: Iterable[str]) -> dict[str, list[str]]:

@@ -9,15 +9,6 @@ from voc_seg_tfrecord.core.role_words import ROLE_WORDS
 from voc_seg_tfrecord.core.spelling import as_nfc
 from voc_seg_tfrecord.core.split_names import only_split_in
 
-NO_GROUPS = "none"
-"""Said in place of a grouping, so that nobody asks for one."""
-
-FORMS = (
-    "folder, prefix:CHARACTERS such as prefix:_, word:WORD such as word:patient, "
-    f"regex:PATTERN such as regex:^patient(\\d+), or {NO_GROUPS}"
-)
-"""How a grouping is written."""
-
 _MAX_SHOWN_IDS = 3
 
 
@@ -40,20 +31,8 @@ class Grouping:
 
     @classmethod
     def parse(cls, text: str) -> "Grouping":
-        """Reads a rule.
-
-        Raises:
-          ConfigError: if it has another form.
-        """
+        """Reads a rule that a config may have: `VocSegConfig` refuses others."""
         kind, _, pattern = text.partition(":")
-        has_pattern = kind in ("prefix", "word", "regex") and pattern != ""
-        if text != "folder" and not has_pattern:
-            raise _error(repr(text), FORMS)
-        if kind == "regex":
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise _error(f"{text!r}: {error}", "a regular expression of Python") from None
         return cls(text, kind, pattern)
 
     def groups(self, ids: Iterable[str]) -> dict[str, str]:
@@ -67,12 +46,13 @@ class Grouping:
         without_group = sorted(image_id for image_id, group in groups.items() if not group)
         if without_group:
             first = ", ".join(without_group[:_MAX_SHOWN_IDS])
-            raise _error(
-                f"{self.text!r}, by which {len(without_group)} of {len(groups)} ids have no group, "
-                f"such as {first}",
-                "a group for each id",
-                "change the rule so that it fits all ids; folders of splits, such as train, are no "
-                "groups, and regex:PATTERN may have several forms, separated by |",
+            raise ConfigError(
+                "option group_by",
+                found=f"{self.text!r}, by which {len(without_group)} of {len(groups)} ids have no "
+                f"group, such as {first}",
+                expected="a group for each id",
+                remedy="change the rule so that it fits all ids; folders of splits, such as train, "
+                "are no groups, and regex:PATTERN may have several forms, separated by |",
             )
         return groups
 
@@ -109,10 +89,6 @@ def _folder_of_group(folder: str) -> str:
     if len(without_splits) < len(names):
         names = [name for name in without_splits if name.lower() not in ROLE_WORDS]
     return "/".join(names)
-
-
-def _error(problem: str, expected: str, remedy: str = "change group_by") -> ConfigError:
-    return ConfigError("option group_by", found=problem, expected=expected, remedy=remedy)
 
 
 def link_groups(groups: Mapping[str, str], linked_ids: Iterable[Iterable[str]]) -> dict[str, str]:
