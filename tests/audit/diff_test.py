@@ -212,7 +212,7 @@ def test_classes_that_swapped_numbers_are_no_unchanged_dataset(tree, capsys):
     words = ["diff", str(before.data_path), str(after.data_path)]
     assert cli.main(words) == 1
     out = capsys.readouterr().out
-    assert "no image or mask changed, but the class list did\n" in out
+    assert "images and masks are the same; the class list changed\n" in out
     assert f"class numbers: {NAMES[1]} and {NAMES[2]} swapped numbers; networks" in out
     assert "keep the old order of classes, or retrain" in out
     assert "nothing changed" not in out

@@ -49,7 +49,7 @@ def test_other_masks_of_an_official_list_are_a_fault_whatever_the_config_is_call
     faults = compare(claim, "train", digests_of("voc2012_train")).faults
     pinned_masks = releases.official_splits()["2012", "train"].masks_sha256
     assert [fault.partition("masks: sha256 ")[0] for fault in faults] == [""]
-    assert f"pinned for VOC2012 train is {pinned_masks}" in faults[0]
+    assert f"published for VOC2012 train is {pinned_masks}" in faults[0]
 
 
 def test_the_pinned_masks_agree_and_images_are_said_not_to_be_checked(pin):
@@ -58,7 +58,7 @@ def test_the_pinned_masks_agree_and_images_are_said_not_to_be_checked(pin):
     found = compare(OWN, "anything", digests)
     assert found.faults == ()
     assert found.checked == (
-        "ids and masks agree with the pinned facts of VOC2012 validation; "
+        "ids and masks agree with the published facts of VOC2012 validation; "
         "images not checked (no public hash)"
     )
     assert found.published_as == {
@@ -103,7 +103,7 @@ def test_a_complete_release_without_masks_is_compared_by_its_ids():
     found = compare(claim, "train", digests_of("voc2012_train", mask=b""))
     assert found.faults == ()
     assert found.checked == (
-        "ids agree with the pinned facts of VOC2012 train; images not checked (no public hash)"
+        "ids agree with the published facts of VOC2012 train; images not checked (no public hash)"
     )
 
 
@@ -123,7 +123,7 @@ def test_what_is_not_pinned_of_an_official_split_is_named():
     claim = pinned_facts.Claim("2007", True, True, ("images", "instance masks", "objects"))
     found = compare(claim, "train", digests_of("voc2007_train"))
     assert found.checked == (
-        "ids agree with the pinned facts of VOC2007 train; "
+        "ids agree with the published facts of VOC2007 train; "
         "masks, images, instance masks and objects not checked (no public hash)"
     )
 
@@ -132,7 +132,7 @@ def test_a_release_of_which_only_numbers_are_known_says_so():
     claim = pinned_facts.Claim("2008", complete=True, voc_classes=True)
     digests = {str(n): Digests(b"i", b"m") for n in range(511)}
     assert compare(claim, "train", digests).checked == (
-        "number of ids agrees with the pinned facts of VOC2008 train; "
+        "number of ids agrees with the published facts of VOC2008 train; "
         "ids, masks and images not checked (no public hash)"
     )
     del digests["7"]
@@ -153,7 +153,7 @@ def test_a_tampered_mask_is_a_fault_in_a_release_under_a_name_of_its_own(release
     assert cli.main(["verify", str(release.data_dir)]) == 0
     assert capsys.readouterr().out.endswith(
         "checked: sha256 of every file, sizes, labels, mask values\n"
-        "train: ids and masks agree with the pinned facts of VOC2012 train; images, instance "
+        "train: ids and masks agree with the published facts of VOC2012 train; images, instance "
         "masks and objects not checked (no public hash)\n"
         "not compared with the source; give --source ROOT to compare with its files\n"
         "no faults in what was checked\n"
@@ -162,8 +162,8 @@ def test_a_tampered_mask_is_a_fault_in_a_release_under_a_name_of_its_own(release
     doctoring.rewrite(open_built(folder), "train", doctoring.change_pixel)
     assert cli.main(["verify", str(folder)]) == 1
     printed = capsys.readouterr().out
-    assert "pinned for VOC2012 train is" in printed
-    assert "train: differs from the pinned facts of VOC2012 train" in printed
+    assert "published for VOC2012 train is" in printed
+    assert "train: differs from the published facts of VOC2012 train" in printed
 
 
 def test_the_claim_is_read_from_the_metadata(release, sample):

@@ -55,6 +55,12 @@ def with_a_damaged_array(tmp_path):
     return doctoring.doctored(built, tmp_path / "copy", change)
 
 
+def test_a_page_is_written_only_under_the_name_of_a_page(sample, tmp_path, capsys):
+    assert report(sample, "--out", tmp_path / "a.txt") == 2
+    assert "the ending '.txt'" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("make", "problem"),
     [

@@ -92,7 +92,7 @@ def test_verify_checks_sizes_and_says_of_a_part_that_its_ids_are_not_compared(bu
     assert printed.endswith(
         "checked: sha256 of every file, image sizes\n"
         "test: a part of VOC2012_test, or another list of it: ids not compared, because only "
-        "complete official splits have pinned facts\n"
+        "complete official splits have published facts\n"
         "not compared with the source; give --source ROOT to compare with its files\n"
         "no faults in what was checked\n"
     )
@@ -121,7 +121,8 @@ def test_verify_checks_the_ids_by_the_official_list_of_the_test():
 
     assert compare().faults == ()
     assert compare().checked == (
-        "ids agree with the pinned facts of VOC2012_test test; images not checked (no public hash)"
+        "ids agree with the published facts of VOC2012_test test; "
+        "images not checked (no public hash)"
     )
     image_id, digest = digests.popitem()
     digests["2012_999999"] = digest

@@ -172,7 +172,7 @@ def _describe_part(claim: Claim) -> str:
     compared = "ids and masks" if claim.masks else "ids"
     return (
         f"a part of {releases.title(claim.release)}, or another list of it: {compared} not "
-        "compared, because only complete official splits have pinned facts"
+        "compared, because only complete official splits have published facts"
     )
 
 
@@ -254,7 +254,7 @@ def _compare_masks(row: OfficialSplit, digests: Mapping[str, Digests]) -> tuple[
     if digest == row.masks_sha256:
         return ()
     return (
-        f"masks: sha256 {digest}, pinned for {_title(row)} is {row.masks_sha256}; "
+        f"masks: sha256 {digest}, published for {_title(row)} is {row.masks_sha256}; "
         "--source finds the records that differ",
     )
 
@@ -262,7 +262,7 @@ def _compare_masks(row: OfficialSplit, digests: Mapping[str, Digests]) -> tuple[
 def _describe(row: OfficialSplit, claim: Claim, faults: Sequence[str]) -> str:
     """Returns a sentence about what agrees with an official split and what was not checked."""
     if faults:
-        return f"differs from the pinned facts of {_title(row)}"
+        return f"differs from the published facts of {_title(row)}"
     pinned_hashes = {"ids": row.ids_sha256}
     if claim.has_comparable_masks:
         pinned_hashes["masks"] = row.masks_sha256
@@ -271,7 +271,7 @@ def _describe(row: OfficialSplit, claim: Claim, faults: Sequence[str]) -> str:
     unchecked += claim.unpinned
     agreement = f"{' and '.join(agreeing)} agree" if agreeing else "number of ids agrees"
     return (
-        f"{agreement} with the pinned facts of {_title(row)}; "
+        f"{agreement} with the published facts of {_title(row)}; "
         f"{_join_words(unchecked)} not checked (no public hash)"
     )
 

@@ -108,7 +108,7 @@ def _print(diff: "Diff", naming: FolderNaming) -> None:
             lines = [naming.rename(_KINDS[name].describe(change)) for change in changes]
             screen.show_first(lines, _MAX_LISTED_CHANGES, rest="--json lists all")
     if not diff.changes and before.classes != after.classes:
-        print("no image or mask changed, but the class list did")
+        print("images and masks are the same; the class list changed")
     elif not diff.changes:
         print("nothing changed")
     if diff.renumbered:
@@ -118,6 +118,7 @@ def _print(diff: "Diff", naming: FolderNaming) -> None:
             f"{split}: {counted(len(ids), 'example')} new, removed or changed ({several(ids)}); "
             f"do not compare scores on {split} before and after"
         )
+    _print_digests_of_ids(before, after)
 
 
 def _print_lost_and_new_classes(before: Sequence[str], after: Sequence[str]) -> None:
@@ -129,7 +130,7 @@ def _print_lost_and_new_classes(before: Sequence[str], after: Sequence[str]) -> 
 
 
 def _print_splits(diff: "Diff", changes_by_kind: "Mapping[str, Sequence[Change]]") -> None:
-    """Prints the examples of each split, how many have each kind of change, and digests of ids."""
+    """Prints the examples of each split, and how many have each kind of change."""
     before = diff.before
     after = diff.after
     splits = list(dict.fromkeys([*before.counts, *after.counts]))
@@ -143,7 +144,10 @@ def _print_splits(diff: "Diff", changes_by_kind: "Mapping[str, Sequence[Change]]
     if diff.changes:
         print("  image, mask, other: examples whose image file, mask or other features changed")
         print("  unusable: examples of the folder that a build cannot use")
-    for split in splits:
+
+
+def _print_digests_of_ids(before: "DiffSide", after: "DiffSide") -> None:
+    for split in dict.fromkeys([*before.counts, *after.counts]):
         digest = before.ids_sha256.get(split, "none")
         digest_after = after.ids_sha256.get(split, "none")
         if digest == digest_after:

@@ -88,7 +88,7 @@ def _print(folder: str, datasets: list[ListedVersion]) -> None:
         print(f"{folder}: no dataset of voc_seg_tfrecord is built here")
         return
     print(f"{folder}:")
-    columns = ("dataset", "version", "built(UTC)", "size", "examples", "state")
+    columns = ("dataset", "version", "built (UTC)", "size", "examples", "state")
     screen.show_table(columns, [_row(dataset) for dataset in datasets])
 
 

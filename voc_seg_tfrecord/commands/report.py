@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord import report
 
+    arguments.output_file(args, "out", [".html", ".htm"])
     rgb = arguments.parse_rgb(args.rgb)
     builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
     report.write(builder, args.out, splits=splits, fits=not args.no_fit, rgb=rgb, progress=True)

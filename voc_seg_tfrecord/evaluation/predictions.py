@@ -177,14 +177,15 @@ class Predictions:
         """Checks that every prediction is of one of these images.
 
         Raises:
-          MaskError: naming the first one that is not, and how many there are.
+          MaskError: naming the first ones that are not, and how many there are.
         """
         extra = sorted(self.file_names.keys() - ids)
         if extra:
+            first_files = [self.file_names[image_id] for image_id in extra[:3]]
             raise MaskError(
-                self.folder / self.file_names[extra[0]],
+                self.folder,
                 found=f"{len(extra)} of {counted(len(self.file_names), 'prediction')} for images "
-                f"outside the split, such as {', '.join(extra[:3])}",
+                f"outside the split, such as {', '.join(first_files)}",
                 expected="one prediction per image of the split, and nothing else",
                 remedy="name the split that was predicted, or take these files out",
                 kind="extra prediction",
