@@ -495,13 +495,16 @@ def _is_filled(
     """
     top, left = tf.unstack(corner)
     height, width = tf.unstack(crop_sides)
-    row_step, column_step = tf.unstack((crop_sides + _MAX_COUNTED_LINES - 1) // _MAX_COUNTED_LINES)
-    part = mask[top : top + height : row_step, left : left + width : column_step, 0]
-    values = tf.cast(tf.reshape(part, [-1]), tf.int32)
+    steps = tf.math.floordiv(crop_sides + _MAX_COUNTED_LINES - 1, _MAX_COUNTED_LINES)  # rounded up
+    row_step, column_step = tf.unstack(steps)
+    rows = slice(top, top + height, row_step)
+    columns = slice(left, left + width, column_step)
+    values = tf.cast(tf.reshape(mask[rows, columns, 0], [-1]), tf.int32)
     # tf.math.bincount is the same with many small steps around it.
     counts = tf.raw_ops.DenseBincount(input=values, size=VOID + 1, weights=_NO_WEIGHTS)
     class_counts = counts[:VOID]
     total = tf.reduce_sum(class_counts)
+    is_only_void = total == 0
     largest = tf.cast(tf.reduce_max(class_counts), tf.float32)
     largest_share = largest / tf.cast(tf.maximum(total, 1), tf.float32)
-    return tf.logical_or(total == 0, largest_share >= cat_max_ratio)
+    return is_only_void | (largest_share >= cat_max_ratio)

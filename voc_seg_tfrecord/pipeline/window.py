@@ -274,8 +274,10 @@ def _decode_jpeg_crop(data: tf.Tensor, crop: tf.Tensor) -> tf.Tensor:
     def decode_part() -> tf.Tensor:
         begin = tf.maximum(left - _MARGIN_COLUMNS, 0)
         end = tf.minimum(left + width + _MARGIN_COLUMNS, full_width)
-        wider = tf.io.decode_and_crop_jpeg(data, [top, begin, height, end - begin], channels=3)
-        return wider[:, left - begin : left - begin + width]
+        wider_crop = [top, begin, height, end - begin]
+        wider = tf.io.decode_and_crop_jpeg(data, wider_crop, channels=3)
+        margin = left - begin
+        return wider[:, margin : margin + width]
 
     is_complete = tf.logical_and(height == full_height, width == full_width)
     # Decoding without a crop takes a tenth less time, and gives the same pixels.

@@ -226,12 +226,15 @@ class Snapshot:
 
     @classmethod
     def _read(cls, folder: epath.Path) -> "Snapshot":
-        paths = [folder / SUMS]
-        if not paths[0].exists():
-            described = [folder / INFO, folder / METADATA, *sorted(folder.glob("*.labels.txt"))]
-            paths = [path for path in described if path.exists()]
-        contents = b"".join(path.read_bytes() for path in paths)
-        return cls(os.fspath(folder), tuple(os.fspath(path) for path in paths), contents)
+        if (folder / SUMS).exists():
+            files = [folder / SUMS]
+        else:
+            names_of_classes = sorted(folder.glob("*.labels.txt"))
+            described = [folder / INFO, folder / METADATA, *names_of_classes]
+            files = [file for file in described if file.exists()]
+        paths = tuple(os.fspath(file) for file in files)
+        contents = b"".join(file.read_bytes() for file in files)
+        return cls(os.fspath(folder), paths, contents)
 
     def _replaced_error(self) -> RecordError:
         return RecordError(

@@ -51,12 +51,13 @@ def check_readable(builder: tfds.core.DatasetBuilder) -> None:
 
 def _check_kinds(features: tfds.features.FeaturesDict) -> None:
     """Raises a `ValueError` if images have no rows and columns, or sizes are no numbers."""
-    for name in (IMAGE, MASK, INSTANCES):
-        if name in features and len(features[name].shape) != 3:
+    for name, feature in features.items():
+        if name in (IMAGE, MASK, INSTANCES) and len(feature.shape) != 3:
             raise ValueError(f"{name} is no image")
-    for name in (HEIGHT, WIDTH):
-        if name in features and np.dtype(features[name].np_dtype).kind not in "iu":
-            raise ValueError(f"{name} is no whole number")
+        if name in (HEIGHT, WIDTH):
+            is_whole = np.issubdtype(feature.np_dtype, np.integer)
+            if not is_whole:
+                raise ValueError(f"{name} is no whole number")
 
 
 def config_of(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:

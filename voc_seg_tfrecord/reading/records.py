@@ -434,12 +434,14 @@ def wrong_size(builder: tfds.core.DatasetBuilder, split: str) -> str:
         if info is None or not info.num_bytes:
             continue
         paths = [shard.path for shard in _shards_of(builder, name)]
-        if not all(path.exists() for path in paths):
+        are_there = all(path.exists() for path in paths)
+        if not are_there:
             continue  # reading them says more
-        in_files = sum(size(path) for path in paths)
-        expected = int(info.num_bytes) + info.num_examples * (frames.HEAD + frames.TAIL)
-        if in_files != expected:
-            return f"shards of {in_files} bytes, {INFO} says {expected}"
+        bytes_in_files = sum(size(path) for path in paths)
+        bytes_of_frames = info.num_examples * (frames.HEAD + frames.TAIL)
+        expected = int(info.num_bytes) + bytes_of_frames
+        if bytes_in_files != expected:
+            return f"shards of {bytes_in_files} bytes, {INFO} says {expected}"
     return ""
 
 
