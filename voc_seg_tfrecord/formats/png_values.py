@@ -1,11 +1,13 @@
 """The pixels of PNGs that have one value or one RGB color of 8 bits per pixel, as most files have.
 
-Rows that are not filtered are the pixels; most masks are written so. Inflating them, which checks
-that they are complete, then gives the pixels, and no decoder runs. Of other rows, Pillow undoes the
-filters. It gets some rows of a large PNG at a time, so that the pixels are in memory once.
+A PNG may filter each row, which means that it stores differences between pixels. Most masks are
+written without filters: inflating them, which also checks that they are complete, gives the pixels,
+and no decoder runs. Where rows are filtered, Pillow undoes the filters. It gets some rows of a
+large PNG at a time, so that the pixels are in memory once.
 """
 
 import dataclasses
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,33 +19,62 @@ from voc_seg_tfrecord.formats.value_counts import count_values
 
 
 @dataclasses.dataclass(frozen=True)
-class Pixels:
-    """The pixels of one PNG.
+class DecodedPixels:
+    """The pixels of a PNG, decoded.
 
     Attributes:
-      header: its header.
-      rows: uint8 `[H, W * channels]`; or `[H, 1 + W * channels]`, each behind its filter, 0.
-      has_filters: whether each row begins with its filter.
+      header: the PNG's header.
+      samples: uint8 `[H, W * channels]`.
+    """
+
+    header: PngHeader
+    samples: np.ndarray
+
+    def array(self) -> np.ndarray:
+        """Returns values, uint8 `[H, W]`, or colors, uint8 `[H, W, 3]`."""
+        return _as_pixels(self.samples, self.header)
+
+    def counts(self) -> np.ndarray:
+        """Returns how many pixels have each value, int64 `[256]`; only for a PNG of values."""
+        return count_values(self.samples)
+
+
+@dataclasses.dataclass(frozen=True)
+class UnfilteredRows:
+    """The inflated rows of a PNG, none of which is filtered.
+
+    Attributes:
+      header: the PNG's header.
+      rows: uint8 `[H, 1 + W * channels]`: a 0, which says that the row is not filtered, and then
+        the samples of the row.
     """
 
     header: PngHeader
     rows: np.ndarray
-    has_filters: bool
 
     def array(self) -> np.ndarray:
         """Returns values, uint8 `[H, W]`, or colors, uint8 `[H, W, 3]`."""
-        samples = self.rows[:, 1:] if self.has_filters else self.rows
-        samples = np.ascontiguousarray(samples)
-        if self.header.channels == 1:
-            return samples
-        return samples.reshape(self.header.height, self.header.width, self.header.channels)
+        return _as_pixels(np.ascontiguousarray(self.rows[:, 1:]), self.header)
 
     def counts(self) -> np.ndarray:
-        """Returns how many pixels have each value, int64 `[256]`, without a copy of the pixels."""
+        """Returns how many pixels have each value, int64 `[256]`; only for a PNG of values.
+
+        The pixels are not copied.
+        """
         counts = count_values(self.rows)
-        if self.has_filters:
-            counts[0] -= len(self.rows)
+        counts[0] -= len(self.rows)
         return counts
+
+
+Pixels: TypeAlias = DecodedPixels | UnfilteredRows
+"""The pixels of a PNG: both classes give them by `array`, and count them by `counts`."""
+
+
+def _as_pixels(samples: np.ndarray, header: PngHeader) -> np.ndarray:
+    """Returns samples `[H, W * channels]` as `[H, W]` or `[H, W, channels]`."""
+    if header.channels == 1:
+        return samples
+    return samples.reshape(header.height, header.width, header.channels)
 
 
 def holds_values(header: PngHeader) -> bool:
@@ -113,19 +144,18 @@ def read_pixels(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> Pix
       MaskError: if pixels are missing, damaged, or too many.
     """
     if png_stream.is_large(header) and not header.interlaced:
-        return Pixels(header, _read_large(file, header, chunks), has_filters=False)
+        return DecodedPixels(header, _read_large(file, header, chunks))
     rows = png_stream.inflate(file, header, chunks)
     if png_stream.rows_are_unfiltered(rows, header):
-        samples = np.frombuffer(rows, np.uint8).reshape(header.height, -1)
-        return Pixels(header, samples, has_filters=True)
-    return Pixels(header, _undo_filters(rows, header, header.height, file), has_filters=False)
+        return UnfilteredRows(header, np.frombuffer(rows, np.uint8).reshape(header.height, -1))
+    return DecodedPixels(header, _undo_filters(rows, header, header.height, file))
 
 
 def _read_large(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> np.ndarray:
     """Returns the samples of a large PNG that is not interlaced, uint8 `[H, W * channels]`.
 
-    Filters refer to the row above. So of some rows that are filtered the one above is decoded again
-    with them, as a row that is not filtered.
+    Filters refer to the row above. So rows that are filtered are decoded together with the decoded
+    row above them, which is put before them as a row that is not filtered.
     """
     samples = np.empty((header.height, header.width * header.channels), np.uint8)
     top = 0
