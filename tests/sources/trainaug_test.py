@@ -20,7 +20,8 @@ from voc_seg_tfrecord.core.example import NeededFiles
 from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.sources import trainaug
-from voc_seg_tfrecord.sources.trainaug import TrainaugTree
+from voc_seg_tfrecord.sources.sbd import SbdTree
+from voc_seg_tfrecord.sources.trainaug import TrainaugTreeOfPngs, TrainaugTreeWithSbd
 
 # VOC2012 train of the drawn tree is 2007_000001, 2008_000002 and 2009_000003, val is
 # 2010_000004 and 2011_000005. SBD has one of each and two that only it labels.
@@ -118,10 +119,14 @@ def test_either_source_can_be_verified(source, request, tmp_path):
     assert verify.verify(builder, verify.find_originals(builder, folder)).faults == []
 
 
+def tree_with_sbd(root, devkit):
+    return TrainaugTreeWithSbd(root, sbd_tree=SbdTree(devkit / "benchmark_RELEASE" / "dataset"))
+
+
 @pytest.mark.usefixtures("of_pngs")
 def test_both_sources_have_the_same_ids(of_sbd, root):
-    by_mat = TrainaugTree(root, sbd_root=of_sbd / "benchmark_RELEASE" / "dataset")
-    assert by_mat.read_ids("train") == sorted(TrainaugTree(root).read_ids("train"))
+    by_mat = tree_with_sbd(root, of_sbd)
+    assert by_mat.read_ids("train") == sorted(TrainaugTreeOfPngs(root).read_ids("train"))
 
 
 def replace_sbd(monkeypatch, sha256):
@@ -168,16 +173,16 @@ def test_a_mask_that_is_missing_is_named(of_sbd, tmp_path):
 
 def test_a_mask_of_voc_is_never_replaced_by_sbds(of_sbd, root):
     official = "2007_000032"  # in VOC2012 train
-    tree = TrainaugTree(root, sbd_root=of_sbd / "benchmark_RELEASE" / "dataset")
-    sbds = tree.sbd_root / "cls" / f"{ONLY_SBD[0]}.mat"
-    shutil.copy(sbds, tree.sbd_root / "cls" / f"{official}.mat")
+    tree = tree_with_sbd(root, of_sbd)
+    sbds = tree.sbd_tree.root / "cls" / f"{ONLY_SBD[0]}.mat"
+    shutil.copy(sbds, tree.sbd_tree.root / "cls" / f"{official}.mat")
     shutil.copy(root / "JPEGImages/2007_000001.jpg", root / f"JPEGImages/{official}.jpg")
     with pytest.raises(SplitError, match=f"VOC2012/SegmentationClass/{official}: no such file"):
         tree.pairs("train", [official])
 
 
 def test_pairs_can_be_sent_to_other_machines(of_sbd, root):
-    tree = TrainaugTree(root, sbd_root=of_sbd / "benchmark_RELEASE" / "dataset")
+    tree = tree_with_sbd(root, of_sbd)
     pairs = tree.pairs("train", tree.read_ids("train"), NeededFiles(instances=True))
     sent = json.dumps([pair.to_json() for pair in pairs])
     assert [type(pairs[0]).from_json(data) for data in json.loads(sent)] == list(pairs)
@@ -188,7 +193,7 @@ def test_a_mask_of_sbd_that_lies_among_vocs_is_still_sbds(root):
     known = min(set(list_ids("trainaug")) - set(list_ids("voc2012_train")) - {"2008_000002"})
     for folder, name in (("JPEGImages", "jpg"), ("SegmentationClass", "png")):
         shutil.copy(root / folder / f"2007_000001.{name}", root / folder / f"{known}.{name}")
-    (pair,) = TrainaugTree(root).pairs("train", [known], NeededFiles(instances=True))
+    (pair,) = TrainaugTreeOfPngs(root).pairs("train", [known], NeededFiles(instances=True))
     assert pair.mask_source == "sbd"
     assert pair.instances is None
 
@@ -198,7 +203,7 @@ def test_the_tree_can_stand_for_its_base(root, parts):
     ids = VocTree(root).read_ids("val")
     if parts.background:
         (root / "SegmentationClass" / f"{ids[0]}.png").unlink()
-    ours = TrainaugTree(root).pairs("validation", ids, parts)
+    ours = TrainaugTreeOfPngs(root).pairs("validation", ids, parts)
     for base, pair in zip(VocTree(root).pairs("validation", ids, parts), ours, strict=True):
         assert pair.read() == base.read()
 

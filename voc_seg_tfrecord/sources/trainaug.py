@@ -56,46 +56,10 @@ class TrainaugPair(SbdPair):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TrainaugTree(VocTree):
-    """VOC2012's tree, and SBD's masks in one of two forms.
+    """VOC2012's tree, in which the masks that VOC does not have are SBD's.
 
-    Attributes:
-      sbd_root: SBD's folder `dataset`. Without it, the tree itself has the masks in
-        SegmentationClassAug.
+    `TrainaugTreeOfPngs` and `TrainaugTreeWithSbd` are the two forms of SBD's masks.
     """
-
-    sbd_root: epath.Path | None = None
-
-    @functools.cached_property
-    def _sbd(self) -> SbdTree | None:
-        return SbdTree(self.sbd_root) if self.sbd_root else None
-
-    def list_path(self, name: str) -> epath.Path:
-        """Returns the path of a list. For `train` it is trainaug's list, unless SBD is at hand."""
-        return super().list_path(self._name_in_tree(name))
-
-    def _name_in_tree(self, name: str) -> str:
-        """Returns the name of a list in the tree: trainaug's for `train`, unless SBD is at hand.
-
-        If trainaug has no list, it is the name that it should have.
-        """
-        if name != "train" or self.sbd_root is not None:
-            return name
-        for list_name in LISTS:
-            if super().list_path(list_name).exists():
-                return list_name
-        return LISTS[0]
-
-    def read_ids(self, name: str) -> Sequence[str]:
-        """Returns the ids of a list; see `VocTree.read_ids`.
-
-        With SBD, `train` is the union of VOC2012 train, SBD train and SBD val, minus VOC2012 val.
-        """
-        if name != "train" or self.sbd_root is None:
-            return super().read_ids(self._name_in_tree(name))
-        ids = set(super().read_ids("train"))
-        for part in sbd.LISTS:
-            ids.update(sbd.read_sbd_ids(self.sbd_root, part))
-        return sorted(ids.difference(super().read_ids("val")))
 
     def find_missing(self, parts: NeededFiles, list_names: Sequence[str] = ()) -> MissingParts:
         """Returns the folders and lists that are missing.
@@ -106,38 +70,33 @@ class TrainaugTree(VocTree):
         parts_in_one_folder = dataclasses.replace(parts, masks=False, instances=False)
         return super().find_missing(parts_in_one_folder, list_names)
 
-    def files_by_part(self, image_id: str, parts: NeededFiles) -> dict[str, PartFiles]:
-        """Returns where each part of an id has to lie; see `VocTree.files_by_part`."""
-        is_of_voc = self._is_of_voc(image_id)
-        files = super().files_by_part(image_id, parts)
-        masks = self._find_masks(image_id, is_of_voc=is_of_voc)
-        files["mask"] = dataclasses.replace(masks, needed=not parts.background)
-        if self._sbd and image_id in self._sbd.images and image_id not in self.images:
-            files["image"] = PartFiles(self._sbd.root, self._sbd.images, sbd.IMAGES)
-        if parts.instances and not is_of_voc:
-            # Only SBD's own folder has instance masks of these images.
-            instances = self._sbd.instances if self._sbd else Names()
-            root = self.sbd_root or self.root
-            files["instances"] = PartFiles(root, instances, sbd.INSTANCES, needed=False)
-        return files
-
-    def image_folders(self, ids: Sequence[str]) -> list[epath.Path]:
-        """Returns the folders in which the images of ids lie: VOC's, and SBD's if it is needed."""
-        folders = super().image_folders(ids)
-        if self.sbd_root is not None and not all(image_id in self.images for image_id in ids):
-            folders.append(self.sbd_root / sbd.IMAGES)
-        return folders
-
     def make_pair(self, image_id: str, parts: NeededFiles) -> TrainaugPair:
         """Returns the pair of an id, which says whose its mask is."""
         return TrainaugPair(
             **vars(super().make_pair(image_id, parts)),
-            mask_source="voc" if self._is_of_voc(image_id) else "sbd",
+            mask_source="voc" if self._has_mask_by_voc(image_id) else "sbd",
             wants_instances=parts.instances,
         )
 
-    def _is_of_voc(self, image_id: str) -> bool:
-        """Says whether VOC has a mask of its own.
+    def files_by_part(self, image_id: str, parts: NeededFiles) -> dict[str, PartFiles]:
+        """Returns where each part of an id has to lie; see `VocTree.files_by_part`."""
+        files = super().files_by_part(image_id, parts)
+        files["mask"] = dataclasses.replace(self._find_masks(image_id), needed=not parts.background)
+        if parts.instances and not self._has_mask_by_voc(image_id):
+            files["instances"] = self._sbd_instances
+        return files
+
+    def _find_masks(self, image_id: str) -> PartFiles:
+        """Returns the masks among which an id's mask must be."""
+        raise NotImplementedError
+
+    @property
+    def _sbd_instances(self) -> PartFiles:
+        """The instance masks of the images whose masks are SBD's; these may have none."""
+        raise NotImplementedError
+
+    def _has_mask_by_voc(self, image_id: str) -> bool:
+        """Says whether VOC drew a mask of an image.
 
         The lists decide, because people have put SBD's masks into SegmentationClass. Only for
         an id that is in no list does the folder decide.
@@ -146,25 +105,42 @@ class TrainaugTree(VocTree):
             return True
         return image_id in self.masks and image_id not in _ids_of_trainaug()
 
-    def _find_masks(self, image_id: str, *, is_of_voc: bool) -> PartFiles:
+    @property
+    def _masks_of_voc(self) -> PartFiles:
+        return PartFiles(self.root, self.masks, VOC.masks)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TrainaugTreeOfPngs(TrainaugTree):
+    """VOC2012's tree that has SBD's masks itself, as PNGs in SegmentationClassAug, and their list.
+
+    The list `train` is trainaug's. There are no instance masks by SBD.
+    """
+
+    def list_path(self, name: str) -> epath.Path:
+        """Returns the path of a list, whether it exists or not."""
+        return super().list_path(self._name_in_tree(name))
+
+    def read_ids(self, name: str) -> Sequence[str]:
+        """Returns the ids of a list; see `VocTree.read_ids`."""
+        return super().read_ids(self._name_in_tree(name))
+
+    def _name_in_tree(self, name: str) -> str:
+        """Returns the name of a list in the tree: for `train`, the name of trainaug's list.
+
+        If trainaug has no list, it is the name that it should have.
+        """
+        if name != "train":
+            return name
+        for list_name in LISTS:
+            if super().list_path(list_name).exists():
+                return list_name
+        return LISTS[0]
+
+    def _find_masks(self, image_id: str) -> PartFiles:
         """Returns the masks among which an id's mask must be.
 
-        VOC's masks lie in SegmentationClass, SBD's in its own folder or in SegmentationClassAug.
-
-        Args:
-          image_id: the id.
-          is_of_voc: whether VOC has a mask of its own.
-        """
-        if self._sbd is None:
-            return self._find_masks_in_tree(image_id, is_of_voc=is_of_voc)
-        if is_of_voc:
-            return self._masks_of_voc
-        return PartFiles(self._sbd.root, self._sbd.masks, sbd.MASKS)
-
-    def _find_masks_in_tree(self, image_id: str, *, is_of_voc: bool) -> PartFiles:
-        """Returns the masks among which an id's mask must be, without SBD's own folder.
-
-        | the id has a mask in | VOC has a mask of its own | the mask is in |
+        | the id has a mask in | VOC drew a mask | the mask is in |
         | --- | --- | --- |
         | SegmentationClass alone | either | SegmentationClass |
         | SegmentationClassAug alone, or none | either | SegmentationClassAug |
@@ -174,17 +150,64 @@ class TrainaugTree(VocTree):
         masks_in_aug_folder = PartFiles(self.root / MASKS, self._names_in_aug_folder)
         if image_id not in self.masks:
             return masks_in_aug_folder
-        if is_of_voc or image_id not in self._names_in_aug_folder:
+        if self._has_mask_by_voc(image_id) or image_id not in self._names_in_aug_folder:
             return self._masks_of_voc
         return masks_in_aug_folder
-
-    @property
-    def _masks_of_voc(self) -> PartFiles:
-        return PartFiles(self.root, self.masks, VOC.masks)
 
     @functools.cached_property
     def _names_in_aug_folder(self) -> Names:
         return index_files(self.root / MASKS, (".png",))
+
+    @property
+    def _sbd_instances(self) -> PartFiles:
+        return PartFiles(self.root, Names(), sbd.INSTANCES, needed=False)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TrainaugTreeWithSbd(TrainaugTree):
+    """VOC2012's tree, and SBD's own folder, whose masks are MATLAB files.
+
+    Attributes:
+      sbd_tree: SBD's folder `dataset`.
+    """
+
+    sbd_tree: SbdTree = dataclasses.field(kw_only=True)
+
+    def read_ids(self, name: str) -> Sequence[str]:
+        """Returns the ids of a list; see `VocTree.read_ids`.
+
+        The list `train` is the union of VOC2012 train, SBD train and SBD val, minus VOC2012 val.
+        """
+        if name != "train":
+            return super().read_ids(name)
+        ids = set(super().read_ids("train"))
+        for part in sbd.LISTS:
+            ids.update(sbd.read_sbd_ids(self.sbd_tree.root, part))
+        return sorted(ids.difference(super().read_ids("val")))
+
+    def files_by_part(self, image_id: str, parts: NeededFiles) -> dict[str, PartFiles]:
+        """Returns where each part of an id has to lie; an image may be SBD's alone."""
+        files = super().files_by_part(image_id, parts)
+        if image_id in self.sbd_tree.images and image_id not in self.images:
+            files["image"] = PartFiles(self.sbd_tree.root, self.sbd_tree.images, sbd.IMAGES)
+        return files
+
+    def image_folders(self, ids: Sequence[str]) -> list[epath.Path]:
+        """Returns the folders in which the images of ids lie: VOC's, and SBD's if it is needed."""
+        folders = super().image_folders(ids)
+        if not all(image_id in self.images for image_id in ids):
+            folders.append(self.sbd_tree.root / sbd.IMAGES)
+        return folders
+
+    def _find_masks(self, image_id: str) -> PartFiles:
+        """Returns the masks among which an id's mask must be: VOC's if it drew one, or SBD's."""
+        if self._has_mask_by_voc(image_id):
+            return self._masks_of_voc
+        return PartFiles(self.sbd_tree.root, self.sbd_tree.masks, sbd.MASKS)
+
+    @property
+    def _sbd_instances(self) -> PartFiles:
+        return PartFiles(self.sbd_tree.root, self.sbd_tree.instances, sbd.INSTANCES, needed=False)
 
 
 def has_png_masks(root: epath.Path) -> bool:
@@ -215,7 +238,7 @@ def _find_tree(release: Release, fetcher: Fetcher) -> TrainaugTree:
     if fetcher.manual_dir is not None:
         root = find_release(fetcher.manual_dir, release.year)
         if root is not None and has_png_masks(root):
-            return TrainaugTree(root)
+            return TrainaugTreeOfPngs(root)
     sbd.require_reader()  # before VOC2012 is downloaded
     archive_of_voc, archive_of_sbd = release.archives
     voc = open_archive(release, archive_of_voc, fetcher)
@@ -226,4 +249,4 @@ def _find_tree(release: Release, fetcher: Fetcher) -> TrainaugTree:
         what="SBD, for the masks that VOC2012 does not have",
         tree=f"its folder dataset with cls, inst and img, or {MASKS} and trainaug.txt in VOC2012",
     )
-    return TrainaugTree(voc.root, sbd_root=sbd_root)
+    return TrainaugTreeWithSbd(voc.root, sbd_tree=SbdTree(sbd_root))
