@@ -141,8 +141,8 @@ SAME_IMAGE_IN_TWO_SPLITS = LabelErrorKind(
     text=SAME_IMAGE.text,
     remedy="keep them in one split",
     score=0.2,
-    meaning="A score on one split does not count if the other has the image too; keep them in one "
-    "split.",
+    meaning="A score on one split is not valid if the other split has the image too; keep both "
+    "copies in one split.",
 )
 SAME_PICTURE = LabelErrorKind(
     name="same picture twice",
@@ -158,8 +158,8 @@ SAME_PICTURE_IN_TWO_SPLITS = LabelErrorKind(
     text=SAME_PICTURE.text,
     remedy=SAME_IMAGE_IN_TWO_SPLITS.remedy,
     score=0.2,
-    meaning="A score on one split does not count if the other has the picture too, encoded again, "
-    "scaled, mirrored or rotated; keep them in one split.",
+    meaning="A score on one split is not valid if the other split has the picture too, encoded "
+    "again, scaled, mirrored or rotated; keep both copies in one split.",
     exceptions=SAME_PICTURE.exceptions,
 )
 NEIGHBORS = LabelErrorKind(
@@ -176,8 +176,8 @@ NEIGHBORS_IN_TWO_SPLITS = LabelErrorKind(
     text=NEIGHBORS.text,
     remedy=SAME_IMAGE_IN_TWO_SPLITS.remedy,
     score=0.2,
-    meaning="A score on one split counts less if the other has the next frame of the film or slice "
-    "of the volume; keep them in one split.",
+    meaning="A score on one split is less reliable if the other has the next frame of the film or "
+    "slice of the volume; keep them in one split.",
     exceptions=SAME_PICTURE.exceptions,
 )
 
