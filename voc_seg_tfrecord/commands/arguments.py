@@ -232,8 +232,8 @@ def add_tree(
         "--config",
         metavar="FILE",
         help="take the options of this JSON file, which check --write_config writes and tfds build "
-        "--config takes; an option that is given too replaces that of the file, and --noNAME "
-        "switches a flag off",
+        "--config takes; options that you also give take precedence, and --noNAME switches a flag "
+        "off",
     )
     for title in groups:
         group = parser.add_argument_group(title)

@@ -67,8 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--like",
         metavar="DATASET",
         help="take the options of a dataset that was built from a folder, such as cracks:1.0.0; "
-        "an option that is given too replaces that one, and --noNAME switches a flag off, such as "
-        "--noobjects; default of --name: the same name",
+        "options that you also give take precedence, and --noNAME switches a flag off, such as "
+        "--noobjects; the default of --name is that of DATASET",
     )
     group = parser.add_argument_group("an official release, in place of ROOT and --name")
     group.add_argument("--release", choices=_RELEASES, help="which release to build")

@@ -1,4 +1,4 @@
-"""Shows everything that is wrong with a tree, before you build it.
+"""Lists the problems of a folder before you build it.
 
 Reads and decodes all files and does not stop at the first problem. Exits with 1 if a build would
 stop. Also lists labels that may be wrong, the most suspicious first; they do not stop a build.
@@ -35,7 +35,7 @@ from voc_seg_tfrecord.quality.finding import (
 )
 from voc_seg_tfrecord.report.label_errors import check_folder
 
-SUMMARY = "show everything that is wrong with a tree, before you build it"
+SUMMARY = "list the problems of a folder before you build it"
 EXAMPLE = "voc-seg-tfrecord check /data/cracks"
 USUAL = ("root", "class_names", "splits", "html", "csv", "ids", "copy_to", "json")
 
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--write_config",
         metavar="FILE",
         help="also write the complete config of a build into this JSON file, for --config; the "
-        "dataset is named as the file",
+        "dataset is named after the file",
     )
     parser.add_argument(
         "--write_classes",

@@ -1,4 +1,4 @@
-"""Finds images that two datasets, splits or id lists share: by ids, bytes and what they show.
+"""Finds images that two datasets, splits or id lists share: by id, bytes and appearance.
 
 Images of VOC2007 are found in VOC2012 under their new ids. Exits with 1 if a training split and an
 evaluation split share images: by id, by bytes, or by the same picture, confirmed by pixels.

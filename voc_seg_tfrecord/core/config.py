@@ -165,9 +165,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
     )
     default_names: bool = row(
         False,
-        "whether nobody gave `class_names`, so that they are default names: `background` and "
-        "`foreground`, or `class_0`, `class_1` and so on. The build sets it, and later names "
-        "replace them",
+        "whether `class_names` are default names, because nobody gave any: `background` and "
+        "`foreground`, or `class_0`, `class_1` and so on. The build sets this field, and names "
+        "that you give later replace the default ones",
     )
     background: str = row(
         "",
@@ -233,7 +233,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         words="a list of ids",
         group=CLASSES,
         usage="in a file as for --ids, such as the decisions that a page saved; or their ids "
-        "separated by commas; none replaces those of --like; default: none",
+        "separated by commas; the word none drops those of --like; default: none",
         metavar="FILE",
         needs=(OWN_IMAGES,),
     )

@@ -64,7 +64,7 @@ def lie_among_masks(
 
 
 def have_fewer_masks(candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence) -> bool:
-    """Images for fewer masks lose to images for all of these masks and others.
+    """Images that fit some masks lose to images that fit all of these and more.
 
     Example: `shown` with images of 3 masks loses to `photos` with images of all 100.
     """
@@ -252,7 +252,7 @@ def may_be_masks_alone(candidate: PairingCandidate, evidence: FileEvidence) -> b
 def have_images_as_masks(
     candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> bool:
-    """Masks lose if they are the images of other masks, in a folder named masks.
+    """Masks lose if masks in a folder named masks have them as their images.
 
     Example: `normal` with `abnormal` loses to `abnormal` with `abnormal_mask`.
     """

@@ -148,7 +148,7 @@ def masks_use_the_colors_of_the_class_file(
 def reads_fewer_masks(
     candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
 ) -> bool:
-    """A reading loses to one that has a class for every pixel of more masks, or for more values.
+    """A reading loses to one that gives a class to all pixels of more masks, or to more values.
 
     Example: the names are background and person, and a mask has the values 0 and 15, which is
     VOC's number of person. By value, 15 is not a class.
