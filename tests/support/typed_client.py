@@ -24,6 +24,7 @@ from voc_seg_tfrecord import (
     evaluation,
     find_label_errors,
     from_arrays,
+    import_records,
     leaks,
     pipeline,
     preview,
@@ -43,6 +44,8 @@ def build(root: pathlib.Path) -> Builder:
     assert_type(Builder(config=config, data_dir=root).builder_config, VocSegConfig)
     images: Iterator[npt.NDArray[np.uint8]] = iter([np.zeros((8, 8, 3), np.uint8)])
     built = from_arrays(images, labels=[1], name="a", class_names=VOC_CLASSES, data_dir=root)
+    assert_type(built, Builder)
+    built = import_records([root / "a.tfrecord"], name="records", splits={"train": 1.0}, seed=1)
     assert_type(built, Builder)
     try:
         built = builder_from_tree(root, name="cracks", data_dir="/data", num_shards=2)
