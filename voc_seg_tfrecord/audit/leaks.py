@@ -26,13 +26,14 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import leak_confirmation
 from voc_seg_tfrecord.audit.leak_confirmation import ReadFiles
-from voc_seg_tfrecord.core import display, split_names
+from voc_seg_tfrecord.core import display
 from voc_seg_tfrecord.core.errors import ImageError, ListError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import parse_ids
 from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE
 from voc_seg_tfrecord.core.storage import PathLike, real_path
+from voc_seg_tfrecord.core.words import TO_TRAIN_ON, list_splits_in, words
 from voc_seg_tfrecord.folder import picture_signs
 from voc_seg_tfrecord.folder.picture_signs import ORIENTATIONS, SIGN_BYTES
 from voc_seg_tfrecord.formats import images
@@ -251,8 +252,8 @@ def guess_role(name: str) -> str:
     """
     if name in named_lists():
         return named_lists()[name].role
-    splits = set(split_names.list_splits_in(name))
-    has_training_word = not split_names.TO_TRAIN_ON.isdisjoint(split_names.words(name))
+    splits = set(list_splits_in(name))
+    has_training_word = not TO_TRAIN_ON.isdisjoint(words(name))
     if has_training_word or "train" in splits:
         return "" if "test" in splits else TRAIN
     if splits:

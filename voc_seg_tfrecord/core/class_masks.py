@@ -19,7 +19,7 @@ import re
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.layout import FIRST_PART, ID, PATTERN_ENDINGS, SPLIT
 from voc_seg_tfrecord.core.spelling import describe_same_name, find_same_name
-from voc_seg_tfrecord.core.split_names import SPLIT_BY_WORD, are_names_of_splits
+from voc_seg_tfrecord.core.words import SPLIT_BY_WORD, are_names_of_splits
 
 ANY_TEXT = "*"
 """In the pattern of several masks of an image: any text that has no `/`."""

@@ -19,7 +19,7 @@ from voc_seg_tfrecord.core.ratios import TRAIN, check_ratios, find_folds
 from voc_seg_tfrecord.core.releases import RELEASES, Release
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.spelling import describe_same_name, find_same_name
-from voc_seg_tfrecord.core.split_names import parse_split_name
+from voc_seg_tfrecord.core.words import parse_split_name
 
 _MAX_LISTED_CLASSES = 8
 _VALIDATION = "validation"

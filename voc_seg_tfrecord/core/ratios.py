@@ -10,7 +10,7 @@ import re
 from typing import TypeVar
 
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.split_names import named_by_split
+from voc_seg_tfrecord.core.words import named_by_split
 
 T = TypeVar("T")
 

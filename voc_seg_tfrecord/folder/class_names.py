@@ -19,10 +19,9 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.default_names import BINARY_NAMES, name_values, note_default_names
 from voc_seg_tfrecord.core.errors import VocSegError, join_names
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, background_index
-from voc_seg_tfrecord.core.role_words import WORDS_FOR_NO_LABELS
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.spelling import group_by_case
-from voc_seg_tfrecord.core.split_names import words
+from voc_seg_tfrecord.core.words import WORDS_FOR_NO_LABELS, words
 from voc_seg_tfrecord.folder.classes.by_content import SingleFile, list_single_files
 from voc_seg_tfrecord.folder.classes.candidates import FolderTable, GivenClasses, has_class_file
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file

@@ -11,9 +11,20 @@ import itertools
 import posixpath
 import re
 
-from voc_seg_tfrecord.core import role_words
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
-from voc_seg_tfrecord.core.split_names import SPLIT_BY_WORD, WORDS_FOR_UNLABELED, words
+from voc_seg_tfrecord.core.words import (
+    BACKUP_WORDS,
+    DEPTH_WORDS,
+    DRAWING_WORDS,
+    EDGE_WORDS,
+    ILLUSTRATION_WORDS,
+    INSTANCE_WORDS,
+    MODEL_WORDS,
+    PREDICTION_WORDS,
+    SPLIT_BY_WORD,
+    WORDS_FOR_UNLABELED,
+    words,
+)
 from voc_seg_tfrecord.folder.files.align import NO_AFFIX, list_lengths, parts_of
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.looks import Looks
@@ -331,7 +342,7 @@ def _is_about_one_image(file: UnusedFile) -> bool:
 def _is_illustration(file: UnusedFile) -> bool:
     words_of_path = _words_of(file.folder).union(words(file.name))
     words_of_unused_alone = words_of_path - file.data.words_of_paths
-    return file.is_picture and not words_of_unused_alone.isdisjoint(role_words.ILLUSTRATION_WORDS)
+    return file.is_picture and not words_of_unused_alone.isdisjoint(ILLUSTRATION_WORDS)
 
 
 def _is_document(file: UnusedFile) -> bool:
@@ -366,32 +377,32 @@ COMPANIONS: Sequence[Companion] = (
         "predictions",
         "predictions" + _OPTION,
         "predictions/1_pred.png",
-        _is_called(role_words.PREDICTION_WORDS | role_words.MODEL_WORDS),
+        _is_called(PREDICTION_WORDS | MODEL_WORDS),
     ),
     Companion(
         "instances",
         "numbers of objects" + _OPTION + ", or --instance_masks for VOC",
         "instances/1_instance.png",
-        _is_called(role_words.INSTANCE_WORDS),
+        _is_called(INSTANCE_WORDS),
     ),
     Companion(
         "edges",
         "edges of regions" + _OPTION,
         "edges/1_edges.png",
-        _is_called(role_words.EDGE_WORDS),
+        _is_called(EDGE_WORDS),
     ),
-    Companion("depth", "depths" + _OPTION, "depth/1_depth.png", _is_called(role_words.DEPTH_WORDS)),
+    Companion("depth", "depths" + _OPTION, "depth/1_depth.png", _is_called(DEPTH_WORDS)),
     Companion(
         "drawings",
         "labels as colors or drawn over photos" + _OPTION,
         "overlays/1_overlay.png",
-        _is_called(role_words.DRAWING_WORDS),
+        _is_called(DRAWING_WORDS),
     ),
     Companion(
         "backups",
         "backups, older files and thumbnails" + _OPTION,
         "old/1_old.png",
-        _is_called(role_words.BACKUP_WORDS),
+        _is_called(BACKUP_WORDS),
     ),
     UNLABELED_IMAGES,
     PAIRS_IN_NO_SPLIT,

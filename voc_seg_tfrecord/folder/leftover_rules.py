@@ -11,7 +11,7 @@ from voc_seg_tfrecord.core.errors import LayoutError, MaskError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.core.split_names import fold_in, parse_split_name
+from voc_seg_tfrecord.core.words import fold_in, parse_split_name
 from voc_seg_tfrecord.folder.companions import MASKS_WITHOUT_IMAGES, PAIRS_IN_NO_SPLIT
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.files.align import parts_at_ends

@@ -15,7 +15,7 @@ from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.names import VOID, Color
-from voc_seg_tfrecord.core.split_names import only_split_in
+from voc_seg_tfrecord.core.words import only_split_in
 from voc_seg_tfrecord.folder.companions import (
     CODE_ENDINGS,
     CONTENT_ENDINGS,

@@ -15,8 +15,7 @@ import posixpath
 import re
 from typing import NamedTuple
 
-from voc_seg_tfrecord.core.role_words import ROLE_WORDS
-from voc_seg_tfrecord.core.split_names import words
+from voc_seg_tfrecord.core.words import ROLE_WORDS, words
 
 
 class Affix(NamedTuple):

@@ -10,7 +10,7 @@ import urllib.parse
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError
 from voc_seg_tfrecord.core.layout import IMAGE_OR_ARRAY_ENDINGS
 from voc_seg_tfrecord.core.spelling import as_nfc, visible_form
-from voc_seg_tfrecord.core.split_names import only_split_in
+from voc_seg_tfrecord.core.words import only_split_in
 from voc_seg_tfrecord.folder.by_name import FilesByName, count_same_ends
 from voc_seg_tfrecord.folder.files.folder_names import split_of
 from voc_seg_tfrecord.folder.files.paths import common_folder_of_files, stem

@@ -15,8 +15,7 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.core.errors import counted
-from voc_seg_tfrecord.core.role_words import EXTRA_WORDS
-from voc_seg_tfrecord.core.split_names import words
+from voc_seg_tfrecord.core.words import EXTRA_WORDS, words
 from voc_seg_tfrecord.folder.files.align import Affix, core_of
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import (

@@ -10,8 +10,7 @@ import itertools
 import posixpath
 
 from voc_seg_tfrecord.core.errors import VocSegError
-from voc_seg_tfrecord.core.role_words import MODEL_NAMES, MODEL_WORDS
-from voc_seg_tfrecord.core.split_names import words
+from voc_seg_tfrecord.core.words import MODEL_NAMES, MODEL_WORDS, words
 from voc_seg_tfrecord.folder.decide import Reason, decide
 from voc_seg_tfrecord.folder.files.candidates import (
     FileChoice,

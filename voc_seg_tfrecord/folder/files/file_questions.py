@@ -6,7 +6,7 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, LISTS, Layout
-from voc_seg_tfrecord.core.split_names import parse_split_name
+from voc_seg_tfrecord.core.words import parse_split_name
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.given_layout import MAX_LISTED_FOLDERS, GivenLayout
 from voc_seg_tfrecord.folder.files.layouts import FolderPair, arrange_as_named, part_of

@@ -11,8 +11,7 @@ import posixpath
 
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, MASK_ENDINGS
-from voc_seg_tfrecord.core.role_words import ROLE_WORDS
-from voc_seg_tfrecord.core.split_names import words
+from voc_seg_tfrecord.core.words import ROLE_WORDS, words
 from voc_seg_tfrecord.folder.files.align import (
     NO_AFFIX,
     Affix,

@@ -5,14 +5,16 @@ import re
 from typing import NamedTuple
 
 from voc_seg_tfrecord.core.layout import SPLIT
-from voc_seg_tfrecord.core.role_words import (
+from voc_seg_tfrecord.core.words import (
     BYPRODUCT_WORDS,
     EXTRA_WORDS,
     IMAGE_WORDS,
     LABELED_WORDS,
     MASK_WORDS,
+    PLAIN_WORDS,
+    SPLIT_BY_WORD,
+    words,
 )
-from voc_seg_tfrecord.core.split_names import PLAIN_WORDS, SPLIT_BY_WORD, words
 from voc_seg_tfrecord.tools import nnunet
 
 _ENDINGS = frozenset({"jpg", "jpeg", "png"})

@@ -11,7 +11,7 @@ import functools
 from typing import NamedTuple
 
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS, MASK_ENDINGS
-from voc_seg_tfrecord.core.split_names import words
+from voc_seg_tfrecord.core.words import words
 from voc_seg_tfrecord.folder.files.align import (
     NO_AFFIX,
     Affix,

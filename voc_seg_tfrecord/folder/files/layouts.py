@@ -11,9 +11,14 @@ from typing import Self
 
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.layout import LISTS, SPLIT, Layout, Part
-from voc_seg_tfrecord.core.role_words import EXTRA_WORDS
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.core.split_names import PLAIN_WORDS, SHORT_WORDS, are_names_of_splits, words
+from voc_seg_tfrecord.core.words import (
+    EXTRA_WORDS,
+    PLAIN_WORDS,
+    SHORT_WORDS,
+    are_names_of_splits,
+    words,
+)
 from voc_seg_tfrecord.folder.files.candidates import FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import RoleEndings
 from voc_seg_tfrecord.folder.files.folder_names import (

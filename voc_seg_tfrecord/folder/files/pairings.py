@@ -13,8 +13,7 @@ import posixpath
 from typing import TypeVar
 
 from voc_seg_tfrecord.core.layout import ID
-from voc_seg_tfrecord.core.role_words import EXTRA_WORDS, ROLE_WORDS
-from voc_seg_tfrecord.core.split_names import words
+from voc_seg_tfrecord.core.words import EXTRA_WORDS, ROLE_WORDS, words
 from voc_seg_tfrecord.folder.files.align import (
     NO_AFFIX,
     Affix,

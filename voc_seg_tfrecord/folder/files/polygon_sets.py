@@ -15,10 +15,19 @@ import os
 import posixpath
 from typing import NamedTuple
 
-from voc_seg_tfrecord.core import split_names
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, counted
 from voc_seg_tfrecord.core.layout import ID, Layout
 from voc_seg_tfrecord.core.shell import command
+from voc_seg_tfrecord.core.words import (
+    SPLIT_BY_WORD,
+    UNIONS,
+    as_split_name,
+    list_splits_in,
+    only_split_in,
+    parse_split_name,
+    split_but_for_number,
+    words,
+)
 from voc_seg_tfrecord.folder.files.annotated_images import AnnotatedImages
 from voc_seg_tfrecord.folder.files.annotation_files import ChosenFiles, choose_tool, read_files
 from voc_seg_tfrecord.folder.files.folder_names import split_of
@@ -298,8 +307,8 @@ def _check_one_labeling(
     if rival_files:
         files_by_name: dict[tuple[str, ...], list[str]] = {}
         for file in image_counts:
-            words = split_names.words(stem(file))
-            name = tuple(word for word in words if word not in split_names.SPLIT_BY_WORD)
+            words_of_name = words(stem(file))
+            name = tuple(word for word in words_of_name if word not in SPLIT_BY_WORD)
             files_by_name.setdefault(name, []).append(file)
         labelings = [files for files in files_by_name.values() if not rival_files.isdisjoint(files)]
         raise QuestionError(
@@ -341,9 +350,9 @@ def _read_splits(annotations_by_id: Mapping[str, Sequence[_FiledAnnotation]]) ->
             splits.append(LabelSplit(split_name, file, subset, ids))
     if len(ids_by_source) == 1:
         held_out = ("validation", "test")
-        return [one for one in splits if split_names.split_but_for_number(one.split) in held_out]
+        return [one for one in splits if split_but_for_number(one.split) in held_out]
     if any(split.split in ("train", "validation") for split in splits):
-        return [split for split in splits if split.split not in split_names.UNIONS]
+        return [split for split in splits if split.split not in UNIONS]
     return splits
 
 
@@ -360,13 +369,13 @@ def _split_of_source(file: str, subset: str) -> str:
     Other than for files of records (`file_splits`), a name with two splits is no error.
     """
     if subset:
-        return split_names.only_split_in(subset) or split_names.as_split_name(subset)
+        return only_split_in(subset) or as_split_name(subset)
     folder, name = posixpath.split(file)
-    split = split_names.parse_split_name(stem(name)).split
-    if split or split_names.list_splits_in(stem(name)):
+    split = parse_split_name(stem(name)).split
+    if split or list_splits_in(stem(name)):
         return split
     for part in reversed(folder.split("/")):
-        split_of_folder = split_names.only_split_in(part) or split_of(part)
+        split_of_folder = only_split_in(part) or split_of(part)
         if split_of_folder:
             return split_of_folder
     return ""

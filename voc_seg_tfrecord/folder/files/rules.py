@@ -12,8 +12,7 @@ import posixpath
 
 from voc_seg_tfrecord.core.errors import LayoutError, join_names
 from voc_seg_tfrecord.core.layout import IMAGES, MASK_FOLDERS
-from voc_seg_tfrecord.core.role_words import BYPRODUCT_WORDS, IMAGE_WORDS, MASK_WORDS
-from voc_seg_tfrecord.core.split_names import words
+from voc_seg_tfrecord.core.words import BYPRODUCT_WORDS, IMAGE_WORDS, MASK_WORDS, words
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.files.align import align, common_affix, core_of
 from voc_seg_tfrecord.folder.files.candidates import FileChoice, FileEvidence, PairingCandidate

@@ -10,7 +10,7 @@ import functools
 import itertools
 import posixpath
 
-from voc_seg_tfrecord.core.split_names import TO_TRAIN_ON
+from voc_seg_tfrecord.core.words import TO_TRAIN_ON
 from voc_seg_tfrecord.folder.question import Alternative
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank
 

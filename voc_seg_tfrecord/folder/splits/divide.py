@@ -14,7 +14,7 @@ from voc_seg_tfrecord.core.errors import ListError, VocSegError, counted
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.ratios import TRAIN, fold_ratios
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.core.split_names import parse_split_name
+from voc_seg_tfrecord.core.words import parse_split_name
 from voc_seg_tfrecord.folder.decide import Reason, decide
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.splits.by_ratio import (

@@ -8,7 +8,7 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
-from voc_seg_tfrecord.core.split_names import SPLIT_BY_WORD, list_splits_in
+from voc_seg_tfrecord.core.words import SPLIT_BY_WORD, list_splits_in
 from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.splits.candidates import SplitCandidate
 from voc_seg_tfrecord.folder.splits.copied_images import find_repeated_images

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from voc_seg_tfrecord.core.config_checks import check_split_name
 from voc_seg_tfrecord.core.errors import LayoutError, ListError, counted
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.core.split_names import TO_TRAIN_ON, UNIONS, parse_split_name
+from voc_seg_tfrecord.core.words import TO_TRAIN_ON, UNIONS, parse_split_name
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.candidates import (
     BY_FOLDERS,

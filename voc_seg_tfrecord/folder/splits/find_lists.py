@@ -16,7 +16,7 @@ from etils import epath
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.id_lists import encoding_of_parts
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS, LISTS
-from voc_seg_tfrecord.core.split_names import (
+from voc_seg_tfrecord.core.words import (
     TO_TRAIN_ON,
     USUAL_NAMES_OF_LISTS,
     only_split_in,

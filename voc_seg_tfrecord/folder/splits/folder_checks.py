@@ -6,7 +6,7 @@ import posixpath
 from etils import epath
 
 from voc_seg_tfrecord.core.errors import LayoutError
-from voc_seg_tfrecord.core.split_names import (
+from voc_seg_tfrecord.core.words import (
     SPLIT_BY_WORD,
     is_mixed_name,
     is_plain_name,

@@ -11,7 +11,7 @@ from etils import epath
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.layout import Part
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.core.split_names import (
+from voc_seg_tfrecord.core.words import (
     are_names_of_splits,
     as_split_name,
     is_plain_name,

@@ -20,7 +20,7 @@ import itertools
 import posixpath
 
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, did_you_mean, several
-from voc_seg_tfrecord.core.split_names import only_split_in
+from voc_seg_tfrecord.core.words import only_split_in
 from voc_seg_tfrecord.folder.splits.candidates import (
     EXAMPLE_RATIOS,
     REST,

@@ -5,9 +5,8 @@ import dataclasses
 import re
 
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.role_words import ROLE_WORDS
 from voc_seg_tfrecord.core.spelling import as_nfc
-from voc_seg_tfrecord.core.split_names import only_split_in
+from voc_seg_tfrecord.core.words import ROLE_WORDS, only_split_in
 
 _MAX_SHOWN_IDS = 3
 

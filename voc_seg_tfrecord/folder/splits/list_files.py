@@ -25,7 +25,7 @@ from typing import Any
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import NamesOfImages, decode, parse_ids
-from voc_seg_tfrecord.core.split_names import only_split_in
+from voc_seg_tfrecord.core.words import only_split_in
 from voc_seg_tfrecord.folder.splits.list_tables import (
     IMAGE_COLUMNS,
     ListedImages,

@@ -12,7 +12,7 @@ from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import NamesOfImages, parse_ids
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.core.split_names import has_only_split_words, says_split_ambiguously
+from voc_seg_tfrecord.core.words import has_only_split_words, says_split_ambiguously
 from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.list_files import read_lists

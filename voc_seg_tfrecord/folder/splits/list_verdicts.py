@@ -15,7 +15,7 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.core.names import VOC_CLASSES
-from voc_seg_tfrecord.core.split_names import (
+from voc_seg_tfrecord.core.words import (
     SPLIT_BY_WORD,
     TO_TRAIN_ON,
     begins_with_name_of_set,

@@ -9,7 +9,7 @@ import collections
 from collections.abc import Sequence
 import dataclasses
 
-from voc_seg_tfrecord.core.split_names import fold_in
+from voc_seg_tfrecord.core.words import fold_in
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.candidates import SplitCandidate
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence

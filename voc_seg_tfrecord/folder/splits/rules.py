@@ -10,7 +10,7 @@ import dataclasses
 
 from voc_seg_tfrecord.core.errors import LayoutError, ListError, counted
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.core.split_names import TO_TRAIN_ON, UNIONS, parse_split_name, split_of
+from voc_seg_tfrecord.core.words import TO_TRAIN_ON, UNIONS, parse_split_name, split_of
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.candidates import (

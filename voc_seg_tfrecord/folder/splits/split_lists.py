@@ -15,7 +15,7 @@ from etils import epath
 
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.layout import LISTS
-from voc_seg_tfrecord.core.split_names import (
+from voc_seg_tfrecord.core.words import (
     as_split_name,
     only_split_in,
     parse_split_name,

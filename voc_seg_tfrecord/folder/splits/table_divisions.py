@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import re
 
-from voc_seg_tfrecord.core.split_names import (
+from voc_seg_tfrecord.core.words import (
     WORDS_FOR_NO_SPLIT,
     WORDS_FOR_UNLABELED,
     is_plain_name,

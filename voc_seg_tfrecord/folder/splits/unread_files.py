@@ -13,7 +13,7 @@ from typing import cast
 from etils import epath
 
 from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
-from voc_seg_tfrecord.core.split_names import SPLIT_BY_WORD, words
+from voc_seg_tfrecord.core.words import SPLIT_BY_WORD, words
 from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.companions import (
     CODE_ENDINGS,

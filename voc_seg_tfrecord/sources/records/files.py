@@ -12,7 +12,7 @@ from etils import epath
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError, SourceError, several
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.core.split_names import list_splits_in
+from voc_seg_tfrecord.core.words import list_splits_in
 from voc_seg_tfrecord.formats import frames
 
 _GZIP_SIGNATURE = b"\x1f\x8b"

@@ -1,6 +1,6 @@
 import pytest
 
-from voc_seg_tfrecord.core.split_names import (
+from voc_seg_tfrecord.core.words import (
     SplitName,
     as_split_name,
     has_only_split_words,
