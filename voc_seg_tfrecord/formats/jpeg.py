@@ -4,12 +4,14 @@ Both decode JPEGs by libjpeg-turbo, forgive much of the damage that it warns of,
 different ways. It warns of two things in good photos too: see `_find_doubt_in_warnings`.
 
 1. `read_header` finds JPEGs that are truncated.
-2. `check_readable` finds what one of them cannot decode, and what libjpeg-turbo warns of. It reads
-   all of the stream at an eighth of the size.
-3. `find_doubt_by_both_decoders` also finds what they decode to other pixels. For that a JPEG has to
-   be decoded in full, as either does: a reduced size skips the arithmetic in which they differ.
-   simplejpeg does both: it can round as Pillow does, and gives arrays without copying the pixels
-   twice.
+2. `check_readable` finds what TensorFlow or Pillow cannot decode, and what libjpeg-turbo warns of.
+   It decodes to an eighth of the size, which reads all of the stream.
+3. `find_doubt_by_both_decoders` also finds what TensorFlow and Pillow decode to different pixels.
+   It decodes twice at full size, because a reduced size skips the arithmetic in which they differ.
+
+simplejpeg, another interface to libjpeg-turbo, stands for both decoders here: it can round as
+TensorFlow or as Pillow does, and gives arrays without copying the pixels twice. The few JPEGs that
+it does not support are decoded by Pillow alone.
 
 References:
   ITU-T T.81 (JPEG), annex B.
@@ -63,7 +65,7 @@ _START_OF_SCAN_MARKER = bytes((0xFF, _START_OF_SCAN))
 _PARAMETERS_OF_SEQUENTIAL_SCAN = bytes((0, 63, 0))
 """The first and last frequency of a scan, and its bit positions: all of each value at once."""
 
-_UNKNOWN_TO_SIMPLEJPEG = ("determine subsampling", "JFIF revision", "Adobe color transform")
+_UNSUPPORTED_BY_SIMPLEJPEG = ("determine subsampling", "JFIF revision", "Adobe color transform")
 """Words in simplejpeg's errors about good files: rare sizes of colors, and unknown versions."""
 
 
@@ -200,7 +202,7 @@ def check_readable(file: File) -> None:
     header = read_header(file)
     check_same_size(file, pillow.read_size(file, ImageError), (header.height, header.width))
     pixels = _decode_eighth_strictly(file).pixels
-    if pixels is None:
+    if pixels is None:  # the least that Pillow decodes to is an eighth, too
         pixels = pillow.decode(file, ImageError, side=1).values()
     eighth = (math.ceil(header.height / 8), math.ceil(header.width / 8))
     check_same_size(file, pixels.shape[:2], eighth)
@@ -231,7 +233,7 @@ def find_doubt_by_both_decoders(file: File) -> str:
     by_tensorflow = _decode_strictly(file, "RGB")
     by_pillow = decode_rgb_once(file)
     check_same_size(file, by_pillow.shape[:2], size)
-    if by_tensorflow.pixels is None:
+    if by_tensorflow.pixels is None:  # Pillow's pixels have nothing to be compared with
         return by_tensorflow.doubt
     check_same_size(file, by_tensorflow.pixels.shape[:2], size)
     for start in range(0, header.height, _ROWS_COMPARED_AT_ONCE):
@@ -285,7 +287,7 @@ class _DecodedJpeg:
     """A JPEG that was decoded with regard to libjpeg-turbo's warnings.
 
     Attributes:
-      pixels: uint8 `[H, W, N]`; None if simplejpeg does not know its like.
+      pixels: uint8 `[H, W, N]`; None if simplejpeg does not support this JPEG.
       doubt: what may be damage, though it does no harm; empty if nothing is.
     """
 
@@ -295,20 +297,20 @@ class _DecodedJpeg:
 
 def _decode_eighth_strictly(file: File) -> _DecodedJpeg:
     """Decodes a JPEG to gray at an eighth of its size, which reads all of its stream."""
-    return _decode_strictly(file, "Gray", min_side=1)
+    return _decode_strictly(file, "Gray", at_an_eighth=True)
 
 
-def _decode_strictly(file: File, colorspace: str, *, min_side: int = 0) -> _DecodedJpeg:
+def _decode_strictly(file: File, colorspace: str, *, at_an_eighth: bool = False) -> _DecodedJpeg:
     """Decodes a JPEG as TensorFlow does; see `_decode_by_simplejpeg` for the arguments.
 
     Raises:
       ImageError: if libjpeg-turbo warns of something that is not harmless.
     """
     try:
-        return _DecodedJpeg(_decode_by_simplejpeg(file, colorspace, min_side=min_side))
+        return _DecodedJpeg(_decode_by_simplejpeg(file, colorspace, at_an_eighth=at_an_eighth))
     except ImageError:
         doubt = _find_doubt_in_warnings(file)
-    pixels = _decode_by_simplejpeg(file, colorspace, min_side=min_side, strict=False)
+    pixels = _decode_by_simplejpeg(file, colorspace, at_an_eighth=at_an_eighth, strict=False)
     return _DecodedJpeg(pixels, doubt)
 
 
@@ -316,12 +318,15 @@ def _decode_strictly(file: File, colorspace: str, *, min_side: int = 0) -> _Deco
 def _find_doubt_in_warnings(file: File) -> str:
     """Checks that all that libjpeg-turbo warns of is harmless.
 
-    Scans of some phones' photos have wrong parameters, which no decoder uses. It names its first
-    warning alone, so a copy without the wrong parameters shows whether there is damage behind them.
-    Behind the bytes that it does not need at the end there is nothing.
+    Two warnings are harmless:
+
+    1. Scans of some phones' photos have wrong parameters, which no decoder uses. libjpeg-turbo
+       names its first warning alone, so a copy with the usual parameters shows whether it warns of
+       something else behind them.
+    2. There may be bytes at the end that no decoder needs. No pixels can follow them.
 
     Returns:
-      The warning that may be damage nevertheless; empty if there is none.
+      The second of these, which damage may cause too; empty if there is none.
 
     Raises:
       ImageError: about a warning that is not harmless.
@@ -358,7 +363,7 @@ def _find_warning(data: bytes) -> str:
     All of the stream is read, at an eighth of the size.
     """
     try:
-        _decode_by_simplejpeg(File(data, ""), "Gray", min_side=1)
+        _decode_by_simplejpeg(File(data, ""), "Gray", at_an_eighth=True)
     except ImageError as error:
         return error.found
     return ""
@@ -368,19 +373,21 @@ def _decode_by_simplejpeg(
     file: File,
     colorspace: str,
     *,
-    min_side: int = 0,
+    at_an_eighth: bool = False,
     strict: bool = True,
     as_tensorflow: bool = True,
 ) -> np.ndarray | None:
-    """Decodes a JPEG, uint8 `[H, W, N]`; returns None if simplejpeg does not know its like.
+    """Decodes a JPEG, uint8 `[H, W, N]`; returns None if simplejpeg does not support this JPEG.
 
     Args:
       file: the JPEG.
       colorspace: `RGB` or `Gray`.
-      min_side: how many pixels a side has to have at least, if a smaller image will do; 0 for all.
+      at_an_eighth: whether to decode to an eighth of the height and width.
       strict: whether warnings of libjpeg-turbo are errors.
       as_tensorflow: whether to round as TensorFlow does, and not as Pillow does.
     """
+    # simplejpeg takes the smallest size that has so many pixels, an eighth at the least; 0 is all.
+    min_side = 1 if at_an_eighth else 0
     try:
         decoded = simplejpeg.decode_jpeg(
             file.data,
@@ -392,7 +399,7 @@ def _decode_by_simplejpeg(
         )
         return np.asarray(decoded)
     except ValueError as error:
-        if any(words in str(error) for words in _UNKNOWN_TO_SIMPLEJPEG):
+        if any(words in str(error) for words in _UNSUPPORTED_BY_SIMPLEJPEG):
             return None
         raise _damaged_error(file, f"libjpeg-turbo finds: {error}") from None
 
