@@ -53,18 +53,25 @@ TrainVal."""
 
 @dataclasses.dataclass(frozen=True)
 class Naming:
-    """What a file's name has around its id.
+    """A pattern of file names: what stands around the id.
+
+    There are three kinds of patterns, by how they write the id:
+
+    | pattern | fields | name | id |
+    | --- | --- | --- | --- |
+    | `gt_{id}_m.png` | prefix `gt_`, suffix `_m` | `gt_a_m.png` | `a` |
+    | `{a}_road_{b}.png` | infix `_road_` | `um_road_000000.png` | `um_000000` |
+    | `{id}/images/{id}.png` | between_ids `/images/` | `a/images/a.png` | `a` |
 
     Attributes:
-      prefix: what stands before the id; with a `/`, the folders below the first one too.
+      prefix: what stands before the id.
       suffix: what stands between the id and the ending.
       ending: the ending, in lower case; empty means any.
       names_folders: whether the pattern has a `/`. Then it is compared with the complete path
-        below the folder of images or masks, in place of the file's own name.
-      infix: what stands between the two parts of the id, such as the `_road_` of
-        `um_road_000000`, whose id is `um_000000`; mostly empty.
-      between_ids: what stands between the id and the same id, such as the `/images/` of
-        `a/images/a.png`; mostly empty.
+        below the folder of images or masks. Otherwise it is compared with the file's own name, and
+        the folders before that name belong to the id.
+      infix: what stands between the two parts of an id of the second kind; empty of other kinds.
+      between_ids: what stands between the id and the same id of the third kind, likewise.
     """
 
     prefix: str = ""
@@ -111,8 +118,11 @@ class Naming:
 
         First the number of characters around the id, then that of the ending.
         """
-        text = self.prefix + self.infix + self.between_ids + self.suffix
-        return len(text), len(self.ending)
+        return len(self._text_around_id), len(self.ending)
+
+    @property
+    def _text_around_id(self) -> str:
+        return self.prefix + self.infix + self.between_ids + self.suffix
 
     def id_of(self, name: str) -> str | None:
         """Returns the id of a file by its name below its folder; None if it does not fit."""
@@ -122,39 +132,30 @@ class Naming:
             ending = ""
         if self.ending and f".{ending.lower()}" != self.ending:
             return None
-        return self.core_of(stem)
+        return self._id_of_stem(stem)
 
-    def core_of(self, stem: str) -> str | None:
+    def _id_of_stem(self, stem: str) -> str | None:
         """Returns the id in a name without its ending; None if the name does not fit."""
-        characters_around_id, _ = self.narrowness
-        if characters_around_id == 0:
+        if not self._text_around_id:
             names_a_file = stem != "" and not stem.endswith("/")
             return stem if names_a_file else None
-        folders, name = self._split(stem)
+        folders, name = self._split_off_folders(stem)
         if not name.startswith(self.prefix) or not name.endswith(self.suffix):
             return None
-        core = name[len(self.prefix) : len(name) - len(self.suffix)]
+        inner_name = name[len(self.prefix) : len(name) - len(self.suffix)]
         if self.infix:
-            core = self._without_infix(core)
-        if self.between_ids:
-            core = _first_of_two(core, self.between_ids)
-        return folders + core if core else None
+            image_id = _join_parts(inner_name, self.infix)
+        elif self.between_ids:
+            image_id = _first_of_two(inner_name, self.between_ids)
+        else:
+            image_id = inner_name
+        return folders + image_id if image_id else None
 
-    def _without_infix(self, core: str) -> str:
-        """Returns the two parts of an id as one; empty if the infix is not between them.
-
-        One sign of the infix stays: `um_road_000000` becomes `um_000000`.
-        """
-        first_part, _, second_part = core.partition(self.infix)
-        if not first_part or not second_part:
-            return ""
-        return f"{first_part}{_joint_of(self.infix)}{second_part}"
-
-    def _split(self, name: str) -> tuple[str, str]:
-        """Returns the folders that stand before the pattern, and the part that it fits."""
+    def _split_off_folders(self, stem: str) -> tuple[str, str]:
+        """Returns the folders before what is compared with the pattern, and what is compared."""
         if self.names_folders:
-            return "", name
-        folder, slash, last = name.rpartition("/")
+            return "", stem
+        folder, slash, last = stem.rpartition("/")
         return folder + slash, last
 
     def __str__(self) -> str:
@@ -164,11 +165,22 @@ class Naming:
         return f"{self.prefix}{image_id}{self.suffix}{self.ending}"
 
 
-def _first_of_two(core: str, between_ids: str) -> str:
+def _join_parts(name: str, infix: str) -> str:
+    """Returns the two parts of an id as one; empty if the infix is not between them.
+
+    One sign of the infix stays: `um_road_000000` becomes `um_000000`.
+    """
+    first_part, _, second_part = name.partition(infix)
+    if not first_part or not second_part:
+        return ""
+    return f"{first_part}{_joint_of(infix)}{second_part}"
+
+
+def _first_of_two(name: str, between_ids: str) -> str:
     """Returns the id of a name that has it twice; empty if the two are not the same."""
-    length = (len(core) - len(between_ids)) // 2
-    image_id = core[:length]
-    return image_id if core == f"{image_id}{between_ids}{image_id}" else ""
+    length = (len(name) - len(between_ids)) // 2
+    image_id = name[:length]
+    return image_id if name == f"{image_id}{between_ids}{image_id}" else ""
 
 
 def _joint_of(infix: str) -> str:
@@ -222,7 +234,8 @@ class Part:
     """One of several parts of a set, such as a split that has its own folders.
 
     Attributes:
-      name: the part's name; with a `/`, the beginning of its ids.
+      name: the part's name, such as `train`; all its ids are below it, as `train/a` is. It is empty
+        if the set is not divided into parts.
       images: its folder of images, below the root.
       masks: its folder of masks, likewise.
       image_name: pattern of its images' names; empty means `{id}`.
@@ -259,7 +272,7 @@ class Layout:
 
     Attributes:
       root: the root, below the folder that the user gave; empty for this folder.
-      images: the folder of images; `.` if there are parts.
+      images: the folder of images. If there are parts, which have folders of their own, it is `.`.
       masks: the folder of masks, likewise.
       image_name: pattern of the images' names, such as `image_{id}.jpg`; empty means `{id}`.
       mask_name: pattern of the masks' names, such as `gt_{id}.png`, likewise.
