@@ -17,7 +17,7 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
 from voc_seg_tfrecord.formats import index_masks as masks_read
 from voc_seg_tfrecord.formats.index_masks import read_mask
-from voc_seg_tfrecord.formats.mask_samples import Samples
+from voc_seg_tfrecord.formats.mask_samples import ColorSamples, GraySamples, PaletteSamples
 
 VOC = index_rule(21)
 ANY = index_rule(VOID)
@@ -142,7 +142,7 @@ RULE = MaskRule({0: 1, 7: 0, 255: VOID}, {(0, 0, 0): 0, (9, 9, 9): 1})
 
 
 def test_values_become_the_classes_of_the_rule():
-    found = masks_read.class_indices(Samples("gray", np.array([[0, 7, 255]])), RULE, "m.png")
+    found = masks_read.class_indices(GraySamples(np.array([[0, 7, 255]])), RULE, "m.png")
     assert found.dtype == np.uint8
     assert found.tolist() == [[1, 0, 255]]
 
@@ -150,23 +150,23 @@ def test_values_become_the_classes_of_the_rule():
 def test_an_unknown_value_is_refused_with_its_count_and_what_is_known():
     known = r"(?s)value 3 on 2 pixels.*expected: 0, 7, or 255 for void.*with --classes"
     with pytest.raises(MaskError, match=known):
-        masks_read.class_indices(Samples("gray", np.array([[0, 3, 3]])), RULE, "m.png")
+        masks_read.class_indices(GraySamples(np.array([[0, 3, 3]])), RULE, "m.png")
 
 
 def test_colors_become_the_classes_of_the_rule():
     palette = np.array([(9, 9, 9), (0, 0, 0)], np.uint8)
-    samples = Samples("palette", np.array([[0, 1]]), palette)
+    samples = PaletteSamples(np.array([[0, 1]]), palette)
     assert masks_read.class_indices(samples, RULE, "m.png").tolist() == [[1, 0]]
 
 
 def test_the_most_frequent_unknown_colors_come_first():
     colors = np.array([[(1, 1, 1), (2, 2, 2), (2, 2, 2), (0, 0, 0)]], np.uint8)
     with pytest.raises(MaskError, match="#020202 on 2 pixels, #010101 on 1 pixel"):
-        masks_read.class_indices(Samples("rgb", colors), RULE, "m.png")
+        masks_read.class_indices(ColorSamples(colors), RULE, "m.png")
 
 
 def test_a_gray_mask_in_a_set_of_colors_is_read_by_value_unless_gray_is_a_color():
-    samples = Samples("gray", np.array([[0, 9]]))
+    samples = GraySamples(np.array([[0, 9]]))
     with pytest.raises(MaskError, match="value 9 on 1 pixel"):
         masks_read.class_indices(samples, RULE, "m.png")
     also_gray = MaskRule(RULE.values, RULE.colors, gray_is_color=True)
@@ -174,7 +174,7 @@ def test_a_gray_mask_in_a_set_of_colors_is_read_by_value_unless_gray_is_a_color(
 
 
 def rgb(*colors):
-    return Samples("rgb", np.array([colors], np.uint8))
+    return ColorSamples(np.array([colors], np.uint8))
 
 
 def test_rgb_masks_with_equal_channels_are_values_where_values_count():
@@ -195,11 +195,11 @@ def test_the_rows_of_the_user_win_in_a_mask_of_any_kind():
     assert masks_read.class_indices(rgb((1, 2, 3), (9, 9, 9)), said, "m").tolist() == [[6, 1]]
     assert masks_read.class_indices(rgb((7, 7, 7), (9, 9, 9)), said, "m").tolist() == [[5, 1]]
     palette = np.array([(9, 9, 9), (1, 2, 3), *[(0, 0, 0)] * 6], np.uint8)
-    samples = Samples("palette", np.array([[0, 1, 2, 7]]), palette)
+    samples = PaletteSamples(np.array([[0, 1, 2, 7]]), palette)
     assert masks_read.class_indices(samples, said, "m").tolist() == [[1, 6, 0, 5]]
     both = MaskRule({}, given_values={1: 0}, given_colors={(1, 2, 3): 1})
     with pytest.raises(MaskError, match="1 pixel of value 1 and color #010203"):
-        masks_read.class_indices(Samples("palette", np.array([[1]]), palette), both, "m")
+        masks_read.class_indices(PaletteSamples(np.array([[1]]), palette), both, "m")
 
 
 def test_values_up_to_65535_are_read():

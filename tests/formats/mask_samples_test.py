@@ -21,7 +21,7 @@ from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats import bands, mask_samples, pillow
 from voc_seg_tfrecord.formats import index_masks as masks_read
-from voc_seg_tfrecord.formats.mask_samples import Samples
+from voc_seg_tfrecord.formats.mask_samples import ColorSamples
 
 RNG = np.random.default_rng(11)
 COLORS = RNG.integers(0, 256, (5, 7, 3), np.uint8)
@@ -404,7 +404,7 @@ def test_colors_of_a_large_mask_become_classes_in_a_few_bytes_per_pixel():
     rule = MaskRule({0: 0}, {(9, 9, 9): 1})
     tracemalloc.start()
     try:
-        masks_read.class_indices(Samples("rgb", colors), rule, "m.png")
+        masks_read.class_indices(ColorSamples(colors), rule, "m.png")
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -225,9 +225,9 @@ def test_pixels_are_unknown_whose_value_or_color_is_no_class(kind):
     palette = np.zeros((201, 3), np.uint8)
     palette[:2] = [*colors]
     samples = {
-        "gray": mask_samples.Samples("gray", values),
-        "palette": mask_samples.Samples("palette", values, palette),
-        "rgb": mask_samples.Samples("rgb", palette[values]),
+        "gray": mask_samples.GraySamples(values),
+        "palette": mask_samples.PaletteSamples(values, palette),
+        "rgb": mask_samples.ColorSamples(palette[values]),
     }[kind]
     found = unknown_pixels(samples, rule)
     assert found.tolist() == [[False, False], [False, True]]

@@ -219,7 +219,7 @@ def _read_indices(file: File, class_count: int) -> np.ndarray:
             expected="class indices, in a grayscale or palette PNG or a NumPy file",
             remedy="write the index of the class, not its color",
         )
-    if samples.palette is not None:
+    if samples.kind == "palette":
         used = np.unique(samples.values)
         colors = samples.palette[used[used < len(samples.palette)]]
         if not np.array_equal(colors, voc_palette()[used]):

@@ -126,7 +126,7 @@ class _ColorCount(NamedTuple):
     """How many different colors or values a file has.
 
     Attributes:
-      kind: that of `mask_samples.Samples`.
+      kind: the kind of the file as a mask: `gray`, `palette` or `rgb`.
       number: how many there are.
       most: how many a mask of its size may have.
     """

@@ -326,7 +326,7 @@ def content_of_file(file: File) -> MaskContent:
         return MaskContent("rgb", colors=colors, transparent=samples.transparent)
     sha256 = hashlib.sha256(file.data).hexdigest()
     palette: tuple[Color, ...] = ()
-    if samples.palette is not None:
+    if samples.kind == "palette":
         palette = _colors_of_palette(samples.palette.tobytes())
     return MaskContent(
         samples.kind,

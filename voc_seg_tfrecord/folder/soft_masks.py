@@ -147,7 +147,7 @@ def _read_grays(file: File) -> np.ndarray:
     if file.kind in _KINDS_WITH_LOSS:
         return _decode_grays(file)
     samples = mask_samples.read_samples_on_black(file)
-    if samples.palette is not None:
+    if samples.kind == "palette":
         return _grays_of_palette(samples.values, samples.palette, file)
     if samples.kind == "rgb":
         return _grays_of_colors(samples.values, file)

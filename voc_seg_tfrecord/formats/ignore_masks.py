@@ -91,7 +91,7 @@ def _check_labels_are_inside(
 def _read_values(file: File) -> np.ndarray:
     """Returns the values of an ignore mask, integers `[H, W]`; 0 is black."""
     samples = mask_samples.read_samples_on_black(file)
-    if samples.palette is not None:
+    if samples.kind == "palette":
         beyond = samples.values >= len(samples.palette)
         if beyond.any():
             raise _other_values_error(file, "values without a color in the palette")

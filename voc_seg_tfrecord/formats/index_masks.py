@@ -246,8 +246,9 @@ def class_indices(samples: Samples, rule: MaskRule, where: str) -> np.ndarray:
     if not rule.needs_colors(kind):
         _check_values(counts, rule, where)
         return mask_samples.map_values(values, rule.all_values)
-    _check_palette_length(counts, samples.palette, where)
-    classes = _classes_of_colored_values(kind, counts, samples.palette, rule, where)
+    palette = mask_samples.palette_of(samples)
+    _check_palette_length(counts, palette, where)
+    classes = _classes_of_colored_values(kind, counts, palette, rule, where)
     return mask_samples.map_values(values, classes)
 
 
@@ -297,8 +298,9 @@ def unknown_pixels(samples: Samples, rule: MaskRule) -> np.ndarray:
                 unknown_numbers.append(number)
         return mask_samples.mark_colors(values, unknown_numbers)
     unknown_values = []
+    palette = mask_samples.palette_of(samples)
     for value in mask_samples.counts_by_value(values):
-        color = _color_of(value, samples.palette)
+        color = _color_of(value, palette)
         if rule.class_of(kind, value, color) is None:
             unknown_values.append(value)
     return mask_samples.mark_values(values, unknown_values)

@@ -8,7 +8,7 @@ worked on some at a time.
 import collections
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
-from typing import Literal
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -35,22 +35,61 @@ _EXPECTED_ARRAY = "integers [H, W], one class index per pixel"
 
 
 @dataclasses.dataclass(frozen=True)
-class Samples:
-    """What a mask file holds.
+class GraySamples:
+    """What a mask file with one number per pixel holds, other than a palette file.
 
     Attributes:
-      kind: `palette` or `gray` for one number per pixel, `rgb` for colors.
-      values: integers `[H, W]` as stored, not stretched to 8 bits; or uint8 `[H, W, 3]`
-        colors.
-      palette: uint8 `[N, 3]`, of a palette file alone.
-      transparent: the values or colors that lie under transparent pixels; of palettes and of
-        tRNS they need not be in use.
+      kind: the kind of the mask.
+      values: integers `[H, W]` as stored, not stretched to 8 bits.
+      transparent: the value that lies under transparent pixels, if there is one; a PNG's tRNS may
+        name one that is not in use.
     """
 
-    kind: Literal["palette", "gray", "rgb"]
+    kind: ClassVar[Literal["gray"]] = "gray"
     values: np.ndarray
-    palette: np.ndarray | None = None
     transparent: frozenset[int | Color] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True)
+class PaletteSamples:
+    """What a palette file holds.
+
+    Attributes:
+      kind: the kind of the mask.
+      values: the position in the palette of each pixel's color, integers `[H, W]`; it may lie
+        beyond the end of the palette.
+      palette: uint8 `[N, 3]`.
+      transparent: the positions that are not opaque, in use or not.
+    """
+
+    kind: ClassVar[Literal["palette"]] = "palette"
+    values: np.ndarray
+    palette: np.ndarray
+    transparent: frozenset[int | Color] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True)
+class ColorSamples:
+    """What a mask file with red, green and blue holds.
+
+    Attributes:
+      kind: the kind of the mask.
+      values: the colors, uint8 `[H, W, 3]`.
+      transparent: the color that lies under transparent pixels, if there is one.
+    """
+
+    kind: ClassVar[Literal["rgb"]] = "rgb"
+    values: np.ndarray
+    transparent: frozenset[int | Color] = frozenset()
+
+
+Samples: TypeAlias = GraySamples | PaletteSamples | ColorSamples
+"""What a mask file holds."""
+
+
+def palette_of(samples: Samples) -> np.ndarray | None:
+    """Returns the palette of a mask, uint8 `[N, 3]`; None if it is not a palette file."""
+    return samples.palette if samples.kind == "palette" else None
 
 
 def read_samples(file: File) -> Samples:
@@ -63,7 +102,7 @@ def read_samples(file: File) -> Samples:
         are partly transparent), or is too large.
     """
     if file.kind is Kind.NUMPY:
-        return Samples("gray", _load_array(file))
+        return GraySamples(_load_array(file))
     if file.kind is Kind.PNG:
         return _read_png(file)
     if file.kind not in _MASK_KINDS:
@@ -109,8 +148,9 @@ def _read_values(file: File, header: png.PngHeader, chunks: tuple[Chunk, ...]) -
     values = png_values.read_values(file, header, chunks).array()
     for chunk in chunks:
         if chunk.kind == b"PLTE":
-            return Samples("palette", values, np.frombuffer(chunk.content, np.uint8).reshape(-1, 3))
-    return Samples("gray", values)
+            palette = np.frombuffer(chunk.content, np.uint8).reshape(-1, 3)
+            return PaletteSamples(values, palette)
+    return GraySamples(values)
 
 
 def _read_colors(file: File, header: png.PngHeader, chunks: tuple[Chunk, ...]) -> Samples:
@@ -118,9 +158,9 @@ def _read_colors(file: File, header: png.PngHeader, chunks: tuple[Chunk, ...]) -
     colors = png_values.read_pixels(file, header, chunks).array()
     transparent_color = transparency.transparent_color(header, chunks)
     if transparent_color is None:
-        return Samples("rgb", colors)
+        return ColorSamples(colors)
     is_clear = (colors == np.array(transparent_color)).all(axis=-1)
-    return Samples("rgb", colors, transparent=transparency.read_under(colors, is_clear, file))
+    return ColorSamples(colors, transparency.read_under(colors, is_clear, file))
 
 
 def _decode(
@@ -147,9 +187,9 @@ def _decode(
     if still.transparent_value is not None:
         transparent = frozenset([still.transparent_value])
     if palette is not None:
-        return Samples("palette", values, palette, transparent)
+        return PaletteSamples(values, palette, transparent)
     grays = _as_stored_gray(values, sample_format, file)
-    return Samples("gray", grays, transparent=transparent)
+    return GraySamples(grays, transparent)
 
 
 def _as_stored_gray(
@@ -220,11 +260,11 @@ def _samples_of_channels(values: np.ndarray, file: File) -> Samples:
         return dataclasses.replace(samples, transparent=transparent)
     red = values[..., 0]
     if values.shape[2] == 1:
-        return Samples("gray", red)
+        return GraySamples(red)
     is_deep = values.max() > 255
     if is_deep and equal_channels(values):
-        return Samples("gray", red)
-    return Samples("rgb", _as_eight_bits(values, file))
+        return GraySamples(red)
+    return ColorSamples(_as_eight_bits(values, file))
 
 
 def equal_channels(colors: np.ndarray) -> bool:
@@ -366,7 +406,7 @@ class MappedColors:
     """The classes of an RGB mask.
 
     Attributes:
-      classes: uint8 `[H, W]`; any number where the color is unknown.
+      classes: uint8 `[H, W]`; only to be used if no color is unknown.
       unknown: the colors that have no class.
     """
 
@@ -393,7 +433,8 @@ def map_colors(colors: np.ndarray, known: np.ndarray, classes: np.ndarray) -> Ma
       known: the known colors as 24-bit numbers, integers `[N]`.
       classes: the class of each, uint8 `[N]`.
     """
-    # 0 is a color that is not known, and class n is n + 1. Memory is taken only where it is used.
+    # The table has 0 for a color that is not known, and n + 1 for a color of class n. Its memory is
+    # taken only where it is used.
     class_table = np.zeros(_NUMBER_OF_COLORS, np.uint16)
     class_table[known] = classes.astype(np.uint16) + 1
     unknown_table: np.ndarray | None = None
@@ -401,7 +442,7 @@ def map_colors(colors: np.ndarray, known: np.ndarray, classes: np.ndarray) -> Ma
     for rows in _slices_of_rows(colors):
         numbers = pack_colors(colors[rows])
         entries = class_table[numbers]
-        mapped[rows] = entries - 1
+        mapped[rows] = entries - 1  # 255 for a color that is not known
         if not entries.all():
             if unknown_table is None:
                 unknown_table = np.zeros(_NUMBER_OF_COLORS, np.uint32)

@@ -14,6 +14,7 @@ from voc_seg_tfrecord.core.errors import MaskError, counted, several
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats.mask_samples import (
+    ColorSamples,
     Samples,
     counts_by_color,
     counts_by_value,
@@ -223,7 +224,7 @@ def read_binary_mask(file: File) -> ClassPixels:
 
 def _check_zero_is_black(samples: Samples, counts: Mapping[int, int], file: File) -> None:
     """Checks that the value 0 of a palette shows black: white pixels may be those that are on."""
-    if samples.palette is None or 0 not in counts:
+    if samples.kind != "palette" or 0 not in counts:
         return
     color = tuple(samples.palette[0].tolist())
     if color != _BLACK:
@@ -232,7 +233,7 @@ def _check_zero_is_black(samples: Samples, counts: Mapping[int, int], file: File
         )
 
 
-def _read_colors(samples: Samples, file: File) -> ClassPixels:
+def _read_colors(samples: ColorSamples, file: File) -> ClassPixels:
     """Reads a mask of black and one color."""
     counts = counts_by_color(samples.values)
     colors = unpack_colors(counts.numbers)

@@ -136,7 +136,7 @@ class Scan:
         if isinstance(mask, bytes):
             samples = mask_samples.read_samples_on_black(File(mask, f"{where}, mask"))
             values = samples.values
-            palette = samples.palette
+            palette = mask_samples.palette_of(samples)
         else:
             values = mask
             palette = None
