@@ -7,7 +7,7 @@ import pytest
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, SourceError
 from voc_seg_tfrecord.core.releases import RELEASES, Archive
-from voc_seg_tfrecord.sources.devkit import open_trees
+from voc_seg_tfrecord.sources.devkit import find_release, open_trees
 from voc_seg_tfrecord.sources.fetcher import NotDownloaded, find_archive
 
 DATA = b"an archive"
@@ -81,3 +81,19 @@ def test_a_split_of_the_users_own_needs_the_archive_of_its_list_alone(tmp_path, 
     opened = open_trees(dataclasses.replace(release, archives=tuple(archives)), config, fetcher)
     assert [*opened] == ["mine"]
     assert [archive["filename"] for archive in fetcher.verified] == [filename]
+
+
+@pytest.mark.parametrize("below", [".", "VOCdevkit", "VOCdevkit/VOC2012"])
+def test_a_release_is_found_at_every_height_and_by_its_year(devkit, below):
+    assert find_release(epath.Path(devkit) / below, "2012").name == "VOC2012"
+    (devkit / "VOCdevkit" / "VOC2007" / "JPEGImages").mkdir(parents=True)
+    assert find_release(epath.Path(devkit), "2007").name == "VOC2007"
+    assert find_release(epath.Path(devkit) / "VOCdevkit" / "VOC2007" / "JPEGImages", "2012") is None
+
+
+def test_the_root_of_the_2011_archive_is_found(devkit):
+    (devkit / "TrainVal").mkdir()
+    (devkit / "VOCdevkit").rename(devkit / "TrainVal" / "VOCdevkit")
+    root = devkit / "TrainVal" / "VOCdevkit"
+    (root / "VOC2012").rename(root / "VOC2011")
+    assert find_release(epath.Path(devkit), "2011").name == "VOC2011"

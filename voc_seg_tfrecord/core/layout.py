@@ -1,11 +1,9 @@
-"""The names of a VOC layout's folders, where its root lies, and patterns of file names in it."""
+"""The names of a VOC layout's folders, and patterns of file names in them."""
 
 import dataclasses
 import functools
 import posixpath
 from typing import Self
-
-from etils import epath
 
 from voc_seg_tfrecord.core.errors import ConfigError, several
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
@@ -45,10 +43,6 @@ LISTS = "ImageSets/Segmentation"
 
 MASK_FOLDERS = (MASKS, "SegmentationClassPNG", "SegmentationClassAug", "SegmentationClassRaw")
 """Names of mask folders, in the order in which they are tried."""
-
-_DEVKITS = ("", "VOCdevkit", "TrainVal/VOCdevkit")
-"""Where releases put VOC<year> below the folder that they are unpacked into; 2011's tar alone has
-TrainVal."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -347,23 +341,3 @@ class Layout:
 
 
 VOC = Layout()
-
-
-def find_release(folder: epath.Path, year: str) -> epath.Path | None:
-    """Returns the root of VOC<year> at or below a folder; None if there is none.
-
-    Args:
-      folder: the devkit's parent, `VOCdevkit`, or `VOC<year>` itself.
-      year: the release, such as `2012`.
-    """
-    candidates = [folder / devkit / f"VOC{year}" for devkit in _DEVKITS]
-    candidates.append(folder)
-    for candidate in candidates:
-        if _is_root(candidate):
-            return candidate
-    return None
-
-
-def _is_root(folder: epath.Path) -> bool:
-    """Returns whether a folder is a VOC tree, perhaps a broken one."""
-    return any((folder / name).is_dir() for name in (IMAGES, LISTS, MASKS))

@@ -21,7 +21,7 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ListError, MaskError, SourceError, counted
 from voc_seg_tfrecord.core.example import RawExample
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.layout import Layout, find_release
+from voc_seg_tfrecord.core.layout import Layout
 from voc_seg_tfrecord.core.releases import CONTEXT_LABELS, CONTEXT_NUMBERS, Release
 from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.names import index_files
@@ -29,7 +29,7 @@ from voc_seg_tfrecord.folder.tree.pairs import Pair
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.sources import matlab_files
-from voc_seg_tfrecord.sources.devkit import ReleaseList, lists_in, open_archive
+from voc_seg_tfrecord.sources.devkit import ReleaseList, find_release, lists_in, open_archive
 from voc_seg_tfrecord.sources.fetcher import Fetcher, describe_manual_dir
 
 PNGS = "SegmentationClassContext"

@@ -1,14 +1,20 @@
-"""Opens VOC's own releases: an unpacked devkit, or the release's archives."""
+"""Finds and opens VOC's own releases: an unpacked devkit, or the release's archives."""
 
 from collections.abc import Sequence
 import dataclasses
 
+from etils import epath
+
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, SourceError
-from voc_seg_tfrecord.core.layout import find_release
+from voc_seg_tfrecord.core.layout import IMAGES, LISTS, MASKS
 from voc_seg_tfrecord.core.releases import VOC_SPLITS, Archive, Release
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.sources.fetcher import Fetcher, find_archive
+
+_DEVKITS = ("", "VOCdevkit", "TrainVal/VOCdevkit")
+"""Where releases put VOC<year> below the folder that they are unpacked into; 2011's tar alone has
+TrainVal."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,6 +117,26 @@ def open_archive(release: Release, archive: Archive, fetcher: Fetcher) -> VocTre
             remedy="get the release's own archive",
         )
     return VocTree(root)
+
+
+def find_release(folder: epath.Path, year: str) -> epath.Path | None:
+    """Returns the root of VOC<year> at or below a folder; None if there is none.
+
+    Args:
+      folder: the devkit's parent, `VOCdevkit`, or `VOC<year>` itself.
+      year: the release, such as `2012`.
+    """
+    candidates = [folder / devkit / f"VOC{year}" for devkit in _DEVKITS]
+    candidates.append(folder)
+    for candidate in candidates:
+        if _is_root(candidate):
+            return candidate
+    return None
+
+
+def _is_root(folder: epath.Path) -> bool:
+    """Returns whether a folder is a VOC tree, perhaps a broken one."""
+    return any((folder / name).is_dir() for name in (IMAGES, LISTS, MASKS))
 
 
 def _lists_of_unpacked_tree(

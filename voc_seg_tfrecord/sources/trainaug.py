@@ -14,7 +14,7 @@ import numpy as np
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.example import NeededFiles, RawExample
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.layout import VOC, find_release
+from voc_seg_tfrecord.core.layout import VOC
 from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.releases import RELEASES, Release
@@ -23,7 +23,7 @@ from voc_seg_tfrecord.folder.tree.pairs import PartFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import MissingParts, VocTree
 from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.sources import sbd
-from voc_seg_tfrecord.sources.devkit import ReleaseList, lists_in, open_archive
+from voc_seg_tfrecord.sources.devkit import ReleaseList, find_release, lists_in, open_archive
 from voc_seg_tfrecord.sources.fetcher import Fetcher
 from voc_seg_tfrecord.sources.sbd import SbdPair, SbdTree
 

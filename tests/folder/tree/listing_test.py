@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 import pytest
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
-from voc_seg_tfrecord.core.layout import ANY, Naming, find_release
+from voc_seg_tfrecord.core.layout import ANY, Naming
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.names import index_files
 
@@ -123,22 +123,6 @@ def test_a_name_is_its_id_in_place_of_the_one_in_the_pattern(stem, naming):
         )
         name = str(naming).removesuffix(naming.ending).replace("{id}", last)
         assert stem == f"{folder}{slash}{name}"
-
-
-@pytest.mark.parametrize("below", [".", "VOCdevkit", "VOCdevkit/VOC2012"])
-def test_a_release_is_found_at_every_height_and_by_its_year(devkit, below):
-    assert find_release(epath.Path(devkit) / below, "2012").name == "VOC2012"
-    (devkit / "VOCdevkit" / "VOC2007" / "JPEGImages").mkdir(parents=True)
-    assert find_release(epath.Path(devkit), "2007").name == "VOC2007"
-    assert find_release(epath.Path(devkit) / "VOCdevkit" / "VOC2007" / "JPEGImages", "2012") is None
-
-
-def test_the_root_of_the_2011_archive_is_found(devkit):
-    (devkit / "TrainVal").mkdir()
-    (devkit / "VOCdevkit").rename(devkit / "TrainVal" / "VOCdevkit")
-    root = devkit / "TrainVal" / "VOCdevkit"
-    (root / "VOC2012").rename(root / "VOC2011")
-    assert find_release(epath.Path(devkit), "2011").name == "VOC2011"
 
 
 @pytest.mark.parametrize(
