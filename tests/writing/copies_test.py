@@ -160,7 +160,9 @@ def test_ids_that_may_be_in_several_splits_are_not_named_but_their_copies_are(tr
     # 000 and 007 have the same bytes, and 007 is in both splits.
     with pytest.warns(SameImageInTwoSplits, match=r"1 image with"):
         builder = build(tmp_path / "data", config, tree)
-    assert builder.copies.first == ((SplitImage("train", "000"), SplitImage("validation", "007")),)
+    assert builder.copies.first_pairs == (
+        (SplitImage("train", "000"), SplitImage("validation", "007")),
+    )
     write_list(tree, "train", IDS[1:8])
     assert build(tmp_path / "fewer", config, tree).copies == SharedImages()
 
@@ -188,8 +190,8 @@ def test_the_first_three_are_shown_in_the_order_of_the_lists():
     finder.add("validation", np.array([3, 0, 9], np.uint64), "fgh".__getitem__)
     finder.add("test", np.array([5, 2**64 - 1], np.uint64), "ij".__getitem__)
     found = finder.find()
-    assert found.images == 4
-    assert [one.id + other.id for one, other in found.first] == ["ah", "bj", "ci"]
+    assert found.count == 4
+    assert [one.id + other.id for one, other in found.first_pairs] == ["ah", "bj", "ci"]
     with pytest.warns(SameImageInTwoSplits, match=r"c \(train\) and i \(test\), and 1 more\. "):
         found.warn(epath.Path("data/voc_seg_tfrecord/own/1.0.0"))
 

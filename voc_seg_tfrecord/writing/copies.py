@@ -48,17 +48,17 @@ class SharedImages:
     """The images that two splits of a dataset share.
 
     Attributes:
-      images: how many there are.
-      first: the first few of them, each as it is in two splits.
+      count: how many there are.
+      first_pairs: the first few of them, each as it is in two splits.
     """
 
-    images: int = 0
-    first: tuple[tuple[SplitImage, SplitImage], ...] = ()
+    count: int = 0
+    first_pairs: tuple[tuple[SplitImage, SplitImage], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Returns the number and the pairs as plain data, for people's programs."""
-        pairs = [[dataclasses.asdict(image) for image in pair] for pair in self.first]
-        return {"images": self.images, "first": pairs}
+        pairs = [[dataclasses.asdict(image) for image in pair] for pair in self.first_pairs]
+        return {"images": self.count, "first": pairs}
 
     def warn(self, folder: epath.Path) -> None:
         """Warns of shared images, if there are any, each time a dataset is built.
@@ -66,17 +66,17 @@ class SharedImages:
         Args:
           folder: the folder of the dataset's version, as TFDS lays it out.
         """
-        if not self.images:
+        if not self.count:
             return
-        pairs = ", ".join(f"{one} and {other}" for one, other in self.first)
-        unnamed = self.images - len(self.first)
+        pairs = ", ".join(f"{one} and {other}" for one, other in self.first_pairs)
+        unnamed = self.count - len(self.first_pairs)
         if unnamed:
             pairs += f", and {unnamed} more"
         data_dir = folder.parents[2]
         dataset = f"{folder.parent.name}:{folder.name}"
         leaks = command("voc-seg-tfrecord", "leaks", dataset, dataset, data_dir=data_dir)
         text = (
-            f"same image in two splits: {counted(self.images, 'image')} with the same bytes: "
+            f"same image in two splits: {counted(self.count, 'image')} with the same bytes: "
             f"{pairs}. A score on one split does not count if the other has the "
             "image too. Take one of the two out of its list or, where ratios make the splits, keep "
             f"them together with --group_by, and build again. {leaks} also finds the "
@@ -123,7 +123,7 @@ class _SplitDigests:
     Attributes:
       split: the split's name.
       digests: uint64 `[N]`, in the order of the split's list.
-      id_of: returns the id of an image by its number in the list.
+      id_of: returns the id of an image by its position in the list.
     """
 
     split: str
@@ -149,7 +149,7 @@ class CopyFinder:
         Args:
           split: its name.
           digests: of its images, uint64 `[N]`, in the order of its list.
-          id_of: returns the id of an image by its number in the list.
+          id_of: returns the id of an image by its position in the list.
         """
         self._splits.append(_SplitDigests(split, digests, id_of))
 
@@ -172,9 +172,9 @@ class CopyFinder:
         images_by_digest: dict[int, list[SplitImage]] = {}
         for split in self._splits:
             is_shared = np.isin(split.digests, shared_digests)
-            for number in np.flatnonzero(is_shared).tolist():
-                images = images_by_digest.setdefault(int(split.digests[number]), [])
-                images.append(SplitImage(split.split, split.id_of(number)))
+            for position in np.flatnonzero(is_shared).tolist():
+                images = images_by_digest.setdefault(int(split.digests[position]), [])
+                images.append(SplitImage(split.split, split.id_of(position)))
         return images_by_digest.values()
 
     def _first_pair(self, images: Sequence[SplitImage]) -> tuple[SplitImage, SplitImage] | None:
