@@ -34,7 +34,7 @@ def read(file: File, size: tuple[int, int] | None = None) -> np.ndarray:
 
     A palette is looked up, and gives RGB. No orientation is applied. Values are those of the file,
     but values of fewer than 8 bits may be stretched: 1 bit becomes 0 and 255, and 2 and 4 bits of a
-    PNG go from 0 to 255.
+    PNG go from 0 to 255. True and false of a NumPy array become 1 and 0.
 
     Args:
       file: a PNG, TIFF, NumPy array, JPEG, BMP, WebP or GIF.
@@ -107,7 +107,10 @@ def _read_numpy(file: File, size: tuple[int, int] | None) -> np.ndarray:
 
 
 def _axis_of_bands(file: File, shape: tuple[int, ...], size: tuple[int, int] | None) -> int:
-    """Returns which axis of an array has the bands: that which leaves the mask's size."""
+    """Returns which axis of an array has the bands: the one without which it has the mask's size.
+
+    An array `[H, W]` has no bands: it is the last axis, and moving it to the end changes nothing.
+    """
     if len(shape) == 2 or size is None or shape[:2] == size:
         return len(shape) - 1
     axes = [axis for axis in range(3) if _without_axis(shape, axis) == size]

@@ -143,7 +143,9 @@ _EXAMPLE_FEATURES_TAG = b"\x0a"
 
 
 def _serialize_sorted(features: dict[str, tf_feature_pb2.Feature]) -> bytes:
-    """Returns the bytes of an example whose features are sorted by name; takes them out.
+    """Returns the bytes of an example with its features sorted by name.
+
+    Each feature is removed from `features` when it is written, to free its memory.
 
     The features are a protobuf map, which protobuf writes in an order that changes from process to
     process. The bytes of a map are those of its entries, one after the other. So each entry is

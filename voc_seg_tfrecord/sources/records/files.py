@@ -196,8 +196,6 @@ def splits_of_files(files: Sequence[str]) -> dict[str, str]:
 def _split_of(file: str, names: Sequence[str]) -> str:
     """Returns the split of a file by the first name that says one; empty if none does.
 
-    Other than for annotation files (`polygon_sets`), a name with two splits is an error.
-
     Raises:
       ConfigError: if that name says several.
     """
