@@ -214,7 +214,7 @@ def test_rows_with_values_are_refused_where_colors_give_the_classes(write, order
     check(root, "--classes 0=x,*=y", "x y y y" if order[0] == 0 else refused)
 
 
-def test_a_star_takes_no_color_that_has_a_class_by_its_value_in_a_gray_mask(write):
+def test_a_wildcard_takes_no_color_that_has_a_class_by_its_value_in_a_gray_mask(write):
     colors = "background 0 0 0\na 128 0 0\nb 0 128 0\nc 128 128 0"
     root = write("palette", **{"colors.txt": colors})
     palette = np.concatenate([np.full((4, 3), 9), voc_palette()[:4]])

@@ -158,7 +158,7 @@ def test_rows_stand_over_the_names_and_keep_the_places_of_others(text, names, be
     found = table(text)
     assert found.class_names == names
     if became:
-        new = [found.target(name) for name in NAMES]
+        new = [found.class_of_name(name) for name in NAMES]
         assert "".join("." if name == "void" else name[0] for name in new) == became
 
 
@@ -174,7 +174,7 @@ def test_names_that_mean_void_are_no_classes_and_a_row_may_say_otherwise():
     assert ClassTable(names).class_names == ("background", "a")
     assert ClassTable(names).index_values() == {-1: 255, 255: 255, 0: 255, 1: 0, 2: 1}
     assert table("void=border", names).class_names == ("background", "border", "a")
-    assert table("*=x", names).target("void") == "void"
+    assert table("*=x", names).class_of_name("void") == "void"
 
 
 def test_values_win_over_places():

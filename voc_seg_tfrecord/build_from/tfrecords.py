@@ -209,7 +209,7 @@ def _find_mask_rule(
       MaskError: if values or colors of palettes may mean several classes.
     """
     table = config.table
-    if table.class_by_color or table.star_takes_pixels:
+    if table.class_by_color or table.wildcard_takes_pixels:
         raise table_error(
             "colors, or * for values", "rows with values or names: records hold values"
         )

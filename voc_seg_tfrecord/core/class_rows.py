@@ -15,7 +15,13 @@ from voc_seg_tfrecord.core.errors import ConfigError, several
 from voc_seg_tfrecord.core.names import VOID, Color, unprintable
 
 VOID_CLASS = "void"
-STAR = "*"
+VOID_VALUES = {-1: VOID, VOID: VOID}
+"""The values that are void unless something else is said: 255, and -1, as labelme's arrays have it.
+All other negative values, such as -9999, are values like others."""
+
+WILDCARD = "*"
+"""The key of all names, or of all values and colors in use, that no other row has."""
+
 UNKNOWN = "?"
 """The class of a row that is to be filled in."""
 
@@ -85,7 +91,7 @@ def read_rgb(parts: Collection[Any]) -> Color:
 
 def is_name(key: Key) -> bool:
     """Says whether a key is the name of a class of the masks."""
-    return isinstance(key, str) and key != STAR and color_of(key) is None
+    return isinstance(key, str) and key != WILDCARD and color_of(key) is None
 
 
 # Rows.
@@ -104,13 +110,13 @@ def add_found_rows(rows: Rows, found_rows: Rows) -> Rows:
     Beside `*`, only void rows of values and colors are added: `*` takes all other keys.
     """
     given_keys = {key for key, _ in rows}
-    star_takes_all = STAR in given_keys
+    wildcard_takes_all = WILDCARD in given_keys
     added = []
     for key, name in found_rows:
         if key in given_keys:
             continue
         is_void_pixel = name == VOID_CLASS and not is_name(key)
-        if is_void_pixel or not star_takes_all:
+        if is_void_pixel or not wildcard_takes_all:
             added.append((key, name))
     return (*rows, *added)
 
@@ -140,7 +146,7 @@ def _check_row(row: Sequence[Any]) -> tuple[Key, str]:
         raise table_error(f"{row!r:.80}", 'pairs such as [255, "crack"]')
     key = _check_key(row[0])
     name = row[1].strip()
-    if not name or unprintable(name) or name in (STAR, str(VOID)):
+    if not name or unprintable(name) or name in (WILDCARD, str(VOID)):
         found = f"the class {name!r} for {key!r}"
         raise table_error(found, "a name without control characters, or void")
     return key, VOID_CLASS if is_void_name(name) else name
@@ -220,7 +226,7 @@ def parse_pairs(text: str) -> Rows:
 def _parse_pair(key: str, name: str) -> tuple[Key, str]:
     word = _unquote(key)
     is_quoted = word != key
-    if is_quoted and (word == STAR or is_text_of_color(word)):
+    if is_quoted and (word == WILDCARD or is_text_of_color(word)):
         raise table_error(f"the name {word!r}, which is no name", "the name of a class")
     if is_text_of_value(name):
         raise table_error(

@@ -1,27 +1,33 @@
 """The table of classes: what each value, color and class of masks becomes in a dataset.
 
-It is the user's rows (see `class_rows`) over the names that were found, or that the user gave. The
-row `*` takes:
+It puts the user's rows (see `class_rows`) over `names`, the classes of the masks, which were found
+or given by the user. From these two follow, in this order:
+
+1. the class of the dataset, or void, that each of `names` becomes: by the row of its index, or else
+   of its name, or else of the wildcard `*`; names that mean void stay void beside `*`;
+2. the classes of the dataset in their order, of which one may be background;
+3. the index in the dataset of each value of a mask.
+
+The wildcard takes:
 
 | names | rows of values or colors | `*` takes |
 |---|---|---|
 | yes | no | all names without a row |
 | yes | yes | all names without a row, and all values and colors in use without a class |
 | no | yes or no | all values and colors in use without a class |
-
-Names that mean void stay void beside it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 import dataclasses
 import functools
 
 from voc_seg_tfrecord.core.class_entries import is_void_name
 from voc_seg_tfrecord.core.class_rows import (
     MAX_LISTED_NAMES,
-    STAR,
     UNKNOWN,
     VOID_CLASS,
+    VOID_VALUES,
+    WILDCARD,
     Key,
     Rows,
     color_of,
@@ -29,7 +35,6 @@ from voc_seg_tfrecord.core.class_rows import (
     table_error,
 )
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean, several
-from voc_seg_tfrecord.core.mask_rule import VOID_VALUES
 from voc_seg_tfrecord.core.names import VOID, Color, background_index, plain
 from voc_seg_tfrecord.core.spelling import group_by_case, show_name
 
@@ -41,19 +46,19 @@ MAX_DESCRIBED_SOURCES = 6
 class ClassTable:
     """The user's rows over the names of the masks' classes.
 
-    Where there are names, the dataset's classes are first those of rows by name, in their order,
-    then the names that stay, each at its place; then the classes of values and colors. Without
-    names, or with rows by name, background becomes class 0.
+    The classes of the dataset are first those of rows by name, in their order, then what the other
+    names become, in the order of the masks; then the classes of values and colors. Without names,
+    or with rows by name, background becomes class 0.
 
-    Masks hold places of `names`, so a row by value replaces the name at this place. Masks with
-    other values have a table without rows by value; see `index_values`.
+    A mask holds indices of `names`, so the row of a value replaces the name at this index. Masks
+    with other values have a table without rows of values; see `index_values`.
 
     Attributes:
-      names: the classes of the masks, each at its place, names that mean void among them; empty
+      names: the classes of the masks, by index, with the names that mean void; empty
         where the rows are all that is known.
       rows: the user's rows, as `check_rows` returns them.
-      background: the background class, by its name in the masks or in the dataset; empty if a
-        class is called background anyway, or none is background.
+      background: the background that the user gave, by its name in the masks or in the dataset;
+        empty if the names of classes decide.
 
     Raises:
       ConfigError: if a row names no class, no class is left, or two differ in spelling alone.
@@ -67,7 +72,7 @@ class ClassTable:
         for name in self.class_by_name:
             if name not in self.names:
                 raise self._unknown_name_error(name)
-        reserved = {STAR, UNKNOWN, str(VOID)}.intersection(self.class_names)
+        reserved = {WILDCARD, UNKNOWN, str(VOID)}.intersection(self.class_names)
         if reserved:
             raise table_error(f"the class {min(reserved)!r}", "a name", "rename this class")
         if self.rows and not self.class_names:
@@ -108,14 +113,14 @@ class ClassTable:
         return {str(key): name for key, name in self.rows if is_name(key)}
 
     @property
-    def class_of_star(self) -> str | None:
-        """The class of `*`; None without it."""
-        return dict(self.rows).get(STAR)
+    def wildcard_class(self) -> str | None:
+        """The class of the row `*`; None without such a row."""
+        return dict(self.rows).get(WILDCARD)
 
     @property
-    def star_takes_pixels(self) -> bool:
-        """Whether `*` is every other value and color in use, and not just every other name."""
-        if self.class_of_star is None:
+    def wildcard_takes_pixels(self) -> bool:
+        """Whether `*` stands for all other values and colors in use, and not for names alone."""
+        if self.wildcard_class is None:
             return False
         has_rows_of_pixels = bool(self.class_by_value or self.class_by_color)
         return has_rows_of_pixels or not self.names
@@ -126,44 +131,57 @@ class ClassTable:
 
     def _is_row_of_names(self, key: Key) -> bool:
         """Says whether the row of a key gives classes to names of the masks."""
-        star_takes_names = key == STAR and bool(self.names)
-        return is_name(key) or star_takes_names
+        wildcard_takes_names = key == WILDCARD and bool(self.names)
+        return is_name(key) or wildcard_takes_names
 
-    def target(self, name: str) -> str:
-        """Returns what a class of the masks becomes: `void`, or the name of a class."""
+    def class_of_name(self, name: str) -> str:
+        """Returns what a class of the masks becomes by its name: a new class, or `void`."""
         if name in self.class_by_name:
             return self.class_by_name[name]
         if is_void_name(name):
             return VOID_CLASS
-        return name if self.class_of_star is None else self.class_of_star
+        return name if self.wildcard_class is None else self.wildcard_class
 
     @functools.cached_property
-    def _new_by_old(self) -> dict[str, str]:
-        """What each class of `names` becomes, in their order, by a row of its place or its name.
+    def _new_classes(self) -> tuple[str, ...]:
+        """What the class at each index of `names` becomes; the row of an index as a value wins.
 
-        Example: 1 is `hole` of `background` and `crack`, with the row `1=hole`: the two become
-        `background` and `hole`.
+        Example: `background` and `crack` become `background` and `hole` by the row `1=hole`.
         """
-        new_by_old: dict[str, str] = {}
-        for place, name in enumerate(self.names):
-            new_by_old[name] = self.class_by_value.get(place, self.target(name))
-        return new_by_old
+        classes = []
+        for index, name in enumerate(self.names):
+            classes.append(self.class_by_value.get(index, self.class_of_name(name)))
+        return tuple(classes)
+
+    @functools.cached_property
+    def _new_class_by_name(self) -> dict[str, str]:
+        return dict(zip(self.names, self._new_classes, strict=True))
 
     def map_names_by_rows(self) -> dict[str, str]:
         """Returns what each class of the masks becomes by rows; nothing if all stay.
 
         This also counts where a name stands elsewhere, such as in an annotated box. The row of a
-        value is that of the name at this place: with `2=void`, the third name becomes void.
+        value is that of the name at this index: with `2=void`, the third name becomes void.
         """
-        is_one_changed = [*self._new_by_old.values()] != [*self.names]
-        is_one_void = VOID_CLASS in self._new_by_old.values()
+        is_one_changed = self._new_classes != self.names
+        is_one_void = VOID_CLASS in self._new_classes
         if self._has_rows_of_names or is_one_changed or is_one_void:
-            return self._new_by_old
+            return self._new_class_by_name
         return {}
 
     @functools.cached_property
     def class_names(self) -> tuple[str, ...]:
         """The classes of the dataset, in order."""
+        names = self._classes_in_order_of_rows
+        is_order_free = self._has_rows_of_names or not self.names
+        if not is_order_free or not self.background_name:
+            return names
+        others = [name for name in names if name != self.background_name]
+        return (self.background_name, *others)
+
+    @functools.cached_property
+    def _classes_in_order_of_rows(self) -> tuple[str, ...]:
+        """The classes of the dataset before background comes first."""
         classes_of_names = []
         classes_of_pixels = []
         for key, name in self.rows:
@@ -171,77 +189,61 @@ class ClassTable:
                 classes_of_names.append(name)
             else:
                 classes_of_pixels.append(name)
-        classes = [*classes_of_names, *self._new_by_old.values(), *classes_of_pixels]
-        names = [name for name in dict.fromkeys(classes) if name != VOID_CLASS]
-        if self._has_rows_of_names or not self.names:
-            index = background_index(names, self._new_background(names))
-            if index is not None:  # it comes before all others
-                names.insert(0, names.pop(index))
-        return tuple(names)
+        classes = dict.fromkeys([*classes_of_names, *self._new_classes, *classes_of_pixels])
+        return tuple(name for name in classes if name != VOID_CLASS)
 
-    def _new_background(self, class_names: Sequence[str]) -> str:
-        """Returns the class of the dataset that the user's background is; empty if none is.
-
-        The user may give the name that background has in the masks, or in the dataset.
-        """
-        if self.background in class_names:
-            return self.background
-        new_name = self._new_by_old.get(self.background, "")
-        return new_name if new_name in class_names else ""
-
-    @property
+    @functools.cached_property
     def background_name(self) -> str:
-        """The name of the background class of the dataset; empty where none is known."""
-        index = background_index(self.class_names, self._new_background(self.class_names))
-        return "" if index is None else self.class_names[index]
+        """The background class of the dataset; empty where none is known."""
+        names = self._classes_in_order_of_rows
+        given_name = self.background
+        if given_name not in names:  # it may be a name that the masks have
+            given_name = self._new_class_by_name.get(given_name, "")
+        index = background_index(names, given_name if given_name in names else "")
+        return "" if index is None else names[index]
 
     @property
     def fill(self) -> int | None:
-        """The class that fills an image without any mask; None where there is no background.
+        """The index that fills an image without any mask; None where there is no background.
 
         The masks' own background comes first, as it is what an empty mask would hold. It may be
-        void in the dataset, and then such an image is void.
+        void in the dataset, and then such an image is void: 255.
         """
-        old_name = self._background_of_masks()
-        if old_name is not None:
-            return self.index(self._new_by_old[old_name])
-        return self.index(self.background_name) if self.background_name else None
-
-    def _background_of_masks(self) -> str | None:
-        """Returns the background among the classes of the masks; None if none is known."""
         names = [name for name in self.names if not is_void_name(name)]
-        if self.background and self.background not in names:
-            return None
-        index = background_index(names, self.background)
-        return None if index is None else names[index]
+        is_given_by_new_name = bool(self.background) and self.background not in names
+        index = None if is_given_by_new_name else background_index(names, self.background)
+        if index is not None:
+            return self.index(self._new_class_by_name[names[index]])
+        return self.index(self.background_name) if self.background_name else None
 
     def index(self, name: str) -> int:
         """Returns the index of a class of the dataset; that of `void` is 255."""
         return VOID if name == VOID_CLASS else self.class_names.index(name)
 
-    def index_values(self, places: Mapping[int, int] | None = None) -> dict[int, int]:
-        """Returns the class of each value of masks that hold places of `names`; 255 is void.
+    def index_values(self, index_by_value: Mapping[int, int] | None = None) -> dict[int, int]:
+        """Returns the index in the dataset of each value of masks; 255 is void.
 
         Args:
-          places: the place among the names, or 255, of each value; by default the value is it.
+          index_by_value: the index in `names`, or 255, that each value means; by default a value
+            is this index itself.
 
         Raises:
-          ConfigError: if there are places and rows by value. A row would have two meanings.
+          ConfigError: if values have indices and rows. A row would have two meanings.
         """
-        if places is None:
-            places = {place: place for place in range(len(self.names))}
+        if index_by_value is None:
+            index_by_value = {index: index for index in range(len(self.names))}
         elif self.class_by_value:
             raise table_error(
                 f"rows of the values {several(map(str, self.class_by_value), MAX_LISTED_NAMES)}",
                 "rows of names and *, as the meaning of these masks' values is known",
             )
-        classes = dict(VOID_VALUES)
-        for value, place in places.items():
-            new_name = VOID_CLASS if place == VOID else self._new_by_old[self.names[place]]
-            classes[value] = self.index(new_name)
-        for value, name in self.class_by_value.items():
-            classes[value] = self.index(name)
-        return classes
+        new_index_by_value = dict(VOID_VALUES)
+        for value, index in index_by_value.items():
+            new_class = VOID_CLASS if index == VOID else self._new_classes[index]
+            new_index_by_value[value] = self.index(new_class)
+        for value, new_class in self.class_by_value.items():
+            new_index_by_value[value] = self.index(new_class)
+        return new_index_by_value
 
     def describe(self) -> str:
         """Returns the table in words: `0 background from sky; 1 vehicle from car, bus`."""
@@ -259,5 +261,5 @@ class ClassTable:
     def _sources_of(self, name: str) -> list[str]:
         """Returns the classes of the masks, and then the keys of rows, that become a class."""
         rows_of_pixels = [row for row in self.rows if row[0] not in self.class_by_name]
-        classes_by_source = [*self._new_by_old.items(), *rows_of_pixels]
+        classes_by_source = [*self._new_class_by_name.items(), *rows_of_pixels]
         return [str(source) for source, new_name in classes_by_source if new_name == name]

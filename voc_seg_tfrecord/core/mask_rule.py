@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Rows, check_rows, color_of
+from voc_seg_tfrecord.core.class_rows import VOID_CLASS, VOID_VALUES, Rows, check_rows, color_of
 from voc_seg_tfrecord.core.names import VOID, Color
 
 MaskKind = Literal["palette", "gray", "rgb", "equal"]
@@ -17,10 +17,6 @@ in which red, green and blue are equal everywhere, so that red may be a value.""
 Class = Any
 """The index of a class, or 255 for void. While it is decided what masks mean, it is the name of a
 class of the masks, or 255."""
-
-VOID_VALUES = {-1: VOID, VOID: VOID}
-"""The values that are void unless something else is said: 255, and -1, as labelme's arrays have it.
-All other negative values, such as -9999, are values like others."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +30,7 @@ class MaskRule:
         (v, v, v); otherwise it is a value.
       given_values: the classes that the user gave to values, which win over all others.
       given_colors: likewise those of colors.
-      star_classes: the classes of values and colors without any other, which the user gave by `*`.
+      wildcard_classes: the classes that the user gave by `*` to all other values and colors.
         Where values decide, its colors are those of RGB masks.
       remedy: what the user can do about a value or color without a class.
     """
@@ -44,14 +40,14 @@ class MaskRule:
     gray_is_color: bool = False
     given_values: Mapping[int, Class] = dataclasses.field(default_factory=dict)
     given_colors: Mapping[Color, Class] = dataclasses.field(default_factory=dict)
-    star_classes: Mapping[int | Color, Class] = dataclasses.field(default_factory=dict)
+    wildcard_classes: Mapping[int | Color, Class] = dataclasses.field(default_factory=dict)
     remedy: str = "say the class of each value or color with --classes, or correct the mask"
 
     def needs_colors(self, kind: str) -> bool:
         """Says whether colors may give the classes of a mask of a kind; see `class_of`.
 
-        The colors of `star_classes` do not count: where values decide, they are those of RGB masks,
-        which are read by color in any case.
+        The colors of `wildcard_classes` do not count: where values decide, they are those of RGB
+        masks, which are read by color in any case.
         """
         by_color = self.colors is not None
         if kind == "gray":
@@ -88,9 +84,9 @@ class MaskRule:
         class_without_rows = self._class_without_rows(kind, value, color)
         if class_without_rows is not None:
             return class_without_rows
-        if value is not None and value in self.star_classes:
-            return self.star_classes[value]
-        return None if color is None else self.star_classes.get(color)
+        if value is not None and value in self.wildcard_classes:
+            return self.wildcard_classes[value]
+        return None if color is None else self.wildcard_classes.get(color)
 
     def _class_without_rows(
         self, kind: str, value: int | None, color: Color | None
@@ -122,20 +118,24 @@ class MaskRule:
             colors=None if self.colors is None else rename(self.colors),
             given_values=rename(self.given_values),
             given_colors=rename(self.given_colors),
-            star_classes=rename(self.star_classes),
+            wildcard_classes=rename(self.wildcard_classes),
         )
 
     @functools.cached_property
     def all_values(self) -> dict[int, Class]:
         """The class of each value of a mask that is read by value."""
-        by_star = {key: index for key, index in self.star_classes.items() if isinstance(key, int)}
-        return {**by_star, **self.values, **self.given_values}
+        by_wildcard = {
+            key: index for key, index in self.wildcard_classes.items() if isinstance(key, int)
+        }
+        return {**by_wildcard, **self.values, **self.given_values}
 
     @functools.cached_property
     def all_colors(self) -> dict[Color, Class]:
         """The class of each color of an RGB mask."""
-        by_star = {key: index for key, index in self.star_classes.items() if isinstance(key, tuple)}
-        return {**by_star, **(self.colors or {}), **self.given_colors}
+        by_wildcard = {
+            key: index for key, index in self.wildcard_classes.items() if isinstance(key, tuple)
+        }
+        return {**by_wildcard, **(self.colors or {}), **self.given_colors}
 
     @functools.cached_property
     def packed_colors(self) -> tuple[np.ndarray, np.ndarray]:

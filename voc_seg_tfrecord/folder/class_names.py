@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from voc_seg_tfrecord.core.class_rows import STAR, VOID_CLASS, Rows, are_whole, color_key
+from voc_seg_tfrecord.core.class_rows import VOID_CLASS, WILDCARD, Rows, are_whole, color_key
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.default_names import BINARY_NAMES, name_values, note_default_names
@@ -382,7 +382,7 @@ def _doubt_look(labels: Labels, names: Sequence[str]) -> DoubtedNames | None:
         return None
     if look is not ValueLook.OBJECT_NUMBERS:
         return DoubtedNames(look.value)
-    rows = {0: BINARY_NAMES[0], STAR: "NAME"}
+    rows = {0: BINARY_NAMES[0], WILDCARD: "NAME"}
     proposal = Alternative("if they are objects of one class", {"classes": rows})
     return DoubtedNames(look.value, (proposal,))
 

@@ -21,8 +21,8 @@ from typing import Any
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_rows import (
-    STAR,
     UNKNOWN,
+    WILDCARD,
     Key,
     Rows,
     check_rows,
@@ -679,7 +679,7 @@ def _keys_of_row(row: Mapping[str, str]) -> list[Key]:
         cell = row.get(column, "")
         if not cell:
             continue
-        if column == "name" or cell == STAR:
+        if column == "name" or cell == WILDCARD:
             keys.append(cell)
         elif column == "value" and is_text_of_value(cell):
             keys.append(int(cell))

@@ -101,7 +101,7 @@ def _rows_of_file(file: ClassFile, rows: Rows, background: str) -> Rows:
     class_by_key: dict[Key, str] = {}
     for entry in file.entries:
         is_void_class = class_of_entry(entry, table) == VOID
-        target = VOID_CLASS if is_void_class else table.target(entry.name)
+        target = VOID_CLASS if is_void_class else table.class_of_name(entry.name)
         if entry.value >= 0:
             class_by_key[entry.value] = target
         if entry.color:
@@ -191,7 +191,7 @@ def class_colors(file: ClassFile | None, config: VocSegConfig) -> dict[int, Colo
     first_colors: dict[int, Color] = {}
     own_colors: dict[int, Color] = {}
     for entry in file.entries:
-        name = VOID_CLASS if is_void(entry) else table.target(entry.name)
+        name = VOID_CLASS if is_void(entry) else table.class_of_name(entry.name)
         if name != VOID_CLASS and name not in table.class_names:
             continue
         assert entry.color  # as `has_colors` says

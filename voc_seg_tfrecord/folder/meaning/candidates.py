@@ -13,9 +13,9 @@ import functools
 from typing import Literal
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void, may_be_background
-from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Key, Rows, color_key, color_of
+from voc_seg_tfrecord.core.class_rows import VOID_CLASS, VOID_VALUES, Key, Rows, color_key, color_of
 from voc_seg_tfrecord.core.class_table import ClassTable
-from voc_seg_tfrecord.core.mask_rule import VOID_VALUES, MaskRule
+from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import (
     BLACK,
     VOC_CLASSES,
@@ -109,7 +109,7 @@ class ClassNaming:
     def needs_colors(self) -> bool:
         """Says whether it matters which of VOC's colors the masks with VOC's palette use."""
         table = self.table
-        has_rows = bool(table.class_by_value or table.class_by_color) or table.star_takes_pixels
+        has_rows = bool(table.class_by_value or table.class_by_color) or table.wildcard_takes_pixels
         moved = self.file is None and self.has_voc_names_at_other_values()
         has_possible_background = any(may_be_background(entry.name) for entry in self.entries)
         return self.has_colors or has_rows or moved or has_possible_background
@@ -130,7 +130,7 @@ class MeaningCandidate:
       words: how the masks are read: `by value`, `by the colors of labelmap.txt`.
       survey: what the masks use.
       name_rule: the class name, or 255, of each value and color, without the user's rows.
-      star_classes: the class of each value and color in use that the user's `*` takes.
+      wildcard_classes: the class of each value and color in use that the user's `*` takes.
     """
 
     by: Literal["value", "color"]
@@ -141,7 +141,7 @@ class MeaningCandidate:
     words: str = dataclasses.field(compare=False)
     survey: Survey = dataclasses.field(compare=False, repr=False)
     name_rule: MaskRule = dataclasses.field(compare=False)
-    star_classes: Mapping[Key, str] = dataclasses.field(default_factory=dict, compare=False)
+    wildcard_classes: Mapping[Key, str] = dataclasses.field(default_factory=dict, compare=False)
 
     @functools.cached_property
     def rule(self) -> MaskRule:
@@ -150,18 +150,18 @@ class MeaningCandidate:
         index_by_name = {name: index for index, name in self.class_names.items()}
 
         def index_of(name: ClassName) -> int | None:
-            return VOID if isinstance(name, int) else index_by_name.get(table.target(name))
+            return VOID if isinstance(name, int) else index_by_name.get(table.class_of_name(name))
 
-        star_indices: dict[int | Color, int] = {}
-        for key, name in self.star_classes.items():
+        wildcard_indices: dict[int | Color, int] = {}
+        for key, name in self.wildcard_classes.items():
             pixel = key if isinstance(key, int) else color_of(key)
             if pixel is not None:
-                star_indices[pixel] = table.index(name)
+                wildcard_indices[pixel] = table.index(name)
         return dataclasses.replace(
             self.name_rule.with_classes(index_of),
             given_values={value: table.index(name) for value, name in table.class_by_value.items()},
             given_colors={color: table.index(name) for color, name in table.class_by_color.items()},
-            star_classes=star_indices,
+            wildcard_classes=wildcard_indices,
         )
 
     @property

@@ -116,7 +116,7 @@ def weigh_candidates(
         if taken is None or not _may_be_taken(taken, survey):
             raise ask_what_pixels_mean(evidence, left)
         notes: list[str] = []
-        if taken.naming.table.star_takes_pixels:
+        if taken.naming.table.wildcard_takes_pixels:
             check_number_of_keys(survey)
             taken, notes = _with_star(taken)
             decision = decide([taken], RULES, evidence)
@@ -139,7 +139,7 @@ def _may_be_taken(candidate: MeaningCandidate, survey: Survey) -> bool:
     half_of_masks = (survey.examined - survey.damaged) / 2
     if not candidate.pixels_without_class or candidate.masks_read >= half_of_masks:
         return True
-    if not candidate.naming.table.star_takes_pixels:
+    if not candidate.naming.table.wildcard_takes_pixels:
         return False
     if candidate.kind == "rows":
         return True
@@ -153,7 +153,7 @@ def _with_star(candidate: MeaningCandidate) -> tuple[MeaningCandidate, list[str]
 
     VOC's void stays void. There is no note if `*` takes nothing.
     """
-    star = str(candidate.naming.table.class_of_star)
+    star = str(candidate.naming.table.wildcard_class)
     classes: dict[Key, str] = {}
     counts = collections.Counter[Key]()
     for pixel in candidate.pixels_without_class:
@@ -164,7 +164,7 @@ def _with_star(candidate: MeaningCandidate) -> tuple[MeaningCandidate, list[str]
             counts[key] += candidate.survey.pixels[pixel].pixels
     words = ", ".join(f"{key} on {counted(pixels, 'pixel')}" for key, pixels in counts.items())
     notes = [f"* is {star}: {words}."] if counts else []
-    return dataclasses.replace(candidate, star_classes=classes), notes
+    return dataclasses.replace(candidate, wildcard_classes=classes), notes
 
 
 def _check_rows_fit(survey: Survey, table: ClassTable) -> None:

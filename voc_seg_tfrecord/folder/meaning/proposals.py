@@ -12,6 +12,7 @@ from etils import epath
 
 from voc_seg_tfrecord.core.class_rows import (
     VOID_CLASS,
+    VOID_VALUES,
     Key,
     Rows,
     color_key,
@@ -23,7 +24,7 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError, counted, several
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import Layout
-from voc_seg_tfrecord.core.mask_rule import VOID_VALUES, MaskRule
+from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import BLACK, VOC_CLASSES, VOID, VOID_COLOR
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.classes.names import table_of_file

@@ -10,8 +10,8 @@ import functools
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void_name, may_be_background
 from voc_seg_tfrecord.core.class_rows import (
-    STAR,
     VOID_CLASS,
+    WILDCARD,
     color_key,
     format_pairs,
     is_name,
@@ -547,7 +547,7 @@ def _note_absent_rows(taken: MeaningCandidate, evidence: MeaningEvidence) -> lis
     keys_in_use = {*survey.values, *map(color_key, survey.colors)}
     absent = []
     for key, name in taken.naming.table.rows:
-        if key in keys_in_use or key == STAR or is_name(key):
+        if key in keys_in_use or key == WILDCARD or is_name(key):
             continue
         if name != VOID_CLASS:
             absent.append(f"{key} ({name})")
