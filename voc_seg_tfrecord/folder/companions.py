@@ -446,7 +446,7 @@ COMPANIONS: Sequence[Companion] = (
     Companion("documents", "documents, code, weights, logs and archives", "code.py", _is_document),
     Companion(
         "texts",
-        "texts that state no split, pair, class or group",
+        "lists, tables and other texts",
         "scores.csv",
         _is_text,
     ),
