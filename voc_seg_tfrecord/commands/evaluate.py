@@ -142,9 +142,6 @@ def _print(result: "Result", args: argparse.Namespace) -> None:
     print(f"mean Dice (F1)  {_percent(result.mean_dice)}")
     if args.boundary:
         print(f"Boundary IoU    {_percent(result.boundary_miou)}")
-    if result.fold_mious:
-        folds = ", ".join(_percent(miou) for miou in result.fold_mious)
-        print(f"PASCAL-5i folds {folds}")
     print(f"mean accuracy   {_percent(result.mean_accuracy)}")
     print(f"pixel accuracy  {_percent(result.pixel_accuracy)}")
     if result.absent:
