@@ -102,7 +102,7 @@ def test_the_command_says_what_pixels_confirm(built, capsys):
 def test_a_picture_that_pixels_confirm_is_a_leak(built, monkeypatch, capsys):
     assert cli.main(["leaks", *built]) == 1
     said = capsys.readouterr().out
-    assert "  images of B that are also in A: 1 of 1  <- LEAK\n" in said
+    assert "  images of the second that are also in the first: 1 of 1  <- LEAK\n" in said
     assert said.endswith("LEAK: a training split and an evaluation split share images\n")
     monkeypatch.setattr("voc_seg_tfrecord.quality.pixel_confirmation.MIN_CORRELATION", 1.1)
     assert cli.main(["leaks", *built]) == 0

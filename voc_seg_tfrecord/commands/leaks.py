@@ -249,7 +249,7 @@ def show_overlap(overlap: "Overlap") -> None:
         print(f"    beside the best 3 of each image, at least {count} of parts")
     verdict = "  <- LEAK" if overlap.is_leak else ""
     count = f"{overlap.example_count} of {len(overlap.second.sha256_by_id)}"
-    print(f"  images of B that are also in A: {count}{verdict}")
+    print(f"  images of the second that are also in the first: {count}{verdict}")
 
 
 def _lines_of_level(overlap: "Overlap", level: str) -> list[str]:
