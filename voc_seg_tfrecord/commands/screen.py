@@ -286,6 +286,8 @@ def show_class_table(
             row += [counts.images[index], counts.pixels[index]]
         rows.append(row)
     show_table(columns, rows, {"share": "{:.3%}"})
+    beside_split = "; after a split's name, those of that split" if shown_splits else ""
+    print(f"pixels: how many pixels of the masks have the class{beside_split}")
 
 
 _HIDDEN_BARS = ("Dl Completed", "Dl Size", "Extraction completed")
