@@ -86,7 +86,7 @@ def random_offsets(seed: tf.Tensor, largest: tf.Tensor, count: int = 1) -> list[
     The first one is the same, however many are sampled.
     """
     fractions = uniform(seed, "place", 2)
-    if count > 1:  # another purpose, because a longer draw would change the first numbers
+    if count > 1:
         fractions += uniform(seed, "places", 2 * (count - 1))
     offsets = []
     for number in range(count):
