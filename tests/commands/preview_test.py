@@ -185,7 +185,7 @@ def test_a_place_that_cannot_be_written_is_said_before_a_record_is_read(
 
     monkeypatch.setattr("os.mkdir", refuse)
     monkeypatch.setattr("voc_seg_tfrecord.reading.records.read_shards", None)
-    for command in ("preview", "report"):
-        out = str(tmp_path / "a.png")
+    for command, name in (("preview", "a.png"), ("report", "a.html")):
+        out = str(tmp_path / name)
         assert cli.main([command, str(sample.data_dir), "--out", out]) == 2
         assert "it cannot be written: Permission denied" in capsys.readouterr().err

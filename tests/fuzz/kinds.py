@@ -29,18 +29,12 @@ from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.example import ExampleSpec
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import index_rule
-from voc_seg_tfrecord.formats import (
-    annotations,
-    images,
-    index_masks,
-    mask_samples,
-    matlab_files,
-    png,
-    png_stream,
-)
+from voc_seg_tfrecord.formats import images, index_masks, mask_samples, png, png_stream
+from voc_seg_tfrecord.sources import matlab_files
 from voc_seg_tfrecord.sources.records.scan import make_items, scan_records
 from voc_seg_tfrecord.tools import registry
 from voc_seg_tfrecord.tools.class_file import read_class_files
+from voc_seg_tfrecord.writing import annotations
 from voc_seg_tfrecord.writing.examples import make_example
 
 CLASSES = tuple(f"class{n}" for n in range(21))
