@@ -55,6 +55,7 @@ OPTIONS_IN_BOTH = (config_fields.CLASSES, config_fields.FOLDERS)
 """The groups of fields whose options `check` takes, as `build` does."""
 
 
+@functools.cache
 def command_parsers() -> Parsers:
     """Returns the parser of each command, by its name."""
     parser = cli.make_parser()
@@ -77,12 +78,15 @@ def fields() -> str:
 
 def _group_of_fields(group: str | None) -> list[tuple[str, ConfigField]]:
     """Returns the fields of a group, each with the name that a config has for it."""
-    inherited = {field.name for field in dataclasses.fields(BuilderConfig)} - {"name"}
     named = [(f"layout.{field.name}", field) for field in list_fields(LayoutKeys)]
     named += [(field.name, field) for field in list_fields(VocSegConfig)]
-    if group is None:
-        named = [(name, field) for name, field in named if name not in inherited]
-    return [(name, field) for name, field in named if field.group == group]
+    fields_of_tfds = {field.name for field in dataclasses.fields(BuilderConfig)}
+    fields_of_group = []
+    for name, field in named:
+        is_of_tfds_alone = group is None and name in fields_of_tfds and name != "name"
+        if field.group == group and not is_of_tfds_alone:
+            fields_of_group.append((name, field))
+    return fields_of_group
 
 
 def _table_of_fields(rows: Iterable[tuple[str, ConfigField]]) -> str:

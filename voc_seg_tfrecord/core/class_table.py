@@ -211,10 +211,14 @@ class ClassTable:
         """
         names = [name for name in self.names if not is_void_name(name)]
         is_given_by_new_name = bool(self.background) and self.background not in names
-        index = None if is_given_by_new_name else background_index(names, self.background)
-        if index is not None:
-            return self.index(self._new_class_by_name[names[index]])
-        return self.index(self.background_name) if self.background_name else None
+        if not is_given_by_new_name:
+            index = background_index(names, self.background)
+            if index is not None:
+                new_class = self._new_class_by_name[names[index]]
+                return self.index(new_class)
+        if self.background_name:
+            return self.index(self.background_name)
+        return None
 
     def index(self, name: str) -> int:
         """Returns the index of a class of the dataset; that of `void` is 255."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 import dataclasses
 import functools
 import hashlib
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from etils import epath
 import numpy as np
@@ -31,6 +31,9 @@ from voc_seg_tfrecord.formats.mask_samples import (
     read_samples,
     unpack_colors,
 )
+
+_Key = TypeVar("_Key", int, Color)
+"""What pixels are counted by."""
 
 MAX_COUNTED_COLORS = 1 << 16
 """How many colors of a mask are counted, the most frequent ones; a mask with more is a photo."""
@@ -173,19 +176,20 @@ class Survey:
     @functools.cached_property
     def values(self) -> dict[int, int]:
         """The number of pixels of each value in use, ascending."""
-        counts: collections.Counter[int] = collections.Counter()
-        for pixel, occurrence in self.pixels.items():
-            if pixel.value is not None:
-                counts[pixel.value] += occurrence.pixels
-        return dict(sorted(counts.items()))
+        return self._count_pixels(lambda pixel: pixel.value)
 
     @functools.cached_property
     def colors(self) -> dict[Color, int]:
         """The number of pixels of each color in use, in RGB and palette masks, ascending."""
-        counts: collections.Counter[Color] = collections.Counter()
+        return self._count_pixels(lambda pixel: pixel.color)
+
+    def _count_pixels(self, key_of: Callable[[StoredPixel], _Key | None]) -> dict[_Key, int]:
+        """Returns the number of pixels of each key, ascending; those without a key do not count."""
+        counts: collections.Counter[_Key] = collections.Counter()
         for pixel, occurrence in self.pixels.items():
-            if pixel.color is not None:
-                counts[pixel.color] += occurrence.pixels
+            key = key_of(pixel)
+            if key is not None:
+                counts[key] += occurrence.pixels
         return dict(sorted(counts.items()))
 
     @property
