@@ -3,13 +3,13 @@ import pytest
 from voc_seg_tfrecord.core.words import (
     SplitName,
     as_split_name,
+    canonical_split,
     has_only_split_words,
     is_plain_name,
     list_splits_in,
     only_split_in,
     parse_split_name,
     says_split_ambiguously,
-    split_of,
     words,
 )
 
@@ -79,5 +79,9 @@ def test_names_are_cut_into_words():
 
 
 def test_a_name_that_a_user_types_stays_but_for_the_usual_ones():
-    assert [split_of(name) for name in ("val", "Train", "dev")] == ["validation", "train", "dev"]
+    assert [canonical_split(name) for name in ("val", "Train", "dev")] == [
+        "validation",
+        "train",
+        "dev",
+    ]
     assert as_split_name("test-easy (new)") == "test_easy_new"

@@ -375,7 +375,7 @@ def as_split_name(name: str) -> str:
     return re.sub(r"\W+", "_", name).strip("_")
 
 
-def split_of(name: str) -> str:
+def canonical_split(name: str) -> str:
     """Returns the split that a list, a folder or a ratio of this name makes.
 
     `val` and `valid` become `validation`, and known names are taken in any case. Other names stay
@@ -387,8 +387,8 @@ def split_of(name: str) -> str:
 
 
 def named_by_split(names: Iterable[str]) -> dict[str, list[str]]:
-    """Returns the names of lists, folders or ratios that make each split; see `split_of`."""
+    """Returns the names of lists, folders or ratios that make each split; see `canonical_split`."""
     names_by_split: dict[str, list[str]] = {}
     for name in names:
-        names_by_split.setdefault(split_of(name), []).append(name)
+        names_by_split.setdefault(canonical_split(name), []).append(name)
     return names_by_split

@@ -14,10 +14,10 @@ from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.words import (
     are_names_of_splits,
     as_split_name,
+    canonical_split,
     is_plain_name,
     only_split_in,
     parse_split_name,
-    split_of,
     words,
 )
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -276,7 +276,7 @@ def choose_folder_of_each_split(folders: Iterable[str], where: object) -> dict[s
     """
     folders_by_split: dict[str, list[str]] = {}
     for folder in folders:
-        named_split = only_split_in(folder) or as_split_name(split_of(folder))
+        named_split = only_split_in(folder) or as_split_name(canonical_split(folder))
         folders_by_split.setdefault(named_split, []).append(folder)
     literal = _with_literal_splits(folders_by_split, where)
     return {split: folder for split, (folder,) in literal.items()}
@@ -305,7 +305,7 @@ def _with_literal_splits(
             continue
         folder_by_literal: dict[str, str] = {}
         for folder in folders:
-            split = as_split_name(split_of(folder))
+            split = as_split_name(canonical_split(folder))
             first = folder_by_literal.setdefault(split, folder)
             if first != folder:
                 raise LayoutError(

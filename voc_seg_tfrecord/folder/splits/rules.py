@@ -10,7 +10,7 @@ import dataclasses
 
 from voc_seg_tfrecord.core.errors import LayoutError, ListError, counted
 from voc_seg_tfrecord.core.shell import command
-from voc_seg_tfrecord.core.words import TO_TRAIN_ON, UNIONS, parse_split_name, split_of
+from voc_seg_tfrecord.core.words import TO_TRAIN_ON, UNIONS, canonical_split, parse_split_name
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.candidates import (
@@ -320,7 +320,7 @@ def note_lists_of_other_names(taken: SplitCandidate, _: SplitEvidence) -> Sequen
     if taken.kind != BY_LISTS:
         return ()
     for source in taken.sources:
-        split_of_name = split_of(source.words.removesuffix(".txt"))
+        split_of_name = canonical_split(source.words.removesuffix(".txt"))
         if split_of_name not in (source.split, "default"):
             makes = [f"{source.words} makes the split {source.split}" for source in taken.sources]
             return [", ".join(makes) + "."]

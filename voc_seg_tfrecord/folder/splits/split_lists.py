@@ -17,10 +17,10 @@ from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.layout import LISTS
 from voc_seg_tfrecord.core.words import (
     as_split_name,
+    canonical_split,
     only_split_in,
     parse_split_name,
     says_split_ambiguously,
-    split_of,
 )
 from voc_seg_tfrecord.folder.by_name import ImageNames
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
@@ -253,7 +253,7 @@ def ids_in_split(
         ids = image_names.meanings_of(name)
         if len(ids) < 2:
             continue
-        ids_in_folder = [one for one in ids if split_of(one.partition("/")[0]) == split]
+        ids_in_folder = [one for one in ids if canonical_split(one.partition("/")[0]) == split]
         if len(ids_in_folder) != 1:
             raise ListError(
                 given / split_list.file,
