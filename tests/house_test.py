@@ -182,7 +182,6 @@ NAMED_OUTSIDE = {
     "sources/open.py": {names.INSTANCES},
     "core/config_fields.py": {names.INSTANCES},
     "commands/arguments.py": {names.INSTANCES},
-    "build_from/tree.py": {names.INSTANCES},
     "_tfds.py": {names.INSTANCES},
 }
 

@@ -14,8 +14,9 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, voc_palette
 from voc_seg_tfrecord.audit import verify
+from voc_seg_tfrecord.build_from.plan_text import describe
 from voc_seg_tfrecord.build_from.run import build_source
-from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
+from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.core.mask_rule import rule_of_rows

@@ -25,7 +25,8 @@ from support.folders import (
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
+from voc_seg_tfrecord.build_from.plan_text import describe
+from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.core.file import File

@@ -9,7 +9,8 @@ import pytest
 from support import drawing
 from support.folders import NAMES, plan_of, proposed, said_by
 
-from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
+from voc_seg_tfrecord.build_from.plan_text import describe
+from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.folder import unused_files
 from voc_seg_tfrecord.folder.companions import COMPANIONS, LEFTOVERS

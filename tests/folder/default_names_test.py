@@ -10,7 +10,8 @@ from support.folders import proposed
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
-from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
+from voc_seg_tfrecord.build_from.plan_text import describe
+from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.class_rows import parse_pairs
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError

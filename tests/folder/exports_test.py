@@ -13,7 +13,8 @@ from support.building import from_tree
 from support.command_line import run_command
 from support.folders import examples_of, pasted, plan_of, proposed, refused, said_by
 
-from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
+from voc_seg_tfrecord.build_from.plan_text import describe
+from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.folder.splits.grouping import link_groups
 

@@ -19,7 +19,8 @@ from support import drawing, folders
 from support.building import build, examples, from_tree
 from support.streets import write_street
 
-from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
+from voc_seg_tfrecord.build_from.plan_text import describe
+from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.errors import (

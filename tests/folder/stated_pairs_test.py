@@ -10,7 +10,7 @@ from support.drawing import write
 from support.folders import NAMES, pairs_of, plan_of, refused, unused_of
 
 from voc_seg_tfrecord.audit.verify import find_originals, verify
-from voc_seg_tfrecord.build_from.tree import describe
+from voc_seg_tfrecord.build_from.plan_text import describe
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import VocSegError
 

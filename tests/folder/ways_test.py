@@ -12,7 +12,7 @@ import pytest
 from support import drawing, made_folders
 from support.folders import pairs_of, plan_of, proposed, refused, said_by, unused_of
 
-from voc_seg_tfrecord.build_from.tree import describe
+from voc_seg_tfrecord.build_from.plan_text import describe
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.folder.splits.folders import FOLDER_RULES, SplitFolders
 from voc_seg_tfrecord.folder.splits.rules import RULES

@@ -10,7 +10,8 @@ from support.building import from_tree
 from support.folders import pairs_of, proposed, said_by
 from support.streets import write_street
 
-from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
+from voc_seg_tfrecord.build_from.plan_text import describe
+from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools import labelme, registry

@@ -1,25 +1,20 @@
-"""From a folder that some labeling tool exported to a built dataset, in one call."""
+"""Builds a dataset from a folder that a labeling tool exported, in one call."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 from typing import Any
 
+from voc_seg_tfrecord.build_from.plan_text import describe
 from voc_seg_tfrecord.build_from.run import build_source, check_name, expand_class_names
 from voc_seg_tfrecord.core.class_masks import find_class_masks
-from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.config import CLASSES_OF_FOLDER, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import MissingMask
-from voc_seg_tfrecord.core.errors import ConfigError, ImageError, VocSegError, counted
+from voc_seg_tfrecord.core.errors import ConfigError, ImageError, VocSegError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.storage import PathLike
-from voc_seg_tfrecord.core.tiling import Tiling
-from voc_seg_tfrecord.folder import unused_files
 from voc_seg_tfrecord.folder.alternatives import check_alternatives
 from voc_seg_tfrecord.folder.files.pairings import few
-from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.plan import (
     ClassOptions,
     FolderPlan,
@@ -36,13 +31,11 @@ from voc_seg_tfrecord.formats.index_masks import ADVICE_ON_OTHER_SIZE, OTHER_SIZ
 from voc_seg_tfrecord.formats.narrow import LostBandsError
 from voc_seg_tfrecord.sources.open import own_source, try_config
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
-from voc_seg_tfrecord.writing.tiles import JPEG_QUALITY
 
 MAX_CHECKED_FILES = 8
 """How many images, and how many masks, are read before all others."""
 
 _DEEP_ENDINGS = (".png", ".tif", ".tiff")
-_MAX_SHOWN_CLASSES = 24
 
 
 def builder_from_tree(
@@ -350,135 +343,3 @@ def _check_no_layout(fields: Mapping[str, Any]) -> None:
             expected="the folders and patterns as options of their own",
             remedy=f"give {options}",
         )
-
-
-def describe(plan: FolderPlan) -> str:
-    """Returns what was found and decided, one fact per line."""
-    facts = [
-        ("tree", str(plan.tree.root)),
-        *_facts_of_files(plan),
-        *_facts_of_classes(plan),
-        *_facts_of_features(plan),
-        *_facts_of_splits(plan),
-    ]
-    facts += [("not used", line) for line in unused_files.describe(plan.unused)]
-    facts += [("note", note) for note in [*plan.notes, *_notes_on_idle_options(plan)]]
-    return "\n".join(f"{name + ':':18}{fact}" for name, fact in facts)
-
-
-def _notes_on_idle_options(plan: FolderPlan) -> list[str]:
-    """Returns notes on options about what may be wrong in lists, where nothing of it is."""
-    notes = []
-    used_ids = itertools.chain.from_iterable(plan.splits.values())
-    if plan.config.overlap and max(Counter(used_ids).values(), default=1) == 1:
-        notes.append("No image is in several splits, so --allow_overlap changes nothing.")
-    left_out_ids = itertools.chain.from_iterable(plan.left_out.values())
-    lack_images = any(image_id not in plan.tree.images for image_id in left_out_ids)
-    if plan.config.missing_image == "skip" and not lack_images:
-        notes.append("Each listed id has an image, so --missing_image skip changes nothing.")
-    return notes
-
-
-_Fact = tuple[str, str]
-"""The name of a fact, which stands in front of it, and the fact."""
-
-
-def _facts_of_files(plan: FolderPlan) -> list[_Fact]:
-    tree = plan.tree
-    origin = tree.labels.origin or f"in {tree.layout.describe('masks')}"
-    meaning = "value"
-    if isinstance(plan.meaning, MaskMeaning):
-        meaning = f"{plan.meaning.by}, {plan.meaning.candidate.source}"
-    return [
-        ("images", f"{len(tree.images)} in {tree.layout.describe('images')}"),
-        ("masks", f"{len(tree.masks) + len(plan.replaced_masks)} {origin}, by {meaning}"),
-    ]
-
-
-def _facts_of_classes(plan: FolderPlan) -> list[_Fact]:
-    config = plan.config
-    source = "as given"
-    are_names_given = plan.are_classes_numbered and not config.classes
-    if plan.class_file and not are_names_given:
-        source = f"from {plan.class_file.source}"
-    elif config.default_names:
-        source = "with default names"
-    names = config.built_class_names
-    shown = [f"{index} {name}" for index, name in enumerate(names)]
-    if len(shown) > _MAX_SHOWN_CLASSES:
-        shown = [*shown[: _MAX_SHOWN_CLASSES - 2], "...", shown[-1]]
-    classes = f"{len(names)} {source}: {', '.join(shown)}"
-    if plan.fault:
-        classes = "unknown"
-    facts = [("classes", classes)]
-    if config.classes:
-        facts.append(("from", config.table.describe()))
-    facts.append(("void", ", ".join(_void_keys(plan)) or "none"))
-    return facts
-
-
-def _void_keys(plan: FolderPlan) -> list[str]:
-    """Returns the values, or the colors, of masks that are void."""
-    rule = plan.mask_rule
-    keys = []
-    if rule.colors is not None:
-        for color, index in rule.all_colors.items():
-            if index == VOID:
-                keys.append(f"color {color_key(color)}")
-        return keys
-    for value, index in rule.all_values.items():
-        is_stored = value != -1  # which only .npy masks have
-        if index == VOID and is_stored:
-            keys.append(str(value))
-    return keys
-
-
-def _facts_of_features(plan: FolderPlan) -> list[_Fact]:
-    """Returns what is read beside images and masks, and how images are cut."""
-    config = plan.config
-    facts = []
-    more_folders = []
-    if config.instance_mask and plan.tree.labels.object_masks is not None:
-        more_folders.append("objects, numbered as the masks are made")
-    elif config.instance_mask:
-        more_folders.append(plan.tree.layout.instances)
-    if config.objects:
-        more_folders.append(plan.tree.layout.annotations)
-    if more_folders:
-        facts.append(("also", ", ".join(more_folders)))
-    if config.ignore_masks:
-        facts.append(("ignored", f"void where the masks in {config.ignore_masks} are 0"))
-    if config.resize_masks:
-        words = f"masks of another size are scaled to their images ({config.resize_masks})"
-        facts.append(("sizes", words))
-    if config.exif == "apply":
-        facts.append(("exif", "images with an EXIF orientation are stored upright (apply)"))
-    if config.exif == "ignore":
-        facts.append(("exif", "images with an EXIF orientation are stored as they are (ignore)"))
-    if config.tiling:
-        facts.append(("tiles", _describe_tiles(config.tiling)))
-    return facts
-
-
-def _describe_tiles(tiling: Tiling) -> str:
-    size = f"{tiling.size} x {tiling.size} pixels"
-    if tiling.overlap:
-        size += f", neighbors share {tiling.overlap} pixels"
-    if tiling.format == "jpeg":
-        return f"{size}, stored as JPEG of quality {JPEG_QUALITY}"
-    return f"{size}, stored as PNG"
-
-
-def _facts_of_splits(plan: FolderPlan) -> list[_Fact]:
-    facts = []
-    for split, ids in plan.splits.items():
-        left_out = plan.left_out.get(split, ())
-        without_mask = sum(1 for image_id in left_out if image_id in plan.tree.images)
-        without_image = len(left_out) - without_mask
-        text = f"{counted(len(ids), 'id')}, {plan.sources[split]}"
-        if without_mask:
-            text += f"; {without_mask} left out, without a mask"
-        if without_image:
-            text += f"; {without_image} left out, without an image"
-        facts.append((f"split {split}", text))
-    return facts

@@ -16,8 +16,9 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.audit.check import check_plan
 from voc_seg_tfrecord.audit.versions import NewClasses, open_older_version
 from voc_seg_tfrecord.build_from.earlier_build import EarlierBuild
+from voc_seg_tfrecord.build_from.plan_text import describe
 from voc_seg_tfrecord.build_from.run import build_source, check_free
-from voc_seg_tfrecord.build_from.tree import describe, plan_to_build
+from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import config_fields, requirements
 from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes

@@ -13,7 +13,8 @@ from typing import Any
 from etils import epath
 
 from voc_seg_tfrecord.audit import check
-from voc_seg_tfrecord.build_from.tree import FolderPlanner, describe
+from voc_seg_tfrecord.build_from.plan_text import describe
+from voc_seg_tfrecord.build_from.tree import FolderPlanner
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.copy_chosen import copy_chosen
 from voc_seg_tfrecord.core import staging
