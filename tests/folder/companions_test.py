@@ -1,7 +1,6 @@
 """What lies beside the data of a folder: each row explains its example, and says so."""
 
 import pathlib
-import re
 import shutil
 
 import numpy as np
@@ -116,13 +115,6 @@ def test_many_images_without_a_mask_are_a_first_note(tmp_path):
     assert not any("are left out" in note for note in plan_of(tmp_path).notes)
     drawing.put_image(tmp_path, "images/8.jpg")
     assert plan_of(tmp_path).notes[0] == "2 of 5 images have no mask and are left out."
-
-
-def test_the_page_lists_the_rows_in_their_order():
-    page = pathlib.Path(__file__).parents[2] / "docs" / "background" / "folder-rules.md"
-    _, _, rows = page.read_text().partition("| files | what they are | example |\n|---|---|---|\n")
-    listed = re.findall(r"^\| (.*) \| (.*) \| `(.*)` \|$", rows.partition("\n\n")[0], re.M)
-    assert listed == [(row.name, row.sentence, row.example) for row in COMPANIONS]
 
 
 def test_a_problem_beside_the_question_about_leftovers_is_one_finding(tmp_path):
