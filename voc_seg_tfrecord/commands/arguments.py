@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from voc_seg_tfrecord.build_from.earlier_build import EarlierBuild
 
 _SHARED: dict[str, dict[str, Any]] = {
-    "data_dir": {"help": "the folder of all datasets; default: TFDS's, ~/tensorflow_datasets"},
+    "data_dir": {
+        "help": "the folder of all datasets; default: $TFDS_DATA_DIR or ~/tensorflow_datasets"
+    },
     "ids": {
         "metavar": "FILE",
         "help": "take only the examples whose ids are in this file: a text file with one id per "
@@ -87,7 +89,9 @@ def add_dataset(parser: argparse.ArgumentParser) -> None:
 
 def add_target_data_dir(parser: argparse.ArgumentParser) -> None:
     """Adds `--data_dir` to a command that builds a dataset."""
-    parser.add_argument("--data_dir", help="where to write; default: TFDS's, ~/tensorflow_datasets")
+    parser.add_argument(
+        "--data_dir", help="where to write; default: $TFDS_DATA_DIR or ~/tensorflow_datasets"
+    )
 
 
 def add_predictions(parser: argparse.ArgumentParser, dataset: str, **options: Any) -> None:
