@@ -387,8 +387,12 @@ def _items(section: str) -> str:
 
 
 def findings() -> str:
-    """Returns the table of the kinds of findings about labels."""
-    rows = ((kind.name, kind.meaning, kind.exceptions) for kind in kinds.KINDS)
+    """Returns the table of the kinds of findings about labels, without those about copies."""
+    rows = [
+        (kind.name, kind.meaning, kind.exceptions)
+        for kind in kinds.KINDS
+        if kind not in kinds.COPIES
+    ]
     return table(("kind", "meaning", "not reported if"), rows)
 
 

@@ -32,11 +32,11 @@ MISFIT = LabelErrorKind(
     text="the mask may be {fault}: {evidence}",
     remedy="check whether the mask is {fault}; if so, correct it or draw it again",
     score=None,
-    meaning="The borders of the mask miss the edges of its image. They fit clearly better if the "
-    "mask is mirrored, flipped, rotated by 180 degrees or shifted, or on another image. The second "
+    meaning="The borders of the mask fit the edges of its image clearly better if the mask is "
+    "mirrored, flipped, rotated by 180 degrees or shifted; or they fit another image. The second "
     "picture shows the correction. If it is right, apply it or draw the mask again.",
     exceptions="there are fewer than 8 masks, objects are small, or masks fit their images badly "
-    "in general (a note says so)",
+    "in general",
 )
 MISLABELED_REGION = LabelErrorKind(
     name="region that looks like another class",
@@ -46,15 +46,15 @@ MISLABELED_REGION = LabelErrorKind(
     meaning="In other images, regions that look like this one have another class. The card shows "
     "three of them beside three of its own class. If they are right, give the region their class.",
     exceptions="it has fewer than 64 pixels, the class has fewer than 30 regions, or appearance "
-    "does not separate the classes (a note lists them)",
+    "does not separate the classes",
 )
 COMMON_FAULT = LabelErrorKind(
     name=ALL_MASKS,
     text="{note}",
     remedy="look at some of them; if the note is right, correct all masks in the same way",
     score=0.99,
-    meaning="All masks are mirrored, flipped, rotated or shifted in the same way, all belong to "
-    "the previous or next image, or they fit no image.",
+    meaning="All masks are mirrored, flipped, rotated or shifted in the same way, belong to the "
+    "previous or next image, or fit no image.",
 )
 SOFT_BORDERS = dataclasses.replace(
     COMMON_FAULT, remedy="look at some of them; soft borders need no correction", score=0.1
@@ -65,15 +65,15 @@ SAME_IMAGE_OTHER_MASK = LabelErrorKind(
     remedy="keep the mask that is right, and remove the other image",
     score=0.9,
     meaning="Two images have the same bytes, and their masks differ in more than 40 % of the "
-    "labeled pixels; keep the mask that is right, and remove the other image.",
+    "labeled pixels. Keep the mask that is right, and remove the other image.",
 )
 SAME_PICTURE_OTHER_MASK = LabelErrorKind(
     name="same picture, other mask",
     text="the same picture as {other}, whose mask differs",
     remedy="check whether they are one photo; if so, keep the mask that is right",
     score=0.4,
-    meaning="Two files show the same picture, with the same edges, and their masks differ in more "
-    "than 40 % of the labeled pixels; check whether both are the same photo.",
+    meaning="Two files show the same picture, and their masks differ in more than 40 % of the "
+    "labeled pixels. Check whether both are one photo.",
     exceptions="the object moved, as in a film, or a copy is mirrored or rotated",
 )
 ALL_VOID = LabelErrorKind(
@@ -81,8 +81,8 @@ ALL_VOID = LabelErrorKind(
     text="the mask is only {content} ({similar} of {total} masks)",
     remedy="draw what the image shows, or leave the image out",
     score=0.6,
-    meaning="The mask is only void, so a network learns nothing from it. Draw what the image "
-    "shows, or remove the image.",
+    meaning="A network learns nothing from a mask that is only void. Draw what the image shows, "
+    "or remove the image.",
 )
 ALL_BACKGROUND = LabelErrorKind(
     name="all background",
@@ -125,7 +125,7 @@ PINHOLE = LabelErrorKind(
     text="{pixels} inside one class, the first at x={right}, y={down}",
     remedy="fill it, unless it is intended",
     score=0.3,
-    meaning="A pixel differs from its four neighbors, which all have the same class; fill it, "
+    meaning="A pixel differs from its four neighbors, which all have the same class. Fill it, "
     "unless it is intended.",
     exceptions="a fifth of the masks have such holes",
 )
@@ -134,14 +134,14 @@ SAME_IMAGE = LabelErrorKind(
     text="same bytes",
     remedy="keep one of them, unless this is intended",
     score=0.1,
-    meaning="Images with the same bytes; keep one, unless this is intended.",
+    meaning="Images with the same bytes. Keep one, unless this is intended.",
 )
 SAME_IMAGE_IN_TWO_SPLITS = LabelErrorKind(
     name="same image in two splits",
     text=SAME_IMAGE.text,
     remedy="keep them in one split",
     score=0.2,
-    meaning="A score on one split is not valid if the other split has the image too; keep both "
+    meaning="A score on one split is not valid if the other split has the image too. Keep the "
     "copies in one split.",
 )
 SAME_PICTURE = LabelErrorKind(
@@ -149,9 +149,8 @@ SAME_PICTURE = LabelErrorKind(
     text="the same picture, in files that differ",
     remedy=SAME_IMAGE.remedy,
     score=0.1,
-    meaning="One picture, encoded again, scaled, mirrored or rotated; keep one, unless this is "
+    meaning="One picture, encoded again, scaled, mirrored or rotated. Keep one, unless this is "
     "intended.",
-    exceptions="the images have no structure",
 )
 SAME_PICTURE_IN_TWO_SPLITS = LabelErrorKind(
     name="same picture in two splits",
@@ -159,17 +158,15 @@ SAME_PICTURE_IN_TWO_SPLITS = LabelErrorKind(
     remedy=SAME_IMAGE_IN_TWO_SPLITS.remedy,
     score=0.2,
     meaning="A score on one split is not valid if the other split has the picture too, encoded "
-    "again, scaled, mirrored or rotated; keep both copies in one split.",
-    exceptions=SAME_PICTURE.exceptions,
+    "again, scaled, mirrored or rotated. Keep the copies in one split.",
 )
 NEIGHBORS = LabelErrorKind(
     name="same picture or neighbor",
     text="the same picture, or neighbors such as frames of one film",
     remedy=SAME_IMAGE.remedy,
     score=0.1,
-    meaning="One picture, or frames of one film or slices of one volume; keep one, unless this is "
+    meaning="One picture, or frames of one film or slices of one volume. Keep one, unless this is "
     "intended.",
-    exceptions=SAME_PICTURE.exceptions,
 )
 NEIGHBORS_IN_TWO_SPLITS = LabelErrorKind(
     name="same picture or neighbor in two splits",
@@ -177,9 +174,18 @@ NEIGHBORS_IN_TWO_SPLITS = LabelErrorKind(
     remedy=SAME_IMAGE_IN_TWO_SPLITS.remedy,
     score=0.2,
     meaning="A score on one split is less reliable if the other has the next frame of the film or "
-    "slice of the volume; keep them in one split.",
-    exceptions=SAME_PICTURE.exceptions,
+    "slice of the volume. Keep them in one split.",
 )
+
+COPIES = (
+    SAME_IMAGE,
+    SAME_IMAGE_IN_TWO_SPLITS,
+    SAME_PICTURE,
+    SAME_PICTURE_IN_TWO_SPLITS,
+    NEIGHBORS,
+    NEIGHBORS_IN_TWO_SPLITS,
+)
+"""The kinds that say how alike images are. The guide has a sentence about all of them."""
 
 KINDS = (
     MISFIT,
@@ -187,12 +193,7 @@ KINDS = (
     COMMON_FAULT,
     SAME_IMAGE_OTHER_MASK,
     SAME_PICTURE_OTHER_MASK,
-    SAME_IMAGE,
-    SAME_IMAGE_IN_TWO_SPLITS,
-    SAME_PICTURE,
-    SAME_PICTURE_IN_TWO_SPLITS,
-    NEIGHBORS,
-    NEIGHBORS_IN_TWO_SPLITS,
+    *COPIES,
     ALL_VOID,
     ALL_BACKGROUND,
     ONE_CLASS,
