@@ -276,7 +276,7 @@ class Episode:
     """One task of few-shot segmentation: segment a class in an image, given masks of other images.
 
     In all masks of the episode the class is foreground, void stays void, and the rest is
-    background.
+    background: `np.where(mask == 255, 255, mask == episode.label)`.
 
     Attributes:
       label: the index of the class.
@@ -294,7 +294,7 @@ class Fold:
     """One fold of PASCAL-5i: evaluate on its classes, and train on those of the other folds.
 
     A pair is an image id and a class. An image with several classes is in several pairs, and may
-    also show classes of other folds.
+    also show classes of other folds; papers differ in how they treat those pixels.
 
     Attributes:
       number: 0 to 3.
@@ -323,7 +323,7 @@ class Fold:
 
     @property
     def train_ids(self) -> tuple[str, ...]:
-        """The ids of the images to train on, ascending, each once."""
+        """The ids of the images to train on, ascending, each once, to give in place of a split."""
         return _ids_of(self.train)
 
     @property
@@ -409,7 +409,10 @@ def fold_classes(number: int) -> tuple[int, ...]:
 
 @functools.cache
 def pascal5i(number: int) -> Fold:
-    """Returns a fold of PASCAL-5i.
+    """Returns a fold of PASCAL-5i for few-shot segmentation, with the images of `2012_aug`.
+
+    Args:
+      number: 0 to 3.
 
     Raises:
       ConfigError: if there is no such fold.

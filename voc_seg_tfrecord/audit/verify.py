@@ -140,7 +140,9 @@ def verify(
        ids, and missing tiles.
     4. With a source, each record is compared with the one made from its source files, and the ids
        with the source's lists.
-    5. Counts, ids and masks of a release are compared with its pinned facts.
+    5. Counts, ids and masks of a release are compared with its pinned facts. A split counts as
+       official if it was built from a complete release, or has all ids of an official split and
+       VOC's 21 classes.
 
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the

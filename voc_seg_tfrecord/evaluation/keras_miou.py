@@ -91,7 +91,12 @@ class VocMeanIoU(keras.metrics.MeanIoU):
 
 
 def keras_metric(num_classes: int, name: str = "miou") -> VocMeanIoU:
-    """Returns a metric for `model.compile(metrics=[...])`; see `VocMeanIoU`."""
+    """Returns a metric for `model.compile(metrics=[...])`; see `VocMeanIoU`.
+
+    The result is NaN if a prediction is not a class or a score is NaN, because a metric cannot
+    raise an error inside a graph. Import this function before `keras.models.load_model` loads a
+    network that was saved with the metric.
+    """
     return VocMeanIoU(num_classes, name=name)
 
 
