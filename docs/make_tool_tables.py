@@ -24,23 +24,22 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 FOLDERS = [
     (
         'CVAT "Segmentation mask 1.1", "PASCAL VOC 1.1"',
-        "`JPEGImages` and its sub-folders",
+        "`JPEGImages`",
         "`SegmentationClass`, RGB",
         "`labelmap.txt`, in its order",
         "`ImageSets/Segmentation/*.txt`",
     ),
     (
         "datumaro",
-        "`JPEGImages` and its sub-folders",
+        "`JPEGImages`",
         "`SegmentationClass`, RGB, or grayscale with the class's line number",
-        "`labelmap.txt` (a label without a color has VOC's) or `dataset_meta.json`",
+        "`labelmap.txt` or `dataset_meta.json`",
         "`ImageSets/Segmentation/*.txt`",
     ),
     (
         "labelme2voc",
         "`JPEGImages`",
-        "`SegmentationClass`; before 2023-09, `SegmentationClassPNG`, or `.npy` in "
-        "`SegmentationClass`",
+        "`SegmentationClass` (PNG or `.npy`) or `SegmentationClassPNG`",
         "`class_names.txt`",
         "none; all images are `train`",
     ),
@@ -68,8 +67,7 @@ FOLDERS = [
     (
         "trainaug, DeepLab",
         "`JPEGImages`",
-        "`SegmentationClassAug` or `SegmentationClassRaw`; if `SegmentationClass` is there too, "
-        "give `--masks`",
+        "`SegmentationClassAug` or `SegmentationClassRaw`",
         "`--class_names voc`",
         "lists",
     ),
@@ -92,38 +90,28 @@ FOLDERS = [
         "`train`, `val`, `test`",
         "`trainannot`, or `train_labels` and `NAME_L.png`",
         "a class file, or `--class_names camvid` for SegNet's masks",
-        "lists of pairs of paths, or the folders",
+        "lists of pairs, or the folders",
     ),
     (
         "plain folders",
         "`images`, `img`, `Original`, `img_dir`, or the top folder",
-        "`masks`, `labels`, `annotations`, `gt`, `segmentation`, `manual`, `ann_dir`; a mask has "
-        "the name of its image",
+        "`masks`, `labels`, `annotations`, `gt`, `ann_dir` and the like",
         "a class file or `--class_names`",
-        "lists, or folders: `train/images` with `train/masks`, `images/train` with `masks/train`, "
-        "or images in `train` and `val` with one folder `masks`",
+        "lists, or folders: `train/images` and `train/masks`, or `images/train` and `masks/train`",
     ),
     (
         "a flat folder",
         "`NAME.jpg`, `NAME_img.png`, `NAME_sat.jpg`",
-        "`NAME.png`, `NAME_mask.png`, `NAME_L.png` or the like beside it; other names with "
-        "`--mask_name`",
+        "`NAME.png`, `NAME_mask.png`, `NAME_L.png` or the like beside it",
         "a class file or `--class_names`",
-        "lists in the folder, or the folders `train`, `val`, `test`",
+        "lists, or the folders `train`, `val`, `test`",
     ),
     (
         "a folder for each image",
         "`ID/image.jpg`, `ID/rgb.png`, `ID_json/img.png`",
         "`ID/mask.png`, `ID/label.png` or the like",
-        "`--class_names`; the folders are the ids",
-        "lists, or the folders `train`, `val`, `test`",
-    ),
-    (
-        "by hand",
-        "any name with `--images`",
-        "any name with `--masks`; palette, gray of 1 to 16 bits, RGB, `.npy`, BMP, TIFF",
         "`--class_names`",
-        "lists, or `--splits`",
+        "lists, or the folders `train`, `val`, `test`",
     ),
 ]
 """Tools that write masks, and kinds of folders: a line of the table each."""
