@@ -11,7 +11,7 @@ import re
 
 GUIDES = pathlib.Path(__file__).parent / "guides"
 FOLDERS_HEAD = ("written by", "images", "masks", "class names from", "splits from")
-SHAPES_HEAD = ("tool", "files", "drawn by", "where shapes overlap, the winner is", "classes")
+SHAPES_HEAD = ("tool", "files", "where shapes overlap, the winner is", "classes")
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -119,23 +119,19 @@ FOLDERS = [
 SHAPES = {
     "labelme": (
         "labelme",
-        "one JSON per image: beside it, in another folder (`imagePath`), or with the image inside "
-        "(`imageData`)",
-        "Pillow, as `shapes_to_label` of labelme 7.1.0",
+        "one JSON per image, also in another folder or with the image inside",
         "the later one in the file",
-        "`labels.txt`, which must have every label; without it, by name",
+        "in the order of `labels.txt`; without it, by name",
     ),
     "COCO": (
         "COCO",
         "one JSON, or one per split; Roboflow's `_annotations.coco.json`",
-        "pycocotools, like its `annToMask`",
         "the one with fewer pixels",
         "in the order of the category ids",
     ),
     "YOLO": (
         "YOLO segmentation",
         "`images`, `labels` and `data.yaml`, as from Ultralytics or Roboflow",
-        "Pillow, with coordinates truncated to whole pixels",
         "the smaller one",
         "`names` of `data.yaml`, or `classes.txt`. The splits are the folders, or else `train`, "
         "`val` and `test` of `data.yaml`",
@@ -143,24 +139,21 @@ SHAPES = {
     "CVAT": (
         "CVAT for images 1.1",
         "`annotations.xml`, one or several",
-        "pycocotools, like CVAT's export `Segmentation mask 1.1`",
         "the one with the higher z-order, then the later one",
         "in the order of the labels",
     ),
     "Supervisely": (
         "Supervisely",
         "a project with `meta.json`, `DATASET/img/NAME.jpg` and `DATASET/ann/NAME.jpg.json`",
-        "bitmaps as stored; polygons and their holes by Pillow",
         "the later one in the file",
         "in the order of `meta.json`",
     ),
     "VIA": (
         "VIA 1, 2 and 3",
         "`via_region_data.json` or `.csv`, or a project; one or several",
-        "pycocotools, as VIA's export to COCO; rotated ellipses too",
         "the smaller one",
-        "the values of the attribute named class, label or category, or of the only attribute; "
-        "numbered as for labelme. Without attributes, all shapes are of one class, `region`",
+        "the values of the attribute named class, label or category, or of the only attribute, by "
+        "name; without attributes, one class, `region`",
     ),
 }
 """Tools that write shapes: a line of the table each, by the tool's name in the registry."""
