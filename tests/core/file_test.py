@@ -17,7 +17,6 @@ from voc_seg_tfrecord.core import file as formats_file
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import (
     AnnotationError,
-    LayoutError,
     ListError,
     MaskError,
     RecordError,
@@ -26,6 +25,7 @@ from voc_seg_tfrecord.core.errors import (
 )
 from voc_seg_tfrecord.core.file import (
     IMAGE_KINDS,
+    MAX_PIXELS,
     File,
     Kind,
     check_pixels,
@@ -257,13 +257,11 @@ def test_the_page_on_reliability_shows_the_limits():
         ("image, mask, record", storage.MAX_FILE_BYTES[MaskError]),
         ("id list", storage.MAX_FILE_BYTES[ListError]),
         ("annotation", storage.MAX_FILE_BYTES[AnnotationError]),
-        ("class file", storage.MAX_FILE_BYTES[LayoutError]),
-        ("file that describes a built dataset", storage.MAX_FILE_BYTES[StorageError]),
-        ("SHA256SUMS", storage.MAX_SUMS_BYTES),
     ]
     for what, most in rows:
         assert f"| {what} | {most >> 20} MiB |" in page
     assert f"| files and folders in an archive | {storage.MAX_ARCHIVE_MEMBERS:,} |" in page
+    assert f"| pixels of an image | {MAX_PIXELS:,} |" in page
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])

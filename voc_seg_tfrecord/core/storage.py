@@ -2,7 +2,7 @@
 
 No file is read before its size is looked at, and none is opened that may never end: a named pipe, a
 device or a socket. The numbers below say how large files may be;
-docs/background/reliability.md lists them too.
+docs/background/reliability.md lists those that users may meet.
 """
 
 from collections.abc import Iterator, Mapping

@@ -8,7 +8,9 @@ right angles. What is found has one of two levels:
     at most 48           same picture or neighbor   that, or the next frame of a film, the next
                                                     slice of a volume, or a chart of the same form
 
-Different photos differ in 100 or more. Cropped copies are not found.
+Different photos of VOC differ in 100 or more, drawn documents in 65 or more, and round fields of
+view on black in 50 or more. Cropped copies are not found. A build compares only bytes: with signs,
+a build of 500 images of VOC's size took 1.5 times the CPU time.
 
 Not all pairs are compared. Two images are candidates if all signs of a set of 20 are equal. There
 are four rounds of 12 sets. The sets of a round have no sign in common, so every pair with at most
