@@ -15,6 +15,7 @@ import functools
 import pathlib
 import re
 import textwrap
+import types
 from typing import TypeAlias
 
 from tensorflow_datasets.core import BuilderConfig
@@ -179,6 +180,17 @@ def _help(action: argparse.Action) -> str:
 # TensorFlow is missing.
 
 Definition: TypeAlias = ast.FunctionDef | ast.ClassDef
+Item: TypeAlias = tuple[str, str]
+"""The name of an argument, an attribute or an error, and what a docstring says about it."""
+
+MIN_SHARING_FUNCTIONS = 5
+"""How many functions have to explain an argument in the same words to share the explanation."""
+
+MIN_SHARED_WORDS = 8
+"""How long such an explanation has to be. A shorter one is shorter than the link to it."""
+
+SHARED_ARGUMENTS = "Arguments of several functions"
+LINK_TO_SHARED = f"[as in other functions](#{SHARED_ARGUMENTS.lower().replace(' ', '-')})"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -279,38 +291,72 @@ def public_names(module: PublicModule) -> list[str]:
 
 def python() -> str:
     """Returns the signature and docstring of every public function, class and method."""
-    return "\n\n".join(_module_section(module) for module in PUBLIC_MODULES)
+    rows = [(f"`{name}`", words) for name, words in sorted(_shared_arguments().items())]
+    sections = [f"## {SHARED_ARGUMENTS}\n\n{table(('argument', 'meaning'), rows)}"]
+    module_of_entry: dict[str, str] = {}
+    for module in PUBLIC_MODULES:
+        parts = [f"## {module.title}", f"`{module.path}`"]
+        for name, definition in public_definitions(module):
+            entry = _entry(definition, name)
+            first_module = module_of_entry.setdefault(f"{name}\n{entry}", module.path)
+            if first_module != module.path:
+                entry = f"The same as `{first_module}.{name}`."
+            parts += [f"### {name}", entry]
+            for method in _methods(definition):
+                parts += [f"#### {name}.{method.name}", _entry(method, method.name)]
+        sections.append("\n\n".join(parts))
+    return "\n\n".join(sections)
 
 
-def _module_section(module: PublicModule) -> str:
-    parts = [f"## {module.title}", f"`{module.path}`"]
-    for name in public_names(module):
-        definition = find_definition(module.source, name)
-        if definition is not None:
-            parts += _entry(definition, name, heading=f"### {name}")
-            parts += _methods(definition)
-    return "\n\n".join(parts)
+def public_definitions(module: PublicModule) -> list[tuple[str, Definition]]:
+    """Returns the functions and classes to document, by their public names."""
+    named = [(name, find_definition(module.source, name)) for name in public_names(module)]
+    return [(name, definition) for name, definition in named if definition is not None]
 
 
-def _methods(definition: Definition) -> list[str]:
-    """Returns the entries of the methods that users call; those of errors are for this package."""
+@functools.cache
+def _shared_arguments() -> Mapping[str, str]:
+    """Returns the explanation of each argument that several functions explain alike."""
+    counts: collections.Counter[Item] = collections.Counter()
+    for module in PUBLIC_MODULES:
+        for _, definition in public_definitions(module):
+            for head, body in _split_sections(ast.get_docstring(definition) or "")[1]:
+                counts.update(find_items(body) if head == "Args" else ())
+    shared: dict[str, str] = {}
+    for (name, words), count in counts.most_common():
+        if count >= MIN_SHARING_FUNCTIONS and len(words.split()) >= MIN_SHARED_WORDS:
+            shared.setdefault(name, words)
+    return shared
+
+
+CLASSES_OF_TFDS = ("Builder",)
+"""Classes whose own methods TFDS or this package calls."""
+
+
+def _methods(definition: Definition) -> list[ast.FunctionDef]:
+    """Returns the methods that users call; those of errors are for this package."""
     if isinstance(definition, ast.FunctionDef) or definition.name.endswith("Error"):
         return []
+    if definition.name in CLASSES_OF_TFDS:
+        return []
+    return [
+        node
+        for node in definition.body
+        if isinstance(node, ast.FunctionDef)
+        and not node.name.startswith("_")
+        and ast.get_docstring(node)
+    ]
+
+
+def _entry(definition: Definition, name: str) -> str:
     parts = []
-    for node in definition.body:
-        is_public = isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
-        if is_public and ast.get_docstring(node):
-            parts += _entry(node, node.name, heading=f"#### {definition.name}.{node.name}")
-    return parts
-
-
-def _entry(definition: Definition, name: str, heading: str) -> list[str]:
-    parts = [heading]
     is_property = any("property" in ast.unparse(d) for d in definition.decorator_list)
     if isinstance(definition, ast.FunctionDef) and not is_property:
         parts.append(f"```text\n{_signature(definition, name)}\n```")
     docstring = ast.get_docstring(definition)
-    return [*parts, as_markdown(docstring)] if docstring else parts
+    if docstring:
+        parts.append(as_markdown(docstring, _shared_arguments()))
+    return "\n\n".join(parts)
 
 
 def _signature(function: ast.FunctionDef, name: str) -> str:
@@ -354,33 +400,70 @@ def _argument(argument: ast.arg, default: ast.expr | None) -> str:
 SECTIONS = ("Args", "Attributes", "Returns", "Yields", "Raises", "References", "Example")
 
 
-def as_markdown(docstring: str) -> str:
-    """Returns a docstring in Google's style with its sections as lists."""
+def as_markdown(docstring: str, shared: Mapping[str, str] = types.MappingProxyType({})) -> str:
+    """Returns a docstring in Google's style with its sections as lists.
+
+    Args:
+      docstring: the docstring.
+      shared: arguments and their explanations, in place of which a link stands.
+    """
+    text, sections = _split_sections(docstring)
+    parts = [text]
+    for head, body in sections:
+        content = _list_items(find_items(body), shared if head == "Args" else {}) or body
+        parts.append(f"**{head}**\n\n{content}" if head else content)
+    return "\n\n".join(part for part in parts if part)
+
+
+def _split_sections(docstring: str) -> tuple[str, list[tuple[str, str]]]:
+    """Returns the text before the first section, and the head and the body of each section.
+
+    Text between two sections has an empty head.
+    """
     heads = "|".join(SECTIONS)
-    parts = re.split(rf"^({heads}):\n", docstring, flags=re.M)
-    text = [parts[0].strip()]
-    for head, body in zip(parts[1::2], parts[2::2], strict=True):
-        section, _, rest = _split_at_dedent(body)
-        text.append(f"**{head}**\n\n{_items(textwrap.dedent(section).strip())}")
-        text.append(rest.strip())
-    return "\n\n".join(part for part in text if part)
+    text, *parts = re.split(rf"^({heads}):\n", docstring, flags=re.M)
+    sections = []
+    for head, body in zip(parts[::2], parts[1::2], strict=True):
+        indented, rest = _split_at_dedent(body)
+        sections.append((head, textwrap.dedent(indented).strip()))
+        if rest.strip():
+            sections.append(("", rest.strip()))
+    return text.strip(), sections
 
 
-def _split_at_dedent(body: str) -> tuple[str, str, str]:
+def _split_at_dedent(body: str) -> tuple[str, str]:
     """Returns the indented lines of a section, and what follows them without indentation."""
     lines = body.splitlines()
     for number, line in enumerate(lines):
         if line and not line.startswith(" "):
-            return "\n".join(lines[:number]), "", "\n".join(lines[number:])
-    return body, "", ""
+            return "\n".join(lines[:number]), "\n".join(lines[number:])
+    return body, ""
 
 
-def _items(section: str) -> str:
-    """Returns the items of a section, `name: text`, as a list; other text as it is."""
+def find_items(section: str) -> list[Item]:
+    """Returns the items of a section, `name: text`; none if it is other text."""
     items = re.findall(r"^(\*{0,2}[\w.]+): (.*(?:\n(?: .*)?)*)", section, re.M)
     if not items or not section.startswith(items[0][0]):
-        return section
-    return "\n".join(f"- `{name}`: {' '.join(text.split())}" for name, text in items)
+        return []
+    return [(name, " ".join(text.split())) for name, text in items]
+
+
+def _list_items(items: Iterable[Item], shared: Mapping[str, str]) -> str:
+    """Returns items as a list, in which those with the same text are one item."""
+    names_of_text: dict[str, list[str]] = {}
+    names_of_shared: list[str] = []
+    for name, text in items:
+        if shared.get(name) == text:
+            names_of_shared.append(name)
+        else:
+            names_of_text.setdefault(text, []).append(name)
+    if names_of_shared:
+        names_of_text[LINK_TO_SHARED] = names_of_shared
+    lines = []
+    for text, names in names_of_text.items():
+        spelled = ", ".join(f"`{name}`" for name in names)
+        lines.append(f"- {spelled}: {text}")
+    return "\n".join(lines)
 
 
 # Pages.

@@ -42,6 +42,15 @@ def test_a_docstring_becomes_lists_of_its_sections():
     assert text == "Does it.\n\n**Args**\n\n- `a`: one line.\n\n**Returns**\n\nA b."
 
 
+def test_an_argument_that_several_functions_share_becomes_a_link():
+    text = site["as_markdown"](
+        "Does it.\n\nArgs:\n  a: one\n    line.\n  b: two\n", {"a": "one line."}
+    )
+    assert text.endswith(
+        "- `b`: two\n- `a`: [as in other functions](#arguments-of-several-functions)"
+    )
+
+
 def test_the_table_of_fields_has_every_field_that_a_config_takes():
     fields = {name for name in names_in_configs(site["fields"]()) if "." not in name}
     with pytest.raises(ConfigError) as caught:

@@ -106,10 +106,10 @@ def random_scaled_crop(
       example: image uint8 `[H, W, 3]`, masks uint8 `[H, W, 1]`.
       size: height and width of the result, or one number for both.
       rng: the random generator; Grain's `random_map` gives one per example.
-      scales: the smallest and the largest factor (0.5 and 2).
-      step: difference between possible factors; 0 allows any factor between the ends. By default
-        0.25 if both ends are multiples of 0.25, otherwise 0.
-      flip: whether to flip with probability 0.5 (True).
+      scales: the smallest and the largest random scale (0.5 and 2); (1, 1) does not scale.
+      step: difference between possible scales; 0 allows any scale between the ends. By default 0.25
+        if both ends are multiples of 0.25, otherwise 0.
+      flip: whether to swap left and right with probability 0.5 (True).
       out: the arrays to write image and masks into, by feature name, such as slices of a batch.
         They have the shapes and dtypes of the result. By default arrays are new.
       resize_image: the function that resizes the image; by default bilinear, as above.

@@ -65,7 +65,7 @@ def cross_validation(
     """Returns the rounds of a dataset that was built with folds, one round for each fold.
 
     Args:
-      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/mine`, or the
+      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
       data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
@@ -113,7 +113,7 @@ def only(dataset: Any, wanted: IdList, *, partial: bool = False) -> Any:
         read, and decoded, once more to find its ids; `load` and `voc_seg_tfrecord.pipeline` find
         ids without decoding.
       wanted: the name of a published list, such as `semi_92`, or image ids.
-      partial: whether ids of the list may be missing in the dataset (False).
+      partial: whether ids of the list may be missing (False).
 
     Returns:
       A `tf.data.Dataset` or a data source, like `dataset`.
@@ -132,7 +132,7 @@ def labeled_unlabeled(dataset: Any, labeled: IdList, *, partial: bool = False) -
     Args:
       dataset: as in `only`.
       labeled: the labeled part, as `wanted` in `only`.
-      partial: whether ids of the list may be missing in the dataset (False).
+      partial: whether ids of the list may be missing (False).
 
     Returns:
       The labeled part, and all other examples without masks and other labels.
@@ -166,7 +166,7 @@ def load(
         path of its folder.
       split: the split that holds the images, such as `train`.
       wanted: the name of a published list, such as `semi_92`, or image ids.
-      partial: whether ids of the list may be missing in the split (False).
+      partial: whether ids of the list may be missing (False).
       data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
       **read: further arguments of `builder.as_dataset`, such as `shuffle_files`.
 

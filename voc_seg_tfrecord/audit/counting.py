@@ -33,7 +33,7 @@ def compute(
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
       splits: names of splits (all).
-      progress: whether to show one progress bar per split on standard error.
+      progress: whether to show a progress bar on standard error (False).
       data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Returns:

@@ -296,7 +296,7 @@ def read_splits(
     Args:
       builder: the builder of the dataset.
       splits: names of its splits.
-      progress: whether to show a progress bar.
+      progress: whether to show a progress bar on standard error (False).
       parts: whether to find keypoints too, by which images that share a part are found (False).
 
     Raises:

@@ -60,8 +60,8 @@ class SplitReport:
       fingerprint: sha256 over the examples of the split; its hashes are empty if reading stopped.
       ids_sha256: sha256 of the image ids; for tiles, of the ids of the complete images.
       faults: the faults, in the order of the ids.
-      facts: a sentence about which pinned facts of a release agree, and which could not be
-        compared; empty if no release has such data.
+      facts: a sentence about which published counts, ids and masks of a release agree, and which
+        could not be compared; empty if nothing was published about such data.
       published_as: the name of the published list or masks with the same hash, by field of the
         fingerprint.
     """
@@ -140,16 +140,16 @@ def verify(
        ids, and missing tiles.
     4. With a source, each record is compared with the one made from its source files, and the ids
        with the source's lists.
-    5. Counts, ids and masks of a release are compared with its pinned facts. A split counts as
-       official if it was built from a complete release, or has all ids of an official split and
-       VOC's 21 classes.
+    5. Counts, ids and masks of a release are compared with the published ones. A split counts
+       as official if it was built from a complete release, or has all ids of an official split
+       and VOC's 21 classes.
 
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
       source: the records made from the source, as `audit.source_records.find_originals` returns
         them.
-      progress: whether to show one progress bar per split on standard error.
+      progress: whether to show a progress bar on standard error (False).
       data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Returns:

@@ -58,7 +58,7 @@ def evaluate(
         floating-point probability per class and pixel. The most probable class is scored.
       boundary: the width of the bands of Boundary IoU; see `Confusion`.
       per_image: whether the result also has the score of each image or tile (False).
-      progress: whether to show a progress bar on standard error.
+      progress: whether to show a progress bar on standard error (False).
       data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Returns:

@@ -11,28 +11,9 @@ from voc_seg_tfrecord.core.names import VOID
 
 @keras.saving.register_keras_serializable("voc_seg_tfrecord")
 class VocMeanIoU(keras.metrics.MeanIoU):
-    """mIoU over the classes that occur, by the rule of `evaluation.Confusion`.
+    """The metric that `keras_metric` returns.
 
-    Masks are integers `[B, H, W]` or `[B, H, W, 1]` with 255 for void and for padding.
-    Predictions are scores `[B, H, W, C]`, or class indices of the masks' shape. A score that is
-    NaN, a pixel whose highest score is infinite, or an index that is no class or no whole number
-    makes the result NaN: a metric cannot raise inside a graph. A score of -inf says that a class
-    cannot be there, so that one of the others has to be finite.
-
-    For tiles it differs from the figure of `voc-seg-tfrecord evaluate`: pixels that neighbors share
-    count once in each tile here, and once there, where tiles are stitched first. Give the metric a
-    name that says so, such as `tile_miou`.
-
-    The result is float32, and within 1e-6 of that of `Confusion`. The pixels of a batch are counted
-    as integers, so that a batch of any size is counted in full.
-
-    Args:
-      num_classes: how many classes there are, background included, void not.
-      name: the metric's name.
-
-    Raises:
-      ConfigError: if `num_classes` is not 1 to 255; when called, if masks and predictions differ
-        in shape, or a `sample_weight` is given.
+    The pixels of a batch are counted as integers, so that a batch of any size is counted in full.
     """
 
     def __init__(self, num_classes: int, name: str = "miou") -> None:
@@ -91,11 +72,29 @@ class VocMeanIoU(keras.metrics.MeanIoU):
 
 
 def keras_metric(num_classes: int, name: str = "miou") -> VocMeanIoU:
-    """Returns a metric for `model.compile(metrics=[...])`; see `VocMeanIoU`.
+    """Returns mIoU by the rule of `Confusion`, as a metric for `model.compile(metrics=[...])`.
 
-    The result is NaN if a prediction is not a class or a score is NaN, because a metric cannot
-    raise an error inside a graph. Import this function before `keras.models.load_model` loads a
-    network that was saved with the metric.
+    Masks are integers `[B, H, W]` or `[B, H, W, 1]` with 255 for void and for padding.
+    Predictions are scores `[B, H, W, C]`, or class indices of the masks' shape. A score that is
+    NaN, a pixel whose highest score is infinite, or an index that is no class or no whole number
+    makes the result NaN: a metric cannot raise inside a graph. A score of -inf excludes a class.
+
+    Import this function before `keras.models.load_model` loads a network that was saved with the
+    metric.
+
+    In tiles, pixels that neighbors share count once per tile. `evaluate` stitches the tiles first,
+    so its figure differs.
+
+    Args:
+      num_classes: number of classes, background included, void not.
+      name: the metric's name; for tiles, one that says so, such as `tile_miou`.
+
+    Returns:
+      The metric. Its result is float32, 0 to 1, and within 1e-6 of that of `Confusion`.
+
+    Raises:
+      ConfigError: if `num_classes` is not 1 to 255; when called, if masks and predictions differ
+        in shape, or a `sample_weight` is given.
     """
     return VocMeanIoU(num_classes, name=name)
 

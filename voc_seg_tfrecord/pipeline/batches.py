@@ -96,14 +96,14 @@ def training_batches(
       step: difference between possible scales; 0 allows any scale between the ends. By default 0.25
         if both ends are multiples of 0.25, otherwise 0.
       flip: whether to swap left and right with probability 0.5 (True).
-      shuffle: True, the default, gives a new random order of all examples in each epoch; False
-        keeps the order of the records; a number is the size of a shuffle buffer. See `read`.
+      shuffle: as in `read` (True).
       epochs: number of epochs; None, the default, repeats without end. If you iterate again, you
         get the next epochs.
-      first_epoch: number of the first epoch (0); see `read`.
+      first_epoch: number of the first epoch (0). To resume a run that stopped after epoch 3, give
+        4.
       features: the features of a batch; `instance_mask` is decoded only if you name it. `labels`
         and `objects` are refused, because they describe the complete image.
-      partial: whether ids of the list may be missing in the dataset (False).
+      partial: whether ids of the list may be missing (False).
       balance: `classes` draws images with rare classes more often, by repeat factor sampling (Gupta
         et al., LVIS, CVPR 2019): the number of an image's copies in an epoch is proportional to the
         largest max(1, sqrt(balance_threshold / f)) among its `labels`, where f is the share of
@@ -281,18 +281,18 @@ def labeled_unlabeled_batches(
       ratio: unlabeled examples per labeled example (1). `ratio * batch_size` has to be a whole
         number.
       seed: 0 to 2**31 - 1 (0), for both parts.
-      scales: the smallest and the largest random scale (0.5 and 2).
+      scales: the smallest and the largest random scale (0.5 and 2); (1, 1) does not scale.
       step: difference between possible scales; 0 allows any scale between the ends. By default 0.25
         if both ends are multiples of 0.25, otherwise 0.
       flip: whether to swap left and right with probability 0.5 (True).
-      shuffle: for both parts, see `training_batches` (True).
+      shuffle: as in `read`, for both parts (True).
       epochs: number of epochs; None, the default, repeats without end. If you iterate again, you
-        get the next epochs of both parts.
+        get the next epochs.
       first_epoch: number of the first epoch (0). To resume a run that stopped after epoch 3, give
         4.
       features: the features of a labeled batch. An unlabeled batch has them without masks and other
         labels.
-      partial: whether ids of the list may be missing in the split (False).
+      partial: whether ids of the list may be missing (False).
       data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Returns:
@@ -432,7 +432,7 @@ def evaluation_batches(
       features: the features of a batch; by default image, mask, file name, height and width, as far
         as the dataset has them. With `size`, `labels` and `objects` are refused, because they
         describe the complete image.
-      partial: whether ids of the list may be missing in the dataset (False).
+      partial: whether ids of the list may be missing (False).
       data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Returns:

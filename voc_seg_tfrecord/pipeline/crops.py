@@ -53,9 +53,9 @@ def random_scale(
     Args:
       example: image and masks.
       seed: integer `[2]`, such as `example_seed` returns.
-      scales: the smallest and the largest factor (0.5 and 2).
-      step: difference between possible factors; 0 allows any factor between the ends. By default
-        0.25 if both ends are multiples of 0.25, otherwise 0.
+      scales: the smallest and the largest random scale (0.5 and 2); (1, 1) does not scale.
+      step: difference between possible scales; 0 allows any scale between the ends. By default 0.25
+        if both ends are multiples of 0.25, otherwise 0.
 
     Returns:
       The example with image and masks of the new size, at least 1 x 1.
@@ -85,10 +85,10 @@ def random_scaled_crop(
       example: image and masks.
       size: height and width of the result, or one number for both.
       seed: integer `[2]`, such as `example_seed` returns.
-      scales: the smallest and the largest factor (0.5 and 2).
-      step: difference between possible factors; 0 allows any factor between the ends. By default
-        0.25 if both ends are multiples of 0.25, otherwise 0.
-      flip: whether to flip with probability 0.5.
+      scales: the smallest and the largest random scale (0.5 and 2); (1, 1) does not scale.
+      step: difference between possible scales; 0 allows any scale between the ends. By default 0.25
+        if both ends are multiples of 0.25, otherwise 0.
+      flip: whether to swap left and right with probability 0.5 (True).
       class_crop: probability of placing the crop so that it has a pixel of one class (0). The class
         is one of `labels`, so it is neither background nor void. If scaling would drop all pixels
         of the class, the image is not scaled.

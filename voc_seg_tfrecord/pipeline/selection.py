@@ -73,7 +73,7 @@ def select(builder: tfds.core.DatasetBuilder, split: IdList, *, partial: bool = 
       builder: of the built dataset.
       split: a split as everywhere in TFDS; or the name of a list, or image ids, which are
         looked for in all splits of the dataset. A tile is meant by its own id and by its image's.
-      partial: whether ids of the list may be missing in the dataset (False).
+      partial: whether ids of the list may be missing (False).
 
     Raises:
       ConfigError: if there is nothing to read, or ids are missing or in several splits.

@@ -76,7 +76,7 @@ def read(
         the next epochs.
       first_epoch: number of the first epoch (0). To resume a run that stopped after epoch 3, give
         4.
-      partial: whether ids of the list may be missing in the dataset (False).
+      partial: whether ids of the list may be missing (False).
       balance: `classes` reads images with rare classes more often; see `training_batches`. None,
         the default, reads each example once per epoch.
       balance_threshold: see `training_batches` (1).

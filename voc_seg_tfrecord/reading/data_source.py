@@ -56,10 +56,10 @@ def data_source(
         `voc_seg_tfrecord/cracks:1.0.0`, the path of its folder, or its builder.
       split: a split as in TFDS: `train`, `train[:10%]`, `train+validation`. A list of splits gives
         a list of sources. None, the default, gives a dictionary of all splits.
-      data_dir: the folder of all datasets; by default TFDS's.
+      data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
       ids: the name of a published list, such as `semi_1_16`, or image ids; the source has only
         these. A tile belongs to it if its image does.
-      partial: whether ids of the list may be missing in the split (False).
+      partial: whether ids of the list may be missing (False).
       features: the features of an example; all by default. Other features are not decoded.
       decode: whether to decode images and masks (True); if not, they are the bytes of PNG and JPEG
         files.

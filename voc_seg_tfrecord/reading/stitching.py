@@ -47,7 +47,7 @@ def stitch(
     at a time; `tiles_of` returns the ids of their tiles.
 
     Args:
-      dataset: the tiled dataset: its builder, its name, such as `voc_seg_tfrecord/field`, or the
+      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
       predictions: pairs. The first is an example or a batch with the features `tile/...`, from
         `data_source` or `evaluation_batches`. The second is its prediction: scores `[h, w, C]` or
@@ -114,7 +114,8 @@ def tiles_of(
     """Returns the ids of all tiles of some images, as `split` of `evaluation_batches`.
 
     Args:
-      dataset: the tiled dataset; see `stitch`.
+      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
+        path of its folder.
       sizes: height and width of each image, by its id.
       data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 

@@ -56,7 +56,7 @@ def write(
       rgb: for images other than 8-bit RGB: the numbers, from 0, of the bands to show as red, green
         and blue; by default the first three, or the first one in gray. All images share one range
         of values.
-      progress: whether to show a progress bar on standard error.
+      progress: whether to show a progress bar on standard error (False).
 
     Raises:
       ConfigError: if the dataset or split is missing, or the file cannot be written.

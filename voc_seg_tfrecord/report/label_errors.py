@@ -49,7 +49,7 @@ def find_label_errors(
       data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
       fits: whether to look for masks that do not fit their images and, with scikit-learn, for
         regions that look like another class (True). This takes most of the time.
-      progress: whether to show a progress bar for each split of a built dataset.
+      progress: whether to show a progress bar on standard error (False).
       **options: options for an exported folder, such as `class_names`; see `builder_from_tree`. A
         built dataset has none.
 

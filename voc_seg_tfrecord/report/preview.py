@@ -46,8 +46,8 @@ def preview(
     with `savefig`. TensorFlow is not loaded.
 
     Args:
-      dataset: a builder, as `tfds.builder` returns it, or a name as in TFDS,
-        `voc_seg_tfrecord/2012`, or the path of a version folder.
+      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
+        path of its folder.
       num: number of examples (9), or of examples of each class with `by_class` (1).
       split: a split, or a slice such as `train[20:26]`; by default `train`, or the first split if
         there is no `train`.

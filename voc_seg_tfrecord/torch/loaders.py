@@ -93,10 +93,10 @@ def loader(
         and `transform` has to give all images of a batch the same size.
       batch_size: number of examples per batch of this process.
       seed: 0 to 2**31 - 1 (0).
-      scales: the smallest and the largest random scale, (0.5, 2) by default; (1, 1) does not
-        scale.
-      step: difference between neighboring scales; see `arrays.random_scaled_crop`.
-      flip: whether to swap left and right with probability 0.5; by default it does.
+      scales: the smallest and the largest random scale (0.5 and 2); (1, 1) does not scale.
+      step: difference between possible scales; 0 allows any scale between the ends. By default 0.25
+        if both ends are multiples of 0.25, otherwise 0.
+      flip: whether to swap left and right with probability 0.5 (True).
       transform: changes each crop and its mask; see `torchvision_transform` and
         `albumentations_transform`.
       shuffle: whether each epoch has a new random order of all examples (True).
