@@ -252,7 +252,7 @@ def test_a_folder_that_cannot_hold_ignore_masks_is_refused(tmp_path, folder, wor
 
 def test_the_folder_of_masks_is_no_folder_of_ignore_masks(tmp_path):
     flat(tmp_path, ignored=False)
-    with pytest.raises(VocSegError):
+    with pytest.raises(ConfigError, match="leave --ignore_masks out"):
         masks_of(tmp_path, ignore_masks="masks", **VESSELS)
 
 

@@ -11,13 +11,18 @@ from typing import Self
 from etils import epath
 
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.layout import IMAGE_OR_ARRAY_ENDINGS, MASK_ENDINGS, SOFT_MASK_ENDINGS
 from voc_seg_tfrecord.folder.files.discovery import find_tree
 from voc_seg_tfrecord.folder.files.file_sets import RoleEndings
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
-from voc_seg_tfrecord.folder.files.ignore_masks import add_ignore_masks, pair_ignore_masks
+from voc_seg_tfrecord.folder.files.ignore_masks import (
+    add_ignore_masks,
+    ignores_all_masks_error,
+    pair_ignore_masks,
+)
+from voc_seg_tfrecord.folder.files.no_masks import NO_MASKS
 from voc_seg_tfrecord.folder.looks import Looks
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
@@ -132,6 +137,10 @@ class FolderReader:
         except QuestionError as question:
             ignore_layout = dataclasses.replace(ignore_layout, listing=listing)
             raise add_ignore_masks(question, ignore_layout) from None
+        except LayoutError as error:
+            if ignore_folders and error.kind == NO_MASKS:
+                raise ignores_all_masks_error(ignore_folders) from None
+            raise
         if config.threshold is not None:
             tree = with_threshold(tree, config.threshold)
         if ignore_folders:

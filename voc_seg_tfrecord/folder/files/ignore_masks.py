@@ -12,7 +12,14 @@ import posixpath
 from etils import epath
 
 from voc_seg_tfrecord.core.class_masks import find_class_masks
-from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, MaskError, VocSegError, counted
+from voc_seg_tfrecord.core.errors import (
+    ConfigError,
+    LayoutError,
+    MaskError,
+    VocSegError,
+    counted,
+    join_names,
+)
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import MASK_ENDINGS
 from voc_seg_tfrecord.folder.by_name import count_same_ends
@@ -89,6 +96,16 @@ def _error(where: epath.Path, found: str, remedy: str) -> LayoutError:
         expected="one ignore mask for each image",
         remedy=remedy,
         kind="ignore masks",
+    )
+
+
+def ignores_all_masks_error(folders: Sequence[str]) -> ConfigError:
+    """Returns the error that no masks lie outside of the folders of ignore masks."""
+    return ConfigError(
+        "option ignore_masks",
+        found=f"no masks but those in {join_names(folders, 'and')}",
+        expected="the masks of the classes in another folder",
+        remedy="leave --ignore_masks out, or name the folder of masks with --masks",
     )
 
 

@@ -95,7 +95,7 @@ _UNREAD_FORMATS = (
 )
 """Formats of images, masks and tables that people have, and that no build reads."""
 
-_NO_MASKS = "no masks"
+NO_MASKS = "no masks"
 """The kind of the error about a folder without masks."""
 
 _MAX_SHOWN_KINDS = 8
@@ -120,7 +120,7 @@ def no_masks_error(listing: Listing, mask_folders: Collection[str]) -> LayoutErr
         read=lambda name: File.read(listing.root / name, MaskError),
     )
     explanation = _explain(content)
-    return LayoutError(listing.root, **dataclasses.asdict(explanation), kind=_NO_MASKS)
+    return LayoutError(listing.root, **dataclasses.asdict(explanation), kind=NO_MASKS)
 
 
 def find_photos_as_masks(listing: Listing, masks: Collection[str]) -> LayoutError | None:
@@ -141,7 +141,7 @@ def find_photos_as_masks(listing: Listing, masks: Collection[str]) -> LayoutErro
         expected="masks with one color or value for each class",
         remedy="export the labels as PNG with class indices; or name the folder of masks with "
         "--masks",
-        kind=_NO_MASKS,
+        kind=NO_MASKS,
     )
 
 
