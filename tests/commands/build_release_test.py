@@ -31,7 +31,9 @@ def test_a_release_is_built_to_the_bytes_of_tfds_build(tmp_path, capsys):
 
 def test_a_release_that_is_there_is_replaced_only_if_asked(tmp_path, capsys):
     assert build(tmp_path, "--release", "sample") == 0
-    assert "load it with tfds.load('voc_seg_tfrecord/sample'" in capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    (built,) = [number for number, line in enumerate(lines) if line.startswith("built ")]
+    assert lines[built + 1].startswith("load it with tfds.load('voc_seg_tfrecord/sample'")
     assert build(tmp_path, "--release", "sample") == 2
     assert "a dataset that exists already" in capsys.readouterr().err
     assert build(tmp_path, "--release", "sample", "--overwrite") == 0
@@ -66,6 +68,15 @@ def test_a_call_that_mixes_trees_and_releases_is_a_wrong_call(tmp_path, capsys, 
     captured = capsys.readouterr()
     assert MIXES[words] in captured.err
     assert captured.out == ""
+
+
+def test_a_build_without_a_name_shows_the_call_with_all_options_given(capsys):
+    options = ["--splits", "train=0.5,validation=0.5", "--noobjects", "--tile", "64"]
+    assert cli.main(["build", "my data", *options, "--dry_run"]) == 2
+    call = (
+        "voc-seg-tfrecord build 'my data' --splits train=0.5,validation=0.5 --noobjects --tile 64"
+    )
+    assert f"what to do: {call} --name NAME --dry_run\n" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -8,3 +8,9 @@ def test_a_list_of_ids_is_counted_alone(sample, tmp_path, capsys):
     assert "\nsome.txt: 2 images\n" in capsys.readouterr().out
     assert cli.main(["stats", f"{sample.data_dir}@test", *ids]) == 2
     assert "lacks 2 of the 2 ids of the list" in capsys.readouterr().err
+
+
+def test_a_side_of_one_length_is_one_number(sample, capsys):
+    assert cli.main(["stats", f"{sample.data_dir}@test"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "height" in line and "x" not in line] == ["  height 48"]

@@ -1,7 +1,7 @@
 """Arguments that several commands share, such as those about a tree, and the values in them."""
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 import csv
 from typing import TYPE_CHECKING, Any
 
@@ -329,13 +329,20 @@ def _check_divided(options: Mapping[str, Any]) -> None:
         raise option_error("split_by", options["split_by"], IS_DIVIDED.expected, remedy=remedy)
 
 
-def typed_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Returns the options that `check` has too, as the user typed them, for `shell.command`."""
+def typed_options(
+    args: argparse.Namespace, groups: Collection[str] = (CLASSES, FOLDERS)
+) -> dict[str, Any]:
+    """Returns the options of fields as the user typed them, for `shell.command`.
+
+    Args:
+      args: the options.
+      groups: the groups of the fields; by default those that `check` has too.
+    """
     options: dict[str, Any] = {"config": args.config}
     for field in _FIELDS_WITH_OPTION:
         name = field.option_name
         value = getattr(args, name, None)
-        if field.group not in (CLASSES, FOLDERS):
+        if field.group not in groups:
             continue
         if value is False:
             options[f"no{name}"] = True

@@ -11,7 +11,6 @@ import json
 from typing import Any
 
 from etils import epath
-import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit.check import check_plan
 from voc_seg_tfrecord.audit.versions import NewClasses, open_older_version
@@ -132,8 +131,21 @@ def _check_tree(args: argparse.Namespace, name: str | None) -> None:
             "build",
             found=f"no {' and no '.join(missing)}",
             expected="ROOT and --name NAME for a tree of your own, or --release RELEASE",
-            remedy="voc-seg-tfrecord build --help shows both",
+            remedy=_propose_calls(args, name),
         )
+
+
+def _propose_calls(args: argparse.Namespace, name: str | None) -> str:
+    """Returns the call that was meant, with ROOT and NAME for what is missing."""
+    root = epath.Path(args.root) if args.root else "ROOT"
+    options = arguments.typed_options(args, config_fields.GROUPS)
+    for option in (*_TREE_OPTIONS, *_SHARED_OPTIONS):
+        options[option] = getattr(args, option)
+    options["name"] = name or "NAME"
+    build_tree = command("voc-seg-tfrecord", "build", root, **options)
+    if args.root:
+        return build_tree
+    return f"{build_tree}; or {command('voc-seg-tfrecord', 'build', release='2012')}"
 
 
 def _check_release(args: argparse.Namespace) -> None:
@@ -258,7 +270,8 @@ def _build_tree(args: argparse.Namespace) -> _BuildOutcome:
             return _BuildOutcome(1 if problems else 0, document | {"problems": problems})
         builder = _build(args, plan, plan.config)
         classes = _print_classes(builder.class_counts, plan.config.built_class_names)
-        built = _print_built(args, builder)
+        print()
+        built = screen.show_built(builder, args.data_dir)
         _print_tfds_call(tfds_words, title)
     return _BuildOutcome(0, document | built | {"classes": classes})
 
@@ -322,7 +335,8 @@ def _build_release(args: argparse.Namespace) -> _BuildOutcome:
     folders = {name: getattr(args, name) for name in _RELEASE_OPTIONS}
     builder = _build(args, None, config, **folders)
     words = _tfds_words(args, config.name, args.manual_dir)
-    built = _print_built(args, builder)
+    print()
+    built = screen.show_built(builder, args.data_dir)
     check = command("voc-seg-tfrecord", "verify", config.name, data_dir=args.data_dir)
     print(f"compare it with the published facts: {check}")
     _print_tfds_call(words)
@@ -333,20 +347,6 @@ def _build_release(args: argparse.Namespace) -> _BuildOutcome:
         "command": words,
     }
     return _BuildOutcome(0, document)
-
-
-def _print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
-    """Prints where a dataset was built and how it is loaded; returns what --json prints of it."""
-    print()
-    built = screen.show_built(builder)
-    data_dir = f", data_dir={args.data_dir!r}" if args.data_dir else ""
-    name = f"voc_seg_tfrecord/{builder.builder_config.name}"
-    if requirements.is_installed("tensorflow"):
-        print(f"load it with tfds.load('{name}'{data_dir})")
-    else:
-        split = next(iter(builder.info.splits))
-        print(f"load it with voc_seg_tfrecord.data_source('{name}', '{split}'{data_dir})")
-    return built
 
 
 def _find_problems(plan: FolderPlan, config: VocSegConfig, args: argparse.Namespace) -> list[str]:

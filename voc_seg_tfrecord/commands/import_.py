@@ -19,6 +19,7 @@ from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.class_rows import parse_pairs
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted
 from voc_seg_tfrecord.core.example import RGB
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.sources.records.features import Record, Value, parse
 from voc_seg_tfrecord.sources.records.files import find_files, read_records, unpack_gzip
 from voc_seg_tfrecord.sources.records.luminances import are_luminances
@@ -97,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
             screen.write_json(dry_run.document)
         return dry_run.status
     if not args.name:
-        raise ConfigError("--name", found="no value", expected="--name with a value")
+        raise _no_name_error(args)
     class_names = arguments.parse_class_names(args.class_names) if args.class_names else []
     notes: list[str] = []
     with screen.one_progress_bar():
@@ -113,10 +114,22 @@ def run(args: argparse.Namespace) -> int:
         )
     for note in notes:
         print(f"note:             {note}")
-    built = screen.show_built(builder)
+    built = screen.show_built(builder, args.data_dir)
     if args.json:
         screen.write_json({"dataset": f"voc_seg_tfrecord/{args.name}", **built, "notes": notes})
     return 0
+
+
+def _no_name_error(args: argparse.Namespace) -> ConfigError:
+    """Returns the error about a missing name, with the call that was meant."""
+    options = {option: getattr(args, option) or None for option in (*_TEXT_OPTIONS, *_PASSED_ON)}
+    options["name"] = "NAME"
+    return ConfigError(
+        "--name",
+        found="not given",
+        expected="the name of the dataset",
+        remedy=command("voc-seg-tfrecord", "import", *args.files, **options),
+    )
 
 
 def _parse_ratios(text: str) -> dict[str, float]:
@@ -279,6 +292,7 @@ def _show_scan(
             file = _summarize_file(path, unpack_gzip(path, folder))
             file.show()
             files.append(file)
+        print("features: type [values per record] (number of records)")
         is_complete = all(file.error is None for file in files)
         if is_complete:
             outcome = _plan_import(args, folder, keys, size, ratios)

@@ -30,6 +30,7 @@ import warnings
 from tensorflow_datasets.core.utils import tqdm_utils
 import tqdm
 
+from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.reading.metadata import ids_sha256
@@ -246,24 +247,41 @@ def show_first(lines: Sequence[str], limit: int, *, rest: str = "", indent: str 
         print(indent + "; ".join(part for part in (more, rest) if part))
 
 
-def show_built(builder: Any) -> dict[str, Any]:
-    """Prints where a dataset was built, and the examples and the digest of the ids of each split.
+def show_built(builder: Any, data_dir: str | None) -> dict[str, Any]:
+    """Prints where a dataset was built, how to load it, and the digest of the ids of each split.
+
+    Args:
+      builder: the builder of the dataset.
+      data_dir: the folder of datasets that the user gave; None for TFDS's default.
 
     Returns:
-      The same, for --json.
+      The folder, the splits and the digests, for --json.
     """
     splits = {name: split.num_examples for name, split in builder.info.splits.items()}
     counts = ", ".join(f"{name} {count}" for name, count in splits.items())
     print(f"built {builder.data_dir}: {counts}")
+    _show_how_to_load(builder, data_dir)
     digest_by_split = ids_sha256(builder)
+    print("sha256 of the ids of each split, to compare with another dataset or a paper:")
     for split, digest in digest_by_split.items():
-        print(f"ids of {split}: sha256 {digest}")
+        print(f"  {split}: {digest}")
     return {
         "folder": str(builder.data_dir),
         "splits": splits,
         "ids_sha256": digest_by_split,
         "in_two_splits": builder.copies.to_json(),
     }
+
+
+def _show_how_to_load(builder: Any, data_dir: str | None) -> None:
+    """Prints the call that loads a dataset: with TFDS only if TensorFlow is installed."""
+    name = f"voc_seg_tfrecord/{builder.builder_config.name}"
+    folder = f", data_dir={data_dir!r}" if data_dir else ""
+    if requirements.is_installed("tensorflow"):
+        print(f"load it with tfds.load('{name}'{folder})")
+        return
+    split = next(iter(builder.info.splits))
+    print(f"load it with voc_seg_tfrecord.data_source('{name}', '{split}'{folder})")
 
 
 def show_class_table(

@@ -111,7 +111,10 @@ def _print(
         print(f"\n{split}: {counted(len(stats_of_split.ids), 'image')}")
         screen.show_table(_COLUMNS, _class_rows(stats_of_split), _FORMATS)
         for side, (low, _, median, _, high) in stats_of_split.size_percentiles().items():
-            print(f"  {side}s from {low} to {high}, median {median}")
+            if low == high:
+                print(f"  {side} {low}")
+            else:
+                print(f"  {side}s from {low} to {high}, median {median}")
         sizes = []
         for height, width, count in stats_of_split.most_common_sizes():
             sizes.append(f"{width} x {height} ({count})")
