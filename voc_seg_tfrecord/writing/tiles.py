@@ -49,7 +49,7 @@ def cut_tiles(
 
     An image that is one tile is stored as if it were not cut. A JPEG is decoded accurately, as
     NumPy's readers decode it; TensorFlow's own decoder is faster, and its values differ from
-    these by a few.
+    these by up to 27 of 255.
 
     Args:
       rest: the example of the complete image, without the feature of the image.
