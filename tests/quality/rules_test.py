@@ -55,7 +55,7 @@ def test_of_a_large_set_a_sample_is_measured_in_full_and_a_note_says_so(monkeypa
         for number, pair in enumerate(pairs)
     ]
     findings = found(examples)
-    assert "same image twice" in {one.kind for one in findings}
+    assert "same image, other mask" in {one.kind for one in findings}
     sampled = sum(evidence.is_fitted(str(number), 40) for number in range(40))
     assert 0 < sampled < 40
     assert f"A sample of {sampled} of 40 images was searched" in findings[-1].message
@@ -139,6 +139,12 @@ def test_the_same_photo_with_other_masks_is_named_before_all_copies(usual):
     copies = [seen(99, square(43), image=same), seen(98, square(60, at=80), "test", image=same)]
     kinds = [finding.kind for finding in found([*usual, *copies])]
     assert kinds == ["same image, other mask", "same image in two splits"]
+
+
+def test_the_same_photo_twice_in_one_split_with_other_masks_is_one_finding(usual):
+    copy = seen(98, square(60, at=80), image=planted.draw(3).image)
+    (finding,) = found([*usual, copy])
+    assert (finding.kind, finding.ids) == ("same image, other mask", ("3", "98"))
 
 
 @pytest.mark.parametrize(

@@ -586,7 +586,11 @@ def _about_other_mask(
 
 
 def _find_copies(labeled_set: LabeledSet) -> Iterator[Finding]:
-    """Yields groups of images that are the same file, the same picture, or neighbors."""
+    """Yields groups of images that are the same file, the same picture, or neighbors.
+
+    A pair in one split whose masks contradict each other is left to that finding.
+    """
+    contradicting_pairs = {finding.ids for finding in _find_contradicting_masks(labeled_set)}
     duplicates = labeled_set.near_duplicates
     for groups, in_one_split, in_two_splits in (
         (labeled_set.same_images, kinds.SAME_IMAGE, kinds.SAME_IMAGE_IN_TWO_SPLITS),
@@ -596,7 +600,10 @@ def _find_copies(labeled_set: LabeledSet) -> Iterator[Finding]:
         for numbers in groups:
             copies = [labeled_set.examples[number] for number in numbers]
             splits = dict.fromkeys(copy.split for copy in copies)
-            kind = in_two_splits if len(splits) > 1 else in_one_split
+            is_in_one_split = len(splits) == 1
+            if is_in_one_split and tuple(copy.id for copy in copies) in contradicting_pairs:
+                continue
+            kind = in_one_split if is_in_one_split else in_two_splits
             yield _about_copies(copies, kind, ", ".join(splits))
 
 
