@@ -105,7 +105,7 @@ def test_a_tree_with_overlapping_lists_is_still_read_by_their_names(cvat, capsys
     put_list(cvat, "val", "000032\nunannotated\n")
     status, report = check(cvat, capsys)
     assert (status, kinds(report)["id list"], report["examined"]) == (1, 1, 3)
-    assert "unannotated: listed in split 'validation', but it has no mask" in json.dumps(report)
+    assert "unannotated: this image has no mask" in json.dumps(report)
     assert report["splits"] == {"train": 3, "validation": 1}
 
 

@@ -79,6 +79,12 @@ def test_masks_that_come_back_are_copied_over_the_source_by_the_command_that_is_
     assert before.keys() == after.keys()
 
 
+def test_of_images_without_masks_no_way_back_is_shown(tree, tmp_path, capsys):
+    (tree / "SegmentationClass/004.png").unlink()
+    assert "JPEGImages/004.jpg" in copy(tree, tmp_path, "004\n")
+    assert "cp -r" not in capsys.readouterr().out
+
+
 def test_instance_masks_and_boxes_are_copied_too(tmp_path):
     copied = copy(VOC, tmp_path, "2007_000001\n")
     folders = "Annotations ImageSets JPEGImages SegmentationClass SegmentationObject"

@@ -78,7 +78,7 @@ def test_objects_of_a_wrong_class_are_named_with_their_class_and_the_right_one(
     for image_id, (box, given, right) in wrong.items():
         (finding,) = (f for f in found if f.ids == (image_id,) and close(f.box, box))
         assert finding.suggested == right
-        assert f"the region of {given} at" in finding.message
+        assert f"the region labeled {given} at" in finding.message
         assert 0.2 <= finding.score <= 0.95
         assert [name for name, _, _ in finding.beside] == [right] * 3 + [given] * 3
         assert all(other != image_id for _, other, _ in finding.beside)

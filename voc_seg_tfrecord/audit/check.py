@@ -234,20 +234,14 @@ def _left_out(plan: FolderPlan) -> Iterable[Finding]:
     for split, ids in plan.left_out.items():
         for image_id in ids:
             record_id = plan.tree.record_id(image_id)
-            if (
-                plan.chosen_splits.undecided
-            ):  # the ids are those of all images, and no list was read
+            if image_id in plan.tree.images:
                 kind = "no mask"
                 problem = "this image has no mask"
                 remedy = "add the mask"
-            elif image_id not in plan.tree.images:
+            else:
                 kind = "no image"
                 problem = f"listed in split {split!r}, but it has no image"
                 remedy = "add the image, or take the id out of the list"
-            else:
-                kind = "no mask"
-                problem = f"listed in split {split!r}, but it has no mask"
-                remedy = "add the mask, or take the id out of the list"
             yield Finding(kind, record_id, f"{record_id}: {problem}", LEFT_OUT, remedy=remedy)
 
 

@@ -211,7 +211,9 @@ def _print_way_back(
     """Prints how to copy corrected masks over the source, if that replaces nothing else."""
     if is_archive(args.root) or is_bucket(args.root) or is_bucket(folder):
         return
-    mask_files = files.by_part.get("mask", files.of_images)
+    mask_files = files.by_part.get("mask")
+    if mask_files is None:  # images without labels
+        return
     masks_folder = _common_folder(_name_below(root, file) for file in mask_files)
     # A file with the shapes of few images, or a list of few ids, would replace that of all.
     if _has_mask_of_several_images(tree, ids):

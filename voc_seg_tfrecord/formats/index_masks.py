@@ -455,20 +455,23 @@ def short_palette_error(value: int, color_count: int, where: str) -> MaskError:
 
 
 def _describe_known_values(rule: MaskRule) -> str:
-    """Returns which values have a class: `0 to 20, or 255 or -1 for void`.
+    """Returns which values have a class: `0 to 20, or 255 for void`.
 
-    If no value has a class, but colors have, it names these.
+    If no value has a class, but colors have, it names these. A negative value is named only if no
+    other means void, because few formats of masks can hold one.
     """
     classes = []
-    voids = []
+    void_values = []
     for value, index in sorted(rule.all_values.items()):
         if index == VOID:
-            voids.append(str(value))
+            void_values.append(value)
         else:
             classes.append(value)
+    if any(value >= 0 for value in void_values):
+        void_values = [value for value in void_values if value >= 0]
     words = _describe_numbers(classes) if classes else _describe_known_colors(rule)
-    if voids:
-        words += f", or {' or '.join(voids)} for void"
+    if void_values:
+        words += f", or {' or '.join(map(str, void_values))} for void"
     return words
 
 

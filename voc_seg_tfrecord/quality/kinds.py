@@ -40,7 +40,7 @@ MISFIT = LabelErrorKind(
 )
 MISLABELED_REGION = LabelErrorKind(
     name="region that looks like another class",
-    text="the region of {own} at x={left}, y={top} looks like {suggested} in other images",
+    text="the region labeled {own} at x={left}, y={top} looks like {suggested} in other images",
     remedy="check whether it is {suggested}; if so, give it that class",
     score=None,
     meaning="In other images, regions that look like this one have another class. The card shows "

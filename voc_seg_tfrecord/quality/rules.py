@@ -221,7 +221,7 @@ def _find_misfits(labeled_set: LabeledSet) -> Iterator[Finding]:
 def _describe_misfit(masks: Sequence[Evidence], misfit: Misfit) -> Finding:
     example = masks[misfit.number]
     correction = Correction(misfit.description)
-    evidence = "corrected, its borders would lie on edges of the image"
+    evidence = "if you correct this, its borders lie on edges of the image"
     if misfit.other_image is not None:
         other = masks[misfit.other_image]
         correction = Correction("another image", image=other.id)
