@@ -112,6 +112,8 @@ def _field_cell(name: str, field: ConfigField) -> str:
     is_text_of_layout = name.startswith("layout.")
     expected = "" if field.choices or is_text_of_layout else field.expected
     default = f"default: `{field.default}`" if field.choices and field.default else ""
+    if f"default: {field.default}" in f"{field.usage}; {field.meaning}":
+        default = ""
     words = "; ".join(text for text in (expected, default, field.in_config) if text)
     return f"`{name}`: {words}" if words else f"`{name}`"
 

@@ -161,7 +161,6 @@ class VocSegConfig(tfds.core.BuilderConfig):
         "'car=vehicle,bus=vehicle' or 'sky=void'; or a .csv file of such rows; default: detected",
         metavar="PAIRS",
         needs=(HAS_MASKS,),
-        in_config='such as `[["#ff0000", "weed"], ["car", "vehicle"], ["*", "void"]]`',
     )
     default_names: bool = row(
         False,
@@ -180,15 +179,13 @@ class VocSegConfig(tfds.core.BuilderConfig):
     splits: Mapping[str, str | float] | None = row(
         None,
         "where each split comes from: ratios for all; or a list, a part of a file, or a folder for "
-        "each, several joined with +; rest is all other labeled images",
+        "each, several joined with +; rest is all other labeled images; default: from lists and "
+        "folders, where `val` becomes `validation`",
         words='a list, a folder or a ratio for each split, such as {"train": 0.8, "test": 0.2}',
         accepts=are_sources,
         group=FOLDERS,
-        usage="as in train=0.8,validation=0.2 or train=my_list,val=meta.csv:val,test=images/test/; "
-        "default: from lists and folders in ROOT",
+        usage="as in train=0.8,validation=0.2 or train=my_list,val=meta.csv:val,test=images/test/",
         needs=(NOT_STRICT,),
-        in_config='such as `{"train": "trainaug", "val": "meta.csv:val", "test": "images/test/"}`; '
-        "default: from lists and folders, where `val` becomes `validation`",
     )
     instance_mask: bool | None = row(
         None,
@@ -276,15 +273,14 @@ class VocSegConfig(tfds.core.BuilderConfig):
     bands: Sequence[int] | Literal["rgb"] | None = row(
         None,
         "the bands to store, with all their bits: numbers from 0, in the order to store; or rgb "
-        "for 8-bit RGB, even if bands or bits are lost",
+        "for 8-bit RGB, even if bands or bits are lost; default: 8-bit RGB, and an image that "
+        "would lose bands or bits is an error",
         words=f"a list of the bands' numbers, from 0, such as [3, 0]; or {RGB}",
         group=CLASSES,
-        usage="as in 3,0; or all; default: 8-bit RGB, and an image that would lose bands or bits "
-        "is an error",
+        usage="as in 3,0; or all",
         metavar="NUMBERS",
         needs=(OWN_BANDS,),
-        in_config="`builder_from_tree` also takes `all`; default: 8-bit RGB, and an image that "
-        "would lose bands or bits is an error",
+        in_config="`builder_from_tree` also takes `all`",
     )
     dtype: Dtype = row(
         "uint8",

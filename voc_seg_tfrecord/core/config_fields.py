@@ -265,8 +265,8 @@ class ConfigField:
 
     @property
     def description(self) -> str:
-        """The words about it on the page about configs, and in the help of `VocSegConfig`."""
-        parts = [self.meaning, self.in_config]
+        """The words about it in the help of `VocSegConfig`."""
+        parts = [self.meaning, self.words, self.in_config]
         if self.option_name != self.name:
             parts.append(f"the option is `--{self.option_name}`")
         return "; ".join(part for part in parts if part)
