@@ -331,15 +331,15 @@ def _shared_arguments() -> Mapping[str, str]:
     return shared
 
 
-CLASSES_OF_TFDS = ("Builder",)
-"""Classes whose own methods TFDS or this package calls."""
+CLASSES_CALLED_BY_OTHERS = ("Builder", "EvaluationDataset", "SegmentationDataset")
+"""Classes whose own methods TFDS, a loader or this package calls, and no user."""
 
 
 def _methods(definition: Definition) -> list[ast.FunctionDef]:
     """Returns the methods that users call; those of errors are for this package."""
     if isinstance(definition, ast.FunctionDef) or definition.name.endswith("Error"):
         return []
-    if definition.name in CLASSES_OF_TFDS:
+    if definition.name in CLASSES_CALLED_BY_OTHERS:
         return []
     return [
         node
