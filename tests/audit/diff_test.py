@@ -180,6 +180,21 @@ def test_tiles_are_compared_with_the_images_that_they_would_be_cut_from(tree):
     assert changed == {"a"}
 
 
+def test_an_image_that_is_gone_from_a_folder_is_removed_and_a_question_is_for_a_build(
+    tree, tmp_path, capsys
+):
+    before = build(tree)
+    (tree / "JPEGImages/e.jpg").unlink()
+    assert diff.compare(before, tree).changes == [Change("e", "validation", "")]
+    for name in ("masks", "others"):
+        shutil.copytree(tree / "SegmentationClass", tmp_path / "set" / name)
+    shutil.copytree(tree / "JPEGImages", tmp_path / "set/images")
+    assert cli.main(["diff", str(before.data_path), str(tmp_path / "set")]) == 1
+    said = capsys.readouterr().err
+    assert f"voc-seg-tfrecord build {tmp_path}/set --name NAME; voc-seg-tfrecord diff" in said
+    assert "add the options" not in said
+
+
 @pytest.mark.slow
 def test_the_command_says_what_changed_and_exits_with_1_if_a_test_split_did(tree, capsys):
     before = build(tree)
@@ -196,7 +211,7 @@ def test_the_command_says_what_changed_and_exits_with_1_if_a_test_split_did(tree
     assert f"-> {archive}\n" in out
     assert "moved to another split: 1\n  d: validation -> train\n" in out
     assert "b (train): 6 pixels: " in out
-    assert "validation: 2 examples new, removed or changed (d, e)" in out
+    assert "validation: 2 examples new, removed or changed; do not compare" in out
     assert cli.main(["diff", str(before.data_path), str(tree), "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert [c["id"] for c in document["changes"]] == list("bcgde")

@@ -129,7 +129,7 @@ def test_a_record_that_the_source_does_not_list_is_named(sample, root):
     path = root / "ImageSets" / "Segmentation" / "train.txt"
     path.write_text(path.read_text().replace(f"{FIRST}\n", ""))
     assert found(sample, root) == [
-        f"train {FIRST}: unexpected: the split of the source does not have it"
+        f"train {FIRST}: only in the dataset: this split of the source has no such example"
     ]
 
 
@@ -175,6 +175,13 @@ def test_own_data_without_instances_and_with_png_images_is_verified(tmp_path):
     assert report.splits["train"].fingerprint.instances == ""
 
 
+def test_a_source_without_an_image_of_the_dataset_is_a_fault_and_no_error(sample, root):
+    (root / "JPEGImages" / f"{FIRST}.jpg").unlink()
+    assert found(sample, root) == [
+        f"train {FIRST}: only in the dataset: this split of the source has no such example"
+    ]
+
+
 def test_a_source_with_other_splits_is_refused(sample, root):
     (root / "ImageSets" / "Segmentation" / "test.txt").unlink()
     with pytest.raises(ConfigError, match=r"(?s)splits train, validation.*the dataset's splits"):
@@ -202,7 +209,7 @@ def test_the_command_prints_hashes_and_names_what_is_wrong(sample, doctored, cap
     right = capsys.readouterr().out
     assert right.endswith(
         "checked: sha256 of every file, sizes, labels, mask values\n"
-        f"compared with the files in {TREE}: every feature of every record\n"
+        f"compared with the files in {TREE}: every record that is there too\n"
         "no faults in what was checked\n"
     )
     report = verify.verify(sample)

@@ -417,7 +417,7 @@ def _source_problems(
         yield f"its source cannot be used: {error}"
         return
     if original is None:
-        yield "unexpected: the split of the source does not have it"
+        yield "only in the dataset: this split of the source has no such example"
         return
     names = {*record.features, *original.features}
     if has_bands:

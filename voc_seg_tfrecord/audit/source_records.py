@@ -23,6 +23,7 @@ from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.mask_rule import rule_of_rows
 from voc_seg_tfrecord.core.names import IMAGE
 from voc_seg_tfrecord.core.releases import Archive
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.threads import THREADS, ordered_map
 from voc_seg_tfrecord.core.tiling import image_of
@@ -250,7 +251,19 @@ def _open_folder(builder: tfds.core.DatasetBuilder, folder: epath.Path) -> Sourc
 
     rows = (builder.info.metadata or {}).get("classes")
     rule = rule_of_rows(rows, class_names(builder)) if rows else None
-    source = open_source(_config_of_build(builder), _OnlyFolder(folder), rule)
+    config = _config_of_build(builder)
+    if config.official is None:  # an image that was deleted is a difference, and no error
+        config = dataclasses.replace(config, missing_image="skip")
+    try:
+        source = open_source(config, _OnlyFolder(folder), rule)
+    except VocSegError as error:
+        if "--" not in str(error):
+            raise
+        # The options that it advises are those of `build`.
+        build = command("voc-seg-tfrecord", "build", folder, name="NAME")
+        diff = command("voc-seg-tfrecord", "diff", builder.data_path, "NAME")
+        remedy = f"build it with the options that fit, and compare the datasets: {build}; {diff}"
+        raise error.changed(remedy=remedy) from None
     # Bytes are compared, so no image has to be decoded.
     spec = dataclasses.replace(source.spec, decoding="none")
     return dataclasses.replace(source, spec=spec)

@@ -22,7 +22,7 @@ from voc_seg_tfrecord.audit.record import (
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.audit.source_records import find_originals as find_originals
 from voc_seg_tfrecord.core import display
-from voc_seg_tfrecord.core.errors import VocSegError, counted
+from voc_seg_tfrecord.core.errors import VocSegError, counted, several
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.tiling import Tiling
@@ -263,20 +263,25 @@ def _split_faults(
     expected = builder.info.splits[split].num_examples
     if not expected:
         yield Fault(split, "", "no records, which tfds.load cannot read")
-    if records_of_split.records != expected:
-        message = f"{records_of_split.records} records, the dataset's info says {expected}"
-        yield Fault(split, "", message)
-    else:
+    if records_of_split.records == expected:
         stated = metadata.ids_sha256(builder).get(split)
         sha256 = records_of_split.ids_sha256
         if stated is not None and stated != sha256:
             message = f"ids: sha256 {sha256}, the dataset's metadata says {stated}"
             yield Fault(split, "", message)
+    elif records_of_split.is_complete:  # else a fault says where reading stopped
+        message = f"{records_of_split.records} records, the dataset's info says {expected}"
+        yield Fault(split, "", message)
     yield from _tile_faults(split, records_of_split.places, standard.tiling)
     if standard.source is not None:
-        message = "missing: the source lists it, no record has it"
         expected_ids = standard.source.expected_ids(split)
-        for record_id in sorted(expected_ids - set(records_of_split.digests)):
+        missing_ids = sorted(expected_ids - set(records_of_split.digests))
+        if records_of_split.digests and len(missing_ids) == len(expected_ids):
+            message = f"no id in common with the source, which has {several(missing_ids)}"
+            yield Fault(split, "", message)
+            return
+        for record_id in missing_ids:
+            message = "missing: the source lists it, no record has it"
             yield Fault(split, record_id, message, is_missing=True)
 
 

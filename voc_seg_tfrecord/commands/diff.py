@@ -97,16 +97,6 @@ def _print(diff: "Diff", naming: FolderNaming) -> None:
     print(f"{before.name} -> {after.name}")
     if diff.unnamed:
         print(f"classes are compared by number: {several(diff.unnamed)} has default names")
-    _print_lost_and_new_classes(before.classes, after.classes)
-    changes_by_kind: dict[str, list[Change]] = {}
-    for name, kind in _KINDS.items():
-        changes_by_kind[name] = [change for change in diff.changes if kind.includes(change)]
-    _print_splits(diff, changes_by_kind)
-    for name, changes in changes_by_kind.items():
-        if changes:
-            print(f"{_KINDS[name].title}: {len(changes)}")
-            lines = [naming.rename(_KINDS[name].describe(change)) for change in changes]
-            screen.show_first(lines, _MAX_LISTED_CHANGES, rest="--json lists all")
     if not diff.changes and before.classes != after.classes:
         print("images and masks are the same; the class list changed")
     elif not diff.changes:
@@ -115,9 +105,20 @@ def _print(diff: "Diff", naming: FolderNaming) -> None:
         print(_describe_renumbered(diff.renumbered))
     for split, ids in diff.broken.items():
         print(
-            f"{split}: {counted(len(ids), 'example')} new, removed or changed ({several(ids)}); "
+            f"{split}: {counted(len(ids), 'example')} new, removed or changed; "
             f"do not compare scores on {split} before and after"
         )
+    _print_lost_and_new_classes(before.classes, after.classes)
+    changes_by_kind: dict[str, list[Change]] = {}
+    for name, kind in _KINDS.items():
+        changes = [change for change in diff.changes if kind.includes(change)]
+        if changes:
+            changes_by_kind[name] = changes
+    _print_splits(diff, changes_by_kind)
+    for name, changes in changes_by_kind.items():
+        print(f"{_KINDS[name].title}: {len(changes)}")
+        lines = [naming.rename(_KINDS[name].describe(change)) for change in changes]
+        screen.show_first(lines, _MAX_LISTED_CHANGES, rest="--json lists all")
     _print_digests_of_ids(before, after)
 
 
@@ -141,19 +142,13 @@ def _print_splits(diff: "Diff", changes_by_kind: "Mapping[str, Sequence[Change]]
             row.append(len([c for c in changes if (c.before or c.after) == split]))
         rows.append(row)
     screen.show_table(["split", "before", "after", *changes_by_kind], rows)
-    if diff.changes:
-        print("  image, mask, other: examples whose image file, mask or other features changed")
-        print("  unusable: examples of the folder that a build cannot use")
 
 
 def _print_digests_of_ids(before: "DiffSide", after: "DiffSide") -> None:
-    for split in dict.fromkeys([*before.counts, *after.counts]):
-        digest = before.ids_sha256.get(split, "none")
-        digest_after = after.ids_sha256.get(split, "none")
-        if digest == digest_after:
-            print(f"ids of {split}: sha256 {digest} on both sides")
-        else:
-            print(f"ids of {split}: sha256 {digest} -> {digest_after}")
+    """Prints which splits have the same ids, with the sha256 that identifies them."""
+    for split, digest in before.ids_sha256.items():
+        if digest == after.ids_sha256.get(split):
+            print(f"ids of {split}: the same on both sides, sha256 {digest}")
 
 
 def _describe_renumbered(renumbered: "Sequence[RenumberedClass]") -> str:

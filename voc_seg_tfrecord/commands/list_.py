@@ -90,6 +90,8 @@ def _print(folder: str, datasets: list[ListedVersion]) -> None:
     print(f"{folder}:")
     columns = ("dataset", "version", "built (UTC)", "size", "examples", "state")
     screen.show_table(columns, [_row(dataset) for dataset in datasets])
+    if not all(dataset.complete for dataset in datasets):
+        print("if no build is running, build what is not complete again with --overwrite")
 
 
 def _row(dataset: ListedVersion) -> tuple[str | None, ...]:

@@ -32,6 +32,7 @@ import tqdm
 
 from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.class_counts import ClassCounts
+from voc_seg_tfrecord.core.errors import share_advice
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.reading.metadata import ids_sha256
 
@@ -234,14 +235,16 @@ def _begins_as_number(cell: str) -> bool:
 def show_first(lines: Sequence[str], limit: int, *, rest: str = "", indent: str = "  ") -> None:
     """Prints the first lines of a list, and how many more there are.
 
+    Errors with the same advice are grouped, and it is printed once.
+
     Args:
-      lines: all of them.
+      lines: all of them; an error has several lines.
       limit: how many are printed.
       rest: where the others are, such as `--json lists all`.
       indent: what stands before each line.
     """
-    for line in lines[:limit]:
-        print(indent + line.replace("\n", f"\n{indent}"))
+    for text in share_advice(lines[:limit]):
+        print(indent + text.replace("\n", f"\n{indent}"))
     if len(lines) > limit:
         more = f"... and {len(lines) - limit} more"
         print(indent + "; ".join(part for part in (more, rest) if part))

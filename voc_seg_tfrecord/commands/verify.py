@@ -51,9 +51,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(builder: Any, report: "VerificationReport", source: str | None) -> None:
-    print(builder.info.full_name)
+    print(f"{builder.info.full_name}; sha256 of its contents, to compare builds:")
     for name, split in report.splits.items():
-        print(f"  {name}: {counted(split.fingerprint.examples, 'example')}")
+        examples = counted(split.fingerprint.examples, "example")
+        has_hashes = bool(split.fingerprint.ids)
+        print(f"  {name}: {examples}" if has_hashes else f"  {name}: {examples} could be read")
         for field in ("ids", "images", "masks", "instances"):
             digest = getattr(split.fingerprint, field)
             published = split.published_as.get(field)
@@ -101,7 +103,7 @@ def _checked(builder: Any, report: "VerificationReport", source: str | None) -> 
     if not report.has_sums:
         lines.append(f"sha256 of the files not checked: the dataset has no {SUMS}")
     if source:
-        lines.append(f"compared with the files in {source}: every feature of every record")
+        lines.append(f"compared with the files in {source}: every record that is there too")
         return lines + facts
     advice = "not compared with the source; give --source ROOT to compare with its files"
     return [*lines, *facts, advice]

@@ -546,5 +546,5 @@ def unreadable(path: epath.Path, found: str, length: int) -> RecordError:
         path,
         found=found,
         expected=f"a complete shard of {counted(length, 'record')}",
-        remedy="copy the shard again, or build the dataset again",
+        remedy="copy the shard again, or build the dataset again with --overwrite",
     )
