@@ -57,25 +57,51 @@ def test_a_row_explains_its_example_and_says_what_it_is(tmp_path, row, monkeypat
     plan = plan_of(tmp_path)
     assert [len(ids) for ids in plan.splits.values()] == [7]
     assert kinds_of(plan, row.example) == [row.name]
-    line = f"such as {pathlib.PurePath(row.example).name}: {row.sentence}"
-    assert line in describe(plan)
-    assert not [note for note in plan.notes if note.startswith("Not explained")]
+    shown = f"1 {row.one}: {row.example}"
+    if row.name == "in no split":  # the image and its mask
+        shown = f"2 {row.many}, in 2 folders, such as {row.example}"
+    if row.option:
+        shown += f"; to use such files, give {row.option}"
+    assert f"not used:         {shown}\n" in f"{describe(plan)}\n"
+    assert not [note for note in plan.notes if note.startswith("Nothing explains")]
     # Without the row the file is a leftover: no other row has it.
     others = [other for other in COMPANIONS if other != row]
     monkeypatch.setattr(unused_files, "COMPANIONS", others)
     assert {*kinds_of(plan_of(tmp_path), row.example)} <= {left.name for left in LEFTOVERS}
 
 
+def test_images_that_findings_name_have_no_line_beside_them(tmp_path):
+    put_data(tmp_path)
+    drawing.put_image(tmp_path, "images/9.jpg")
+    drawing.put(tmp_path, "train.txt", "\n".join([*IDS, "9"]))
+    line = "not used:         1 image without a mask: images/9.jpg"
+    assert line in describe(plan_of(tmp_path))
+    assert line not in describe(plan_of(tmp_path), has_findings=True)
+    drawing.put_image(tmp_path, "images/10.jpg")  # in no list, so no finding names it
+    line = "not used:         2 images without a mask, such as images/10.jpg"
+    assert line in describe(plan_of(tmp_path), has_findings=True)
+
+
+def test_paths_of_unused_files_begin_at_the_tree_that_is_read(tmp_path):
+    drawing.put_pairs(tmp_path, "123", "VOC/JPEGImages/{}.jpg", "VOC/SegmentationClass/{}.png")
+    drawing.put(tmp_path, "VOC/Annotations/1.xml", "<a/>")
+    drawing.put(tmp_path, "README.md", "# Walls")
+    text = describe(plan_of(tmp_path))
+    assert f"tree:             {tmp_path}/VOC\n" in text
+    assert "1 annotation file of one image: Annotations/1.xml\n" in text
+    assert ": ../README.md\n" in text
+
+
 def test_pictures_that_no_row_explains_are_asked_about_and_then_the_first_notes(tmp_path):
     put_data(tmp_path)
     drawing.put(tmp_path, "scene.blend", "1")
-    line = "1 file in ., such as scene.blend: no pictures, lists, tables or class files"
+    line = "not used:         1 file of another kind: scene.blend"
     assert line in describe(plan_to_build(tmp_path, name="mine", class_names=NAMES))
     drawing.put_image(tmp_path, "else/view.jpg")
     drawing.put_mask(tmp_path, "masks/77.png", np.eye(48, 64, dtype=int))
     lines = (
-        "1 file in masks, such as 77.png: masks without an image",
-        "1 file in else, such as view.jpg: pictures",
+        "1 mask without an image: masks/77.png",
+        "1 picture: else/view.jpg",
     )
     with pytest.raises(LayoutError, match="\n +".join(lines)) as asked:
         plan_to_build(tmp_path, name="mine", class_names=NAMES)
@@ -83,14 +109,14 @@ def test_pictures_that_no_row_explains_are_asked_about_and_then_the_first_notes(
     assert words == "without these files; 1 image left out"
     plan = plan_to_build(tmp_path, name="mine", **{"class_names": NAMES} | said_by(answer))
     assert [len(ids) for ids in plan.splits.values()] == [7]
-    assert plan.notes[:2] == tuple(f"Not explained: {line}." for line in lines)
+    assert plan.notes[:2] == tuple(f"Nothing explains {line}." for line in lines)
 
 
 def test_pictures_in_the_folder_of_a_split_that_is_not_built_are_only_noted(tmp_path):
     drawing.put_pairs(tmp_path, "123", "test/{}.jpg", "truth/{}.png")
     drawing.put_image(tmp_path, "train/view.jpg")
     plan = plan_to_build(tmp_path, name="mine", class_names=NAMES)
-    assert plan.notes[0] == "Not explained: 1 file in train, such as view.jpg: pictures."
+    assert plan.notes[0] == "Nothing explains 1 picture: train/view.jpg."
 
 
 def test_a_drawing_in_the_folder_of_one_image_is_explained(tmp_path):

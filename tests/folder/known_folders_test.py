@@ -238,7 +238,7 @@ NOT_READ = {
     ),
     "predictions": (
         ["abcd images/{}.jpg masks/{}.png", "abcd - predictions/{}.png"],
-        "Used masks; predictions holds predictions, drawings, objects or a backup by its name.",
+        "",
     ),
     "masks of masks": (
         ["abcd images/{}.jpg masks/{}.png", "xyz - b/{}.png", "xyz - approved/{}.png"],

@@ -442,7 +442,7 @@ def test_masks_with_other_pixels_than_the_polygons_are_asked_about(street):
     assert "labelme" in notes(root, mask_name="{id}.json")
     text = notes(root, masks="masks", class_names=MANY)
     assert "4 in masks" in text
-    assert "4 files in ., such as street_1.json: files of one image each" in text
+    assert "4 annotation files of one image each, such as street_1.json" in text
 
 
 @pytest.mark.parametrize("pattern", ["{id}_mask", "{id}_mask.png"])

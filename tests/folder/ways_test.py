@@ -456,13 +456,12 @@ def test_a_text_that_names_images_and_no_split_stands_in_the_account(tmp_path, n
     drawing.put(tmp_path, name, text)
     splits, plan = found(tmp_path)
     assert splits == {"train": IDS}
-    folder, _, file = name.rpartition("/")
-    line = f"1 file in {folder or '.'}, such as {file}: lists, tables and other texts"
-    assert f"not used:         {line}" in describe(plan)
+    assert f"not used:         1 list, table or other text: {name}\n" in describe(plan)
     assert "No file assigns images to splits, so all images are in train." in plan.notes
     lists(tmp_path)
     splits, plan = found(tmp_path)
     assert splits == SPLITS
+    folder, _, file = name.rpartition("/")
     assert unused_of(plan)[folder, "texts"] == [file]
 
 

@@ -2,12 +2,14 @@
 
 from collections import Counter
 import itertools
+import posixpath
 
 from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.folder import unused_files
+from voc_seg_tfrecord.folder.companions import UNLABELED_IMAGES
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.writing.tiles import JPEG_QUALITY
@@ -16,8 +18,14 @@ _MAX_SHOWN_CLASSES = 24
 """Of more classes, the first ones and the last one are listed."""
 
 
-def describe(plan: FolderPlan) -> str:
-    """Returns what was found and decided, one fact per line."""
+def describe(plan: FolderPlan, *, has_findings: bool = False) -> str:
+    """Returns what was found and decided, one fact per line.
+
+    Args:
+      plan: the plan.
+      has_findings: whether the reader also gets findings, which name each listed image without a
+        mask. Then these need no line here.
+    """
     facts = [
         ("tree", str(plan.tree.root)),
         *_facts_of_files(plan),
@@ -25,9 +33,25 @@ def describe(plan: FolderPlan) -> str:
         *_facts_of_features(plan),
         *_facts_of_splits(plan),
     ]
-    facts += [("not used", line) for line in unused_files.describe(plan.unused)]
+    unused = plan.unused
+    if has_findings and _are_unlabeled_images_listed(plan):
+        unused = {group: unused[group] for group in unused if group.kind != UNLABELED_IMAGES}
+    for line in unused_files.describe(unused, plan.tree.root_below_given):
+        facts.append(("not used", line))
     facts += [("note", note) for note in [*plan.notes, *_notes_on_idle_options(plan)]]
     return "\n".join(f"{name + ':':18}{fact}" for name, fact in facts)
+
+
+def _are_unlabeled_images_listed(plan: FolderPlan) -> bool:
+    """Says whether a list of a split has each image without a mask."""
+    images = plan.tree.images
+    left_out_ids = itertools.chain.from_iterable(plan.left_out.values())
+    listed_paths = {images[image_id] for image_id in left_out_ids if image_id in images}
+    unlabeled_paths: set[str] = set()
+    for group, names in plan.unused.items():
+        if group.kind == UNLABELED_IMAGES:
+            unlabeled_paths.update(posixpath.join(group.folder, name) for name in names)
+    return unlabeled_paths <= listed_paths
 
 
 def _notes_on_idle_options(plan: FolderPlan) -> list[str]:

@@ -182,7 +182,7 @@ def _check(args: argparse.Namespace, root: epath.Path) -> int:
     naming = FolderNaming(str(root), str(args.root))
     plan_text = ""
     if report.plan:
-        plan_text = naming.rename(describe(report.plan))
+        plan_text = naming.rename(describe(report.plan, has_findings=True))
     if html:
         from voc_seg_tfrecord.report import tree_page  # here, because most calls write no page
 

@@ -66,7 +66,7 @@ _MAX_COMPARED_FILES = 200
 
 IMAGE_WITHOUT_MASK = "images without a mask"
 MASK_WITHOUT_IMAGE = "masks without an image"
-IN_NO_SPLIT = "in no split"
+IN_NO_SPLIT = "images or masks in no split"
 
 
 @functools.lru_cache(maxsize=1000)
@@ -273,7 +273,9 @@ class Companion:
 
     Attributes:
       name: the name of the row.
-      sentence: what the files are, and the option that takes them, if there is one.
+      one: what one such file is.
+      many: what several are.
+      option: the options that use such files; empty if there are none.
       example: the path of such a file beside `images/1.jpg` with `masks/1.png`.
       holds: says whether a file is of this kind.
       endings: the endings by which alone it holds, in small letters. Whatever such a file is
@@ -281,19 +283,23 @@ class Companion:
     """
 
     name: str
-    sentence: str
+    one: str
+    many: str
+    option: str = ""
     example: str = ""
     holds: Callable[[UnusedFile], bool] = lambda _: True
     endings: tuple[str, ...] = ()
 
+    def describe_count(self, count: int) -> str:
+        """Returns how many files there are, and what they are: `3 images without a mask`."""
+        return f"1 {self.one}" if count == 1 else f"{count:,} {self.many}"
 
-def _by_ending(name: str, sentence: str, example: str, *endings: str) -> Companion:
-    """Returns the row of files that have one of some endings."""
 
-    def holds(file: UnusedFile) -> bool:
-        return file.name.lower().endswith(endings)
+_SIDECAR_ENDINGS = (".tfw", ".jgw", ".pgw", ".xmp", ".ovr", ".prj", ".thm", ".aux.xml")
 
-    return Companion(name, sentence, example, holds, endings)
+
+def _is_sidecar(file: UnusedFile) -> bool:
+    return file.name.lower().endswith(_SIDECAR_ENDINGS)
 
 
 def _has_reason(reason: str) -> Callable[[UnusedFile], bool]:
@@ -360,95 +366,144 @@ def _is_text(file: UnusedFile) -> bool:
     return file.ending in (*READ_ENDINGS, *OTHER_ENDINGS) and not _is_class_file(file)
 
 
-_OPTION = "; --masks or --mask_name reads them"
+_AS_MASKS = "--masks or --mask_name"
 
 UNLABELED_IMAGES = Companion(
-    "unlabeled images", IMAGE_WITHOUT_MASK, "images/9.jpg", _has_reason(IMAGE_WITHOUT_MASK)
+    "unlabeled images",
+    one="image without a mask",
+    many=IMAGE_WITHOUT_MASK,
+    example="images/9.jpg",
+    holds=_has_reason(IMAGE_WITHOUT_MASK),
 )
 PAIRS_IN_NO_SPLIT = Companion(
-    IN_NO_SPLIT, "images and masks that no split has", "images/8.jpg", _has_reason(IN_NO_SPLIT)
+    "in no split",
+    one="image or mask in no split",
+    many=IN_NO_SPLIT,
+    example="images/8.jpg",
+    holds=_has_reason(IN_NO_SPLIT),
 )
 MASKS_WITHOUT_IMAGES = Companion(
-    MASK_WITHOUT_IMAGE, MASK_WITHOUT_IMAGE, holds=_has_reason(MASK_WITHOUT_IMAGE)
+    "masks without an image",
+    one="mask without an image",
+    many=MASK_WITHOUT_IMAGE,
+    holds=_has_reason(MASK_WITHOUT_IMAGE),
 )
 
 COMPANIONS: Sequence[Companion] = (
     Companion(
         "predictions",
-        "predictions" + _OPTION,
-        "predictions/1_pred.png",
-        _is_called(PREDICTION_WORDS | MODEL_WORDS),
+        one="prediction",
+        many="predictions",
+        option=_AS_MASKS,
+        example="predictions/1_pred.png",
+        holds=_is_called(PREDICTION_WORDS | MODEL_WORDS),
     ),
     Companion(
         "instances",
-        "numbers of objects" + _OPTION + ", or --instance_masks for VOC",
-        "instances/1_instance.png",
-        _is_called(INSTANCE_WORDS),
+        one="picture of object numbers",
+        many="pictures of object numbers",
+        option=f"{_AS_MASKS}, or --instance_masks for VOC",
+        example="instances/1_instance.png",
+        holds=_is_called(INSTANCE_WORDS),
     ),
     Companion(
         "edges",
-        "edges of regions" + _OPTION,
-        "edges/1_edges.png",
-        _is_called(EDGE_WORDS),
+        one="picture of edges",
+        many="pictures of edges",
+        option=_AS_MASKS,
+        example="edges/1_edges.png",
+        holds=_is_called(EDGE_WORDS),
     ),
-    Companion("depth", "depths" + _OPTION, "depth/1_depth.png", _is_called(DEPTH_WORDS)),
+    Companion(
+        "depth",
+        one="depth picture",
+        many="depth pictures",
+        option=_AS_MASKS,
+        example="depth/1_depth.png",
+        holds=_is_called(DEPTH_WORDS),
+    ),
     Companion(
         "drawings",
-        "labels as colors or drawn over photos" + _OPTION,
-        "overlays/1_overlay.png",
-        _is_called(DRAWING_WORDS),
+        one="overlay or color picture of labels",
+        many="overlays or color pictures of labels",
+        option=_AS_MASKS,
+        example="overlays/1_overlay.png",
+        holds=_is_called(DRAWING_WORDS),
     ),
     Companion(
         "backups",
-        "backups, older files and thumbnails" + _OPTION,
-        "old/1_old.png",
-        _is_called(BACKUP_WORDS),
+        one="backup, older file or thumbnail",
+        many="backups, older files or thumbnails",
+        option=_AS_MASKS,
+        example="old/1_old.png",
+        holds=_is_called(BACKUP_WORDS),
     ),
     UNLABELED_IMAGES,
     PAIRS_IN_NO_SPLIT,
     Companion(
         "copies",
-        "copies of files in use",
-        "more/copy.jpg",
-        _is_copy,
+        one="copy of a file in use",
+        many="copies of files in use",
+        example="more/copy.jpg",
+        holds=_is_copy,
     ),
-    Companion("illustrations", "figures and other illustrations", "docs/a.png", _is_illustration),
+    Companion(
+        "illustrations",
+        one="figure or other illustration",
+        many="figures or other illustrations",
+        example="docs/a.png",
+        holds=_is_illustration,
+    ),
     Companion(
         "held-out images",
-        "pictures of a held-out split without labels",
-        "test/images/0.jpg",
-        _is_of_held_out_split,
+        one="unlabeled picture of a held-out split",
+        many="unlabeled pictures of a held-out split",
+        example="test/images/0.jpg",
+        holds=_is_of_held_out_split,
     ),
     Companion(
         "other pictures",
-        "other pictures of images in use; --images or --masks reads them",
-        "infrared/1.jpg",
-        _has_name_of_image,
+        one="picture named like an image in use",
+        many="pictures named like images in use",
+        option="--images or --masks",
+        example="infrared/1.jpg",
+        holds=_has_name_of_image,
     ),
-    _by_ending(
+    Companion(
         "sidecars",
-        "files that belong to one picture",
-        "orthophoto.tfw",
-        *(".tfw", ".jgw", ".pgw", ".xmp", ".ovr", ".prj", ".thm", ".aux.xml"),
+        one="sidecar file of a picture",
+        many="sidecar files of pictures",
+        example="orthophoto.tfw",
+        holds=_is_sidecar,
+        endings=_SIDECAR_ENDINGS,
     ),
     Companion(
         "boxes",
-        "files of one image each, such as boxes",
-        "boxes/1.xml",
-        _is_about_one_image,
+        one="annotation file of one image",
+        many="annotation files of one image each",
+        example="boxes/1.xml",
+        holds=_is_about_one_image,
     ),
     Companion(
         "class files",
-        "class files that are not used",
-        "labelmap.txt",
-        _is_class_file,
+        one="class file",
+        many="class files",
+        example="labelmap.txt",
+        holds=_is_class_file,
     ),
-    Companion("documents", "documents, code, weights, logs and archives", "code.py", _is_document),
+    Companion(
+        "documents",
+        one="file of documentation, code, logs, weights or archives",
+        many="files of documentation, code, logs, weights or archives",
+        example="code.py",
+        holds=_is_document,
+    ),
     Companion(
         "texts",
-        "lists, tables and other texts",
-        "scores.csv",
-        _is_text,
+        one="list, table or other text",
+        many="lists, tables or other texts",
+        example="scores.csv",
+        holds=_is_text,
     ),
 )
 """The rows, in the order in which they are asked."""
@@ -458,11 +513,11 @@ ENDINGS_OF_COMPANIONS = tuple(ending for row in COMPANIONS for ending in row.end
 
 UNEXPLAINED_PICTURES: Sequence[Companion] = (
     MASKS_WITHOUT_IMAGES,
-    Companion("pictures", "pictures", holds=lambda file: file.is_picture),
+    Companion("pictures", one="picture", many="pictures", holds=lambda file: file.is_picture),
 )
 """Pictures that no row of `COMPANIONS` explains. The build asks about them."""
 
-OTHER_FILES = Companion("other files", "no pictures, lists, tables or class files")
+OTHER_FILES = Companion("other files", one="file of another kind", many="files of other kinds")
 
 LEFTOVERS: Sequence[Companion] = (*UNEXPLAINED_PICTURES, OTHER_FILES)
 """What a file is that no row of `COMPANIONS` explains. The last one holds for all files."""

@@ -6,6 +6,7 @@ The first of its rows that holds for a file says what the file is; the last row 
 
 from collections.abc import Collection, Mapping, Sequence
 import dataclasses
+import posixpath
 
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.folder.companions import (
@@ -63,17 +64,21 @@ def list_unused_files(tree: VocTree, data: DataInUse, texts_in_use: Collection[s
     return unused
 
 
-def describe(unused: UnusedFiles) -> list[str]:
-    """Returns a line for each kind of files: `3 files in old, such as 1.jpg: backups`.
+def describe(unused: UnusedFiles, root: str = "") -> list[str]:
+    """Returns a line for each kind of files: `3 backups, such as old/1.jpg`.
 
     Pictures of no known kind have lines of their own; see `list_unexplained`.
+
+    Args:
+      unused: the files.
+      root: the folder, below the given one, from which their paths are shown.
     """
-    return _list_lines(unused, (*COMPANIONS, OTHER_FILES))
+    return _list_lines(unused, (*COMPANIONS, OTHER_FILES), root)
 
 
-def list_unexplained(unused: UnusedFiles) -> list[str]:
+def list_unexplained(unused: UnusedFiles, root: str = "") -> list[str]:
     """Returns a line for each kind of pictures of which nothing says what they are."""
-    return _list_lines(unused, UNEXPLAINED_PICTURES)
+    return _list_lines(unused, UNEXPLAINED_PICTURES, root)
 
 
 def list_first_notes(tree: VocTree, unused: UnusedFiles) -> list[str]:
@@ -81,7 +86,8 @@ def list_first_notes(tree: VocTree, unused: UnusedFiles) -> list[str]:
 
     Unlabeled images have a note only if they are many.
     """
-    notes = [f"Not explained: {line}." for line in list_unexplained(unused)]
+    unexplained = list_unexplained(unused, tree.root_below_given)
+    notes = [f"Nothing explains {line}." for line in unexplained]
     unlabeled_count = 0
     for group, names in unused.items():
         if group.kind == UNLABELED_IMAGES:
@@ -92,17 +98,21 @@ def list_first_notes(tree: VocTree, unused: UnusedFiles) -> list[str]:
     return notes
 
 
-def _list_lines(unused: UnusedFiles, kinds: Sequence[Companion]) -> list[str]:
-    """Returns how many files there are of each of some kinds, where, and what they are."""
+def _list_lines(unused: UnusedFiles, kinds: Sequence[Companion], root: str) -> list[str]:
+    """Returns how many files there are of each of some kinds, where, and which option uses them."""
     lines: list[str] = []
     for kind in kinds:
         groups = [group for group in unused if group.kind == kind]
         if not groups:
             continue
-        files = counted(sum(len(unused[group]) for group in groups), "file")
-        where = groups[0].folder or "."
+        count = sum(len(unused[group]) for group in groups)
+        line = kind.describe_count(count)
         if len(groups) > 1:
-            where += f" and {counted(len(groups) - 1, 'other folder')}"
-        example = unused[groups[0]][0]
-        lines.append(f"{files} in {where}, such as {example}: {kind.sentence}")
+            line += f", in {len(groups)} folders"
+        first_path = posixpath.join(groups[0].folder, unused[groups[0]][0])
+        shown_path = posixpath.relpath(first_path, root or ".")
+        line += f": {shown_path}" if count == 1 else f", such as {shown_path}"
+        if kind.option:
+            line += f"; to use such files, give {kind.option}"
+        lines.append(line)
     return lines

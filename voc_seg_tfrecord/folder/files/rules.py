@@ -267,11 +267,7 @@ FILE_RULES: Sequence[Rule[PairingCandidate, FileEvidence]] = (
     Rule("VOC's folder of images", lie_beside_voc),
     Rule("words of folders", share_fewer_words),
     Rule("copies of images", are_copied_images),
-    Rule(
-        "predictions",
-        are_called_predictions,
-        note="holds predictions, drawings, objects or a backup by its name",
-    ),
+    Rule("predictions", are_called_predictions),
     Rule("trimaps", are_trimaps, note="holds trimaps by its name"),
     Rule("colors of masks", look_like_photos),
     Rule("arrays", are_arrays, note="holds arrays"),
