@@ -65,11 +65,8 @@ class ImageFinder(Protocol):
         """Says whether a line is the name of an image, and no comment if it begins with `#`."""
         ...
 
-    def find_id(self, line: str) -> str:
-        """Returns the id of the image; the line itself if no image fits.
-
-        Whoever reads the image reports that it is missing.
-        """
+    def find_id(self, line: str) -> str | None:
+        """Returns the id of the image; None if no image is known."""
         ...
 
 
@@ -79,7 +76,7 @@ class IdsOfImages:
 
     A line is an id if there is such an image. If not, it may be a path or two
     (`/JPEGImages/ID.jpg /SegmentationClass/ID.png`), an id with an image's ending, or an id with a
-    label behind it (`ID -1`). A line that can be nothing but an id is one, and is not looked up.
+    label behind it (`ID -1`). To look for an image may list a folder.
 
     Attributes:
       ids: the ids that have an image.
@@ -92,18 +89,26 @@ class IdsOfImages:
 
         The end of a path does not count: `# see imgs/1.jpg` is a comment, and no name of 1.
         """
-        image_id = self.find_id(line)
-        return image_id in self.ids and line.replace("\\", "/").startswith(image_id)
+        image_id = self._look_up(line)
+        return image_id is not None and line.replace("\\", "/").startswith(image_id)
 
-    def find_id(self, line: str) -> str:
-        """Returns the id of the image that a line stands for; the line itself if no image fits."""
-        can_be_path = len(line) <= _MAX_PATHS_CHARACTERS
-        if _is_plain_id(line) or line in self.ids or not can_be_path:
+    def find_id(self, line: str) -> str | None:
+        """Returns the id of the image that a line stands for; None if no image is known.
+
+        For a line that can be nothing but an id, no image is looked for.
+        """
+        return None if _is_plain_id(line) else self._look_up(line)
+
+    def _look_up(self, line: str) -> str | None:
+        """Returns the id of the image that a line stands for; None if there is no such image."""
+        if line in self.ids:
             return line
+        if len(line) > _MAX_PATHS_CHARACTERS:
+            return None
         for image_id in _candidate_ids(line.replace("\\", "/")):
             if image_id in self.ids:
                 return image_id
-        return line
+        return None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,19 +127,18 @@ class NamesOfImages:
         """Says whether a line is a name of an image."""
         return line in self.id_by_name
 
-    def find_id(self, line: str) -> str:
-        """Returns the id of the image that a line stands for; the line itself if no image fits."""
+    def find_id(self, line: str) -> str | None:
+        """Returns the id of the image that a line stands for; None if no image is known."""
         image_id = self.id_by_name.get(line)
         if image_id is not None:
             return image_id
-        can_be_path = len(line) <= _MAX_PATHS_CHARACTERS
-        if _is_plain_id(line) or not can_be_path:
-            return line
+        if _is_plain_id(line) or len(line) > _MAX_PATHS_CHARACTERS:
+            return None
         for name in _candidate_names(line.replace("\\", "/")):
             image_id = self.id_by_name.get(name)
             if image_id is not None:
                 return image_id
-        return line
+        return None
 
 
 NO_IMAGES = IdsOfImages()
@@ -195,7 +199,8 @@ class _Line:
     Attributes:
       number: its number, from 1.
       text: the line without blanks around it.
-      image_id: the id.
+      image_id: the id of the image that it stands for. If there is no such image, it is the text,
+        and whoever reads the image reports that it is missing.
     """
 
     number: int
@@ -209,7 +214,7 @@ def _lines_with_ids(data: bytes, where: object, images: ImageFinder) -> Iterator
         text = line.strip()
         is_comment = text.startswith("#") and not images.is_name(text)
         if text and not is_comment:
-            yield _Line(number, text, images.find_id(text))
+            yield _Line(number, text, images.find_id(text) or text)
 
 
 def _is_plain_id(text: str) -> bool:
@@ -261,17 +266,14 @@ def _ids_at_end_of_path(path: str) -> Iterator[str]:
 
     Example: `/data/JPEGImages/ID.jpg` gives `data/JPEGImages/ID`, `JPEGImages/ID` and `ID`. A name
     without folders is no path, and gives nothing. No id has two slashes between its folders, so
-    folders before these are cut off no further.
+    nothing behind two slashes is an id.
     """
-    folders = path.lstrip("/").split("/")[:-1]
-    if not folders:
-        return
     end_of_path = path.lstrip("/")
+    if "/" not in end_of_path:
+        return
     yield id_of_file(end_of_path)
-    for folder in folders:
-        if not folder:
-            return
-        end_of_path = end_of_path.removeprefix(f"{folder}/")
+    while "/" in end_of_path and not end_of_path.startswith("/"):
+        _, _, end_of_path = end_of_path.partition("/")
         yield id_of_file(end_of_path)
 
 
@@ -327,7 +329,7 @@ def _encoding_of(data: bytes) -> str:
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return encoding
-    return _unmarked_utf16(data) or "utf-8"
+    return _encoding_by_zeros(data)
 
 
 def encoding_of_parts(beginning: bytes) -> str:
@@ -343,23 +345,23 @@ def encoding_of_parts(beginning: bytes) -> str:
     return _encoding_of(beginning)
 
 
-def _unmarked_utf16(data: bytes) -> str:
-    """Returns which UTF-16 bytes without a byte order mark are, by their zeros; empty if neither.
+def _encoding_by_zeros(data: bytes) -> str:
+    """Returns the encoding of bytes without a byte order mark: UTF-8, or one of UTF-16.
 
     In UTF-16, every other byte of most letters is zero.
     """
     if len(data) <= 8:
-        return ""  # too little to tell
+        return "utf-8"  # too little to tell
     zeros_at_even = data[::2].count(0)
     zeros_at_odd = data[1::2].count(0)
     zero_count = zeros_at_even + zeros_at_odd
     if 4 * zero_count <= len(data):
-        return ""
+        return "utf-8"
     if zeros_at_even == 0:
         return "utf-16-le"
     if zeros_at_odd == 0:
         return "utf-16-be"
-    return ""
+    return "utf-8"
 
 
 def _text_error(where: object, found: str) -> ListError:
@@ -374,7 +376,7 @@ def id_fault(image_id: str, *, may_leave_tree: bool = False) -> str:
         fault = path_fault(image_id.replace("\\", "/"), "tree")
         if fault:
             return fault
-    if "\t" in image_id:  # a line of columns that was not understood
+    if "\t" in image_id:  # a line of columns, in which no image was found
         return "has a tab, and no image has the name before it"
     if unprintable(image_id):
         return "has a control character"
