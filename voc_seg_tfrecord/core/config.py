@@ -69,19 +69,24 @@ from voc_seg_tfrecord.core.releases import RELEASES, Release
 from voc_seg_tfrecord.core.tiling import TileFormat, Tiling
 
 
-class _PlaceholderNames(tuple[str, ...]):
-    """Class names that the user did not give; compared as an object, by `is`."""
+class _NamesByDefault(tuple[str, ...]):
+    """VOC's class names for own data whose user gave none.
+
+    A complete table of classes or a release replaces them; a folder whose masks are not VOC's
+    refuses them.
+    """
 
     __slots__ = ()
 
 
-_CLASSES_BY_DEFAULT = _PlaceholderNames(VOC_CLASSES)
-"""VOC's names for own data. A complete table of classes or a release replaces them; a folder whose
-masks are not VOC's refuses them."""
+class _NamesOfFolder(tuple[str, ...]):
+    """No class names yet: the folder has them, and `with_findings` adds them."""
 
-CLASSES_OF_FOLDER = _PlaceholderNames()
-"""The `class_names` of a config whose folder has the classes: not known yet. `with_findings` adds
-them."""
+    __slots__ = ()
+
+
+CLASSES_OF_FOLDER = _NamesOfFolder()
+"""The `class_names` of a config whose folder has the classes."""
 
 _MAX_SHOWN_CLASSES = 3
 """How many names of classes a config shows of itself in one line."""
@@ -139,7 +144,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         needs=(OF_RELEASE,),
     )
     class_names: Sequence[str] = row(
-        _CLASSES_BY_DEFAULT,
+        _NamesByDefault(VOC_CLASSES),
         "class names in the order of mask values, background among them",
         words="a list of names",
         group=CLASSES,
@@ -407,7 +412,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         self._unpack_numbers()
         self._take_defaults_of_release()
         ratios = self.given_ratios
-        if ratios and len(ratios) == len(self.splits or {}):
+        if self.splits and len(ratios) == len(self.splits):
             self.splits = by_split_name(ratios, "option splits")
         config_checks.check_release(self)
         config_fields.check_conditions(self)
@@ -439,29 +444,29 @@ class VocSegConfig(tfds.core.BuilderConfig):
             self.objects = release is not None and release.objects
         if release is None:
             return
-        if not release.masks and self.task == type(self).task:
+        if not release.masks and self.task == "segmentation":  # the default
             self.task = "images"
-        if self.class_names is _CLASSES_BY_DEFAULT:
+        if self.has_classes_by_default:
             self.class_names = release.class_names if release.masks else ()
 
     def _finish_classes(self) -> None:
         """Brings the names of classes into one form, and checks the classes."""
-        if self.has_classes_by_default and are_whole(cast(Rows, self.classes)):
-            self.class_names = ()
         if not self.has_classes_by_default:
             # TFDS reads the names without blanks at their ends, whatever was written.
             self.class_names = tuple(name.strip() for name in self.class_names)
+        elif are_whole(cast(Rows, self.classes)):
+            self.class_names = ()
         config_checks.check_classes(self)
 
     @property
     def has_classes(self) -> bool:
         """Whether the classes are known. If not, `with_findings` adds those of the folder."""
-        return self.class_names is not CLASSES_OF_FOLDER
+        return not isinstance(self.class_names, _NamesOfFolder)
 
     @property
     def has_classes_by_default(self) -> bool:
         """Whether the classes are VOC's for own data because the user gave none."""
-        return isinstance(self.class_names, _PlaceholderNames) and self.has_classes
+        return isinstance(self.class_names, _NamesByDefault)
 
     def with_findings(
         self,
@@ -526,10 +531,11 @@ class VocSegConfig(tfds.core.BuilderConfig):
 
     @property
     def split_lists(self) -> dict[str, str]:
-        """The splits that a release may have, and the list that each is read from."""
-        if self.splits is None and self.official is not None:
-            return dict(self.official.list_by_split)
-        return dict(cast(Mapping[str, str], self.splits))
+        """The list that each split of a release is read from: the user's, or the release's own."""
+        lists = self.splits
+        if lists is None:
+            lists = RELEASES[self.release].list_by_split
+        return dict(cast(Mapping[str, str], lists))
 
     @property
     def ratios(self) -> dict[str, float]:
@@ -630,19 +636,26 @@ def _defaults(release: str) -> Mapping[str, object]:
     return fields
 
 
+def _has_default_names(config: VocSegConfig) -> bool:
+    """Says whether a config without `class_names` would have the same ones."""
+    if config.official is not None:
+        return config.class_names == _defaults(config.release)["class_names"]
+    if are_whole(cast(Rows, config.classes)):
+        return not config.class_names
+    return config.has_classes_by_default  # not if the user gave VOC's names
+
+
 def changed_fields(config: VocSegConfig) -> dict[str, object]:
     """Returns name and release, and the fields that differ from their defaults."""
-    defaults = dict(_defaults(config.release))
-    if config.official is None and are_whole(cast(Rows, config.classes)):
-        defaults["class_names"] = ()  # a complete table needs no names
-    elif config.official is None and not config.has_classes_by_default:
-        defaults["class_names"] = None  # VOC's names count too, if the user gave them
     fields: dict[str, object] = {"name": config.name}
     if config.release:
         fields["release"] = config.release
-    for name, default in defaults.items():
+    for name, default in _defaults(config.release).items():
         value = getattr(config, name)
-        if value != default:
+        is_default = value == default
+        if name == "class_names":
+            is_default = _has_default_names(config)
+        if not is_default:
             fields[name] = value
     return fields
 
