@@ -23,7 +23,8 @@ class SurveyedMask:
 
     Attributes:
       kind: how it is stored: `palette`, `gray` or `rgb`.
-      sha256: of the file's bytes, in hexadecimal; empty if its values were not counted.
+      sha256: of the file's bytes, in hexadecimal; empty if its values were not counted, as those of
+        RGB masks.
       counts: the number of pixels of each value, ascending; empty if they were not counted.
     """
 
@@ -75,13 +76,14 @@ class RawExample:
     Attributes:
       image: the image file.
       filename: the image's name below its folder.
-      mask: the mask file; None if the whole image is background.
+      mask: the mask file; None if there is none. If the dataset has masks, this image gets one that
+        is background everywhere.
       instances: the instance mask file; None if there is none.
       annotation: the XML file; None if there is none.
-      ignored: the ignore mask, which makes the masks void where it is 0; None if there is none.
       mask_source: who drew the mask, for `2012_aug`: `voc` or `sbd`.
-      label: class index of the image, if it has one in place of a mask.
+      label: class index of the image, for the task `classification`; otherwise None.
       surveyed: what a survey has found in the mask file; see `index_masks.read_mask`.
+      ignored: the ignore mask, which makes the masks void where it is 0; None if there is none.
     """
 
     image: File
@@ -150,12 +152,12 @@ class Bands:
     Attributes:
       numbers: the bands' numbers, from 0.
       dtype: the type that their values are stored as.
-      count: how many bands each image must have; 0 if that is not known.
+      count: how many bands each image must have; None for any number.
     """
 
     numbers: tuple[int, ...]
     dtype: Dtype = "uint8"
-    count: int = 0
+    count: int | None = None
 
     def __str__(self) -> str:
         return f"{counted(len(self.numbers), 'band')} of {self.dtype}"
@@ -187,15 +189,16 @@ class ExampleSpec:
       exif: what an EXIF orientation means; see `images.open_image`.
       task: whether an example has a mask, one label, or neither.
       mask_source: whether `mask_source` is a feature.
-      background: name of the class that is background, if its name does not say so.
+      background: name of the background class; empty if none is known.
       decoding: what is tried with the bytes of images; see `images.open_image`.
       tiling: how images are cut into tiles; None if they are not.
       bands: which bands images keep, and as what; None if they become RGB of 8 bits.
       user_wants_rgb: whether the user wants RGB of 8 bits, whatever bands or bits are lost.
-      can_keep_bands: whether the option `bands` could keep them; records of others cannot.
+      can_keep_bands: whether an error about lost bands or bits may advise the option `bands`, which
+        TFRecords of other programs do not have.
       resizing: how masks of another size are scaled to their images; None if they are refused.
-      table: what the source's classes became. The rule and the class names have the new ones;
-        annotations name the source's.
+      table: the class of the dataset that each class of the source became; None without masks. The
+        rule and `class_names` have those of the dataset, and XML annotations name the source's.
     """
 
     class_names: tuple[str, ...]
@@ -235,10 +238,10 @@ class Source:
       spec: what examples are to hold and how masks are read.
       archives: `filename` and `sha256` of each archive it was unpacked from, if verified.
       colors: the color of each class index, and of 255, if a class file gives them.
-      rows: what each value and color of its masks is, if that was found out.
-      index_by_value: the class index, or 255, of each value that mask files store; empty if that is
-        not known, or masks are drawn.
-      numbered: whether the user gave the numbers of the classes by an option.
+      rows: the class of each value and color of its masks; empty if that was not found out.
+      index_by_value: the class index, or 255, of each value that mask files store; empty if none
+        is known, as of masks that are drawn from polygons.
+      numbered: whether an option gave the classes their numbers, so that these may change.
     """
 
     splits: Mapping[str, Sequence[Item]]

@@ -50,7 +50,7 @@ def read_chosen(file: File, chosen: Bands, size: tuple[int, int] | None = None) 
             png_stream.check(file, header, png.read_chunks(file, header))
     all_bands = band_files.read(file, size)
     count = all_bands.shape[2]
-    if chosen.count not in (0, count):
+    if chosen.count is not None and count != chosen.count:
         raise ImageError(
             file.where,
             found=counted(count, "band"),
@@ -310,12 +310,12 @@ def with_band_count(spec: ExampleSpec, items: Iterable[Item]) -> ExampleSpec:
     """Returns a spec by which all images must have as many bands as the first.
 
     If the spec keeps no bands, or no image can be read, it stays as it is: `make_example` reports
-    images that cannot be read. Without items the count is 0, which means any number.
+    images that cannot be read.
     """
     if spec.bands is None:
         return spec
     try:
-        count = count_bands(items)
+        count = count_bands(items) or None
     except VocSegError:
         return spec
     return dataclasses.replace(spec, bands=dataclasses.replace(spec.bands, count=count))
