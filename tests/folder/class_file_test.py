@@ -147,7 +147,7 @@ def test_a_line_of_options_chooses_one_of_class_files_that_contradict(tree, othe
     drawing.put(tree, "class_names.txt", ABC)
     ending = ":::" if other == "labelmap.txt" else ""
     drawing.put(tree, other, "".join(f"{n}{ending}\n" for n in ("background", "b", "a")))
-    words = r"ways to name the classes.*'[ab]' has the value [12] in \w+\.txt and [12] in \w+\.txt"
+    words = r"found 2 class files that contradict.*: '[ab]' has the value [12] in \w+\.txt and [12] in \w+\.txt"
     text = refused(tree, words, class_names=None)
     lines = [line for line in text.splitlines() if "--class_names" in line]
     assert len(lines) == 2
@@ -256,7 +256,7 @@ def test_a_split_without_one_of_the_classes_has_the_numbers_of_all(tmp_path):
 def test_splits_that_number_classes_in_their_own_way_are_refused(tmp_path):
     roboflow(tmp_path, train=["background", "a", "b"], valid=["background", "b", "a"])
     for said in ({}, {"class_names": ["background", "a", "b"]}, {"classes": {"b": "background"}}):
-        with pytest.raises(LayoutError, match="'b' with the value 1, and 'a' with the value 1 in "):
+        with pytest.raises(LayoutError, match="value 1 is 'b', but 'a' in "):
             plan_to_build(tmp_path, name="mine", **said)
 
 
@@ -336,7 +336,7 @@ def put_two_splits(root, **texts):
 
 def test_class_files_of_two_names_that_contradict_in_two_splits_are_refused(tmp_path):
     put_two_splits(tmp_path, train__classes=FRUIT, val__class_names="background\ntree\napple\n")
-    words = "class_names.txt: other numbers of the classes than in train/classes.txt"
+    words = "class_names.txt: the classes have other numbers than in train/classes.txt"
     refused(tmp_path, words, class_names=None)
     drawing.put(tmp_path, "val/class_names.txt", FRUIT)
     assert plan_to_build(tmp_path, name="mine").config.class_names[1:] == ("apple", "tree")

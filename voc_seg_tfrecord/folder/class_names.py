@@ -172,8 +172,8 @@ def _check_spelling(tree: VocTree, table: ClassTable) -> None:
     raise QuestionError(
         tree.given,
         alternatives,
-        task=f"read the classes {' and '.join(groups[0])} of several folders, which differ in "
-        "spelling alone",
+        facts=[f"the classes {' and '.join(groups[0])} differ in spelling alone"],
+        task="name the classes",
         expected="one spelling of each class",
         kind="spelling of classes",
     )

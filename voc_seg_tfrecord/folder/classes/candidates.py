@@ -156,7 +156,7 @@ def _check_folders_agree(root: epath.Path, files_by_folder: Sequence[Sequence[Cl
         pairs = list(itertools.product(folder, other_folder))
         if pairs and all(_number_otherwise(one, other) for one, other in pairs):
             one, other = pairs[0]
-            words = f"other numbers of the classes than in {one.source}"
+            words = f"the classes have other numbers than in {one.source}"
             raise _splits_contradict_error(root / other.source, words, [one, other])
 
 
@@ -238,8 +238,8 @@ def _unite(root: epath.Path, source: str, files: Sequence[ClassFile]) -> ClassFi
             earlier.append(first_by_name.setdefault(entry.name, found))
             for first, source_of_first in earlier:
                 if first != entry:
-                    words = f"{_describe(entry)}, and {_describe(first)} in {source_of_first}"
-                    raise _splits_contradict_error(root / file.source, words, files)
+                    difference = _describe_difference(entry, first, source_of_first)
+                    raise _splits_contradict_error(root / file.source, difference, files)
             if entry not in longest.entries:
                 added[entry] = None
     # Entries of one value, such as void, stay in the order of their files.
@@ -247,9 +247,26 @@ def _unite(root: epath.Path, source: str, files: Sequence[ClassFile]) -> ClassFi
     return dataclasses.replace(longest, source=source, entries=entries)
 
 
-def _describe(entry: ClassEntry) -> str:
-    words = f"{entry.name!r} with the value {entry.value}"
-    return f"{words} and the color {describe_color(entry.color)}" if entry.color else words
+def _describe_difference(entry: ClassEntry, other: ClassEntry, source: str) -> str:
+    """Says in what an entry of a file differs from one of the same value or name in another file.
+
+    Args:
+      entry: the entry of the file.
+      other: the entry of the other file.
+      source: the other file.
+    """
+    if entry.name != other.name:
+        names = f"{_name_and_color(entry)}, but {_name_and_color(other)}"
+        return f"value {entry.value} is {names} in {source}"
+    if entry.value != other.value:
+        return f"{entry.name!r} has the value {entry.value}, but {other.value} in {source}"
+    return f"{_name_and_color(entry)} differs from {_name_and_color(other)} in {source}"
+
+
+def _name_and_color(entry: ClassEntry) -> str:
+    if entry.color is None:
+        return f"{entry.name!r}"
+    return f"{entry.name!r} with the color {describe_color(entry.color)}"
 
 
 def _splits_contradict_error(

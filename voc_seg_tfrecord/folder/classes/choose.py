@@ -10,7 +10,7 @@ import dataclasses
 from etils import epath
 
 from voc_seg_tfrecord.core.class_entries import is_void
-from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, several
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, counted, several
 from voc_seg_tfrecord.core.names import background_index, describe_color
 from voc_seg_tfrecord.folder.classes.candidates import (
     FolderTable,
@@ -217,10 +217,12 @@ def _ask_which_file(
     files = list(files_by_source.values())
     differences = [find_difference(files[0], other) for other in files[1:]]
     first_difference = next(difference for difference in differences if difference)
+    count = counted(len(files), "class file")
     return QuestionError(
         where,
         [_make_alternative(file, files, given) for file in files],
-        task=f"name the classes by class files, because {first_difference}",
+        facts=[f"found {count} that contradict each other: {first_difference}"],
+        task="name the classes",
         expected="one class file, or files that agree",
         kind=CONTRADICT,
     )
