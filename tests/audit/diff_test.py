@@ -305,6 +305,18 @@ def test_a_second_side_that_is_not_there_is_a_wrong_call(tree, second, tmp_path)
     assert cli.main(["diff", str(tree), str(tree)]) == 2
 
 
+def test_a_name_of_a_dataset_and_of_a_folder_is_asked_about(tree, monkeypatch, capsys):
+    before = build(tree, "tree")  # a dataset called like its folder
+    monkeypatch.chdir(tree.parent)
+    data_dir = f"--data_dir={before.data_path.parents[2]}"
+    assert cli.main(["diff", "tree", "tree", data_dir]) == 2
+    error = capsys.readouterr().err
+    assert "voc-seg-tfrecord diff tree ./tree" in error
+    assert "voc-seg-tfrecord diff tree voc_seg_tfrecord/tree" in error
+    assert cli.main(["diff", "tree", "./tree", data_dir]) == 0
+    assert cli.main(["diff", "tree", "voc_seg_tfrecord/tree", data_dir]) == 0
+
+
 def test_a_value_that_is_no_class_of_its_side_is_not_called_by_a_class_of_the_other(tree, tmp_path):
     def change(examples):
         mask = decoded(doctoring.values(examples[0], "segmentation_mask")[0]).copy()

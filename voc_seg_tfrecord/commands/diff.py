@@ -15,8 +15,11 @@ from etils import epath
 
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core.errors import ConfigError, counted, several
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.formats.archives import FolderNaming, is_archive, unpacked
 from voc_seg_tfrecord.reading.dataset import open_built
+from voc_seg_tfrecord.reading.dataset_files import INFO
+from voc_seg_tfrecord.reading.find import DATASET, versions_in
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.audit.diff import Change, Diff, DiffSide, MaskChange, RenumberedClass
@@ -59,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
             changes = diff.compare(before, folder, name=args.b, progress=True)
             naming = FolderNaming(str(folder), args.b)
     else:
+        _check_is_no_folder_too(args)
         changes = diff.compare(before, after, progress=True)
         naming = FolderNaming("", "")
     if args.json:
@@ -66,6 +70,26 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(changes, naming)
     return 0 if changes.is_comparable else 1
+
+
+def _check_is_no_folder_too(args: argparse.Namespace) -> None:
+    """Checks that the name of the second dataset is not that of a source folder here, too.
+
+    Raises:
+      ConfigError: if it is, with the command for each.
+    """
+    folder = epath.Path(args.b)
+    if "/" in args.b or not folder.is_dir() or (folder / INFO).exists() or versions_in(folder):
+        return
+    program = ("voc-seg-tfrecord", "diff", args.a)
+    with_folder = command(*program, f"./{args.b}", data_dir=args.data_dir)
+    with_dataset = command(*program, f"{DATASET}/{args.b}", data_dir=args.data_dir)
+    raise ConfigError(
+        args.b,
+        found="the name of a dataset and of a folder",
+        expected="one of them",
+        remedy=f"for the folder, run {with_folder}; for the dataset, {with_dataset}",
+    )
 
 
 def _as_dict(diff: "Diff", naming: FolderNaming) -> dict[str, Any]:
