@@ -48,21 +48,18 @@ def read(file: File, size: tuple[int, int] | None = None) -> np.ndarray:
         pixels = _read_tiff(file)
     elif file.kind is Kind.NUMPY:
         pixels = _read_numpy(file, size)
-    elif is_deep(file):
+    elif is_16_bit_png(file):
         pixels = _read_deep_png(file)
     else:
         still = pillow.decode(file, ImageError)
         pixels = still.rgb() if still.palette() is not None else still.values()
-    is_black_and_white = pixels.dtype == bool
-    if is_black_and_white:
+    if pixels.dtype == bool:  # 1 bit per pixel, and no array, whose booleans are 0 and 1 here
         pixels = pixels * np.uint8(255)
     return pixels[..., np.newaxis] if pixels.ndim == 2 else pixels
 
 
-def is_deep(file: File) -> bool:
-    """Says whether a stored image is a PNG of 16 bits or an array, which not all decoders show."""
-    if file.kind is Kind.NUMPY:
-        return True
+def is_16_bit_png(file: File) -> bool:
+    """Says whether an image is a PNG of 16 bits, which not all decoders show."""
     if file.kind is not Kind.PNG:
         return False
     with MaskError.raised_as(ImageError):
@@ -99,23 +96,25 @@ def _read_numpy(file: File, size: tuple[int, int] | None) -> np.ndarray:
         )
     if array.dtype == bool:
         array = array.view(np.uint8)
-    array = np.moveaxis(array, _axis_of_bands(file, array.shape, size), -1)
+    array = _move_bands_last(file, array, size)
     height, width = array.shape[:2]
     bands = array.shape[2] if array.ndim == 3 else 1
     _check_size(file, height, width, bands, array.itemsize)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def _axis_of_bands(file: File, shape: tuple[int, ...], size: tuple[int, int] | None) -> int:
-    """Returns which axis of an array has the bands: the one without which it has the mask's size.
+def _move_bands_last(file: File, array: np.ndarray, size: tuple[int, int] | None) -> np.ndarray:
+    """Returns an array `[H, W]` as it is, and one of three axes as `[H, W, N]`.
 
-    An array `[H, W]` has no bands: it is the last axis, and moving it to the end changes nothing.
+    The axis of the bands is the one without which the array has the mask's size. Without a mask it
+    is the last one.
     """
-    if len(shape) == 2 or size is None or shape[:2] == size:
-        return len(shape) - 1
+    shape = array.shape
+    if array.ndim == 2 or size is None or shape[:2] == size:
+        return array
     axes = [axis for axis in range(3) if _without_axis(shape, axis) == size]
     if len(axes) == 1:
-        return axes[0]
+        return np.moveaxis(array, axes[0], -1)
     raise ImageError(
         file.where,
         found=f"an array of the shape {shape} for a mask of {size[1]} x {size[0]} pixels",
@@ -171,7 +170,7 @@ def _check_upright(file: File, page: Any) -> None:
 
 
 def _check_size(file: File, height: int, width: int, bands: int, itemsize: int) -> None:
-    """Refuses what is too large at its header; see `file.check_pixels`."""
+    """Refuses a header that states no pixels, or too many; see `file.check_pixels`."""
     max_bytes = max_pixel_bytes(file.data)
     is_possible = (
         min(height, width, bands) >= 1

@@ -301,7 +301,7 @@ def decode(file: File, *, side: int | None = None) -> stills.Still:
     Raises:
       ImageError: if it cannot be decoded.
     """
-    if band_files.is_deep(file):
+    if file.kind is Kind.NUMPY or band_files.is_16_bit_png(file):
         stretched = bands.stretch_for_display(band_files.read(file))
         return stills.as_still(stretched, file.where, ImageError)
     return pillow.decode(file, ImageError, side=side)
