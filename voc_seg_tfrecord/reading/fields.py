@@ -1,7 +1,7 @@
 """Describes what a record holds of each feature of a dataset.
 
-By the fields of a dataset `audit` checks records, exports read them, and `data_source` makes arrays
-of them.
+`audit` checks records against the fields of their dataset, exports read records by them, and
+`data_source` makes arrays by them.
 """
 
 from collections.abc import Iterator
@@ -27,11 +27,13 @@ class Field:
     Attributes:
       feature: the class of TFDS that describes it, such as `ClassLabel`.
       dtype: of its numbers; `string` of texts.
-      shape: of one value, None for any size.
-      sequence: the path of the sequence that it is in, of which a record has any number of values;
-        empty if a record has one value.
+      shape: as TFDS has it: of a decoded image or mask, `(4,)` of a box, and `()` of a number, a
+        class or a text. None stands for any size. That of `image/value` is the shape of its array.
+      sequence: the path of the sequence that it is in, of which a record has any number of items;
+        empty if it is in none.
       classes: how many classes there are; 0 if it is no class.
-      values_per_record: how many values a record has, if they are in no sequence.
+      values_per_record: how many values a record has outside of a sequence: 3 of `image/shape`,
+        else 1.
     """
 
     feature: type
@@ -48,7 +50,7 @@ class Field:
 
     @property
     def values_per_item(self) -> int:
-        """How many values each item of a sequence has: 4 of a box, else 1."""
+        """How many values a record has for each item of a sequence: 4 of a box, else 1."""
         return 4 if self.feature is _F.BBoxFeature else 1
 
     @property
@@ -62,7 +64,7 @@ def fields_of(features: tfds.features.FeaturesDict) -> dict[str, Field]:
 
     Raises:
       RecordError: if a feature is an array of numbers, which this package does not read; or if two
-        features have one path.
+        features have one path, as `bbox` in `objects` and a feature `objects/bbox`.
     """
     fields: dict[str, Field] = {}
     for path, field in _fields_below("", features, ""):
