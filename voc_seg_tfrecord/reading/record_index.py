@@ -45,7 +45,7 @@ class RecordIndex:
     """The records of a split, or of a slice of one, by their number in the order of the files.
 
     Attributes:
-      paths: the files.
+      paths: the files; for a dataset in a bucket, their copies on a disk.
       lengths: how many records of each file belong to the split, int64 `[F]`.
 
     Args:
@@ -128,17 +128,19 @@ class RecordIndex:
         file_number = bisect.bisect_right(self._ends, number)
         file = self._files[file_number]
         first_of_file = self._ends[file_number] - file.count
-        return file.read(self._opened(file_number), number - first_of_file)
+        return file.read(self._open_file(file_number), number - first_of_file)
 
-    def _opened(self, file_number: int) -> frames.OpenFile:
-        """Returns a file that is open; another one may be closed for it."""
-        opened = self._open_files.get(file_number)
-        if opened is None:
-            if len(self._open_files) >= _MAX_OPEN_FILES:  # a thread that reads one keeps it open
-                self._open_files.pop(next(iter(self._open_files)), None)
-            opened = self._files[file_number].open()
-            self._open_files[file_number] = opened
-        return opened
+    def _open_file(self, file_number: int) -> frames.OpenFile:
+        """Returns an open file, by its number in `paths`; another one may be closed for it."""
+        open_file = self._open_files.get(file_number)
+        if open_file is None:
+            if len(self._open_files) >= _MAX_OPEN_FILES:
+                oldest = next(iter(self._open_files))
+                # It is closed when no thread reads it any more. Another thread may have dropped it.
+                self._open_files.pop(oldest, None)
+            open_file = self._files[file_number].open()
+            self._open_files[file_number] = open_file
+        return open_file
 
 
 class _FileIndex:
@@ -212,7 +214,8 @@ class _FileIndex:
 def _copy_to_disk(path: epath.Path, folder: epath.Path, cache_dir: PathLike | None) -> epath.Path:
     """Returns a copy on a disk of a file in a bucket, which is made if it is not there.
 
-    The copy's name has the file's checksum, or its address and size, so that no older one is taken.
+    The copy's name has the file's checksum, or without SHA256SUMS a hash of its address and size,
+    so that no older copy is taken.
 
     Args:
       path: the file.
@@ -228,16 +231,18 @@ def _copy_to_disk(path: epath.Path, folder: epath.Path, cache_dir: PathLike | No
         )
     with as_storage_error(path):
         length = path.stat().length
-        expected_sha256 = read_sums(folder).get(path.name, "")
-        mark = expected_sha256 or hashlib.sha256(f"{path} {length}".encode()).hexdigest()
-        copy = epath.Path(cache_dir).expanduser() / f"{mark[:16]}-{path.name}"
+        expected_sha256 = read_sums(folder).get(path.name)
+        version = expected_sha256
+        if version is None:
+            version = hashlib.sha256(f"{path} {length}".encode()).hexdigest()
+        copy = epath.Path(cache_dir).expanduser() / f"{version[:16]}-{path.name}"
         if copy.exists() and copy.stat().length == length:
             return copy
         copy.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=copy.parent) as incomplete_folder:
             incomplete = epath.Path(incomplete_folder) / copy.name
             copied_sha256 = _copy_file(path, incomplete)
-            if expected_sha256 not in ("", copied_sha256):
+            if expected_sha256 is not None and copied_sha256 != expected_sha256:
                 raise unreadable(path, "bytes whose sha256 is not that in SHA256SUMS", 0)
             incomplete.replace(copy)
     return copy
