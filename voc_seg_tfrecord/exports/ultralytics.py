@@ -82,7 +82,8 @@ def write_masks(split: ExportedSplit) -> list[str]:
         }
         staging.write_below(split.folder, files)
         losses.add(image)
-        small_images += min(image.mask.shape) < _MIN_SIDE_PX
+        if _is_left_out(image):
+            small_images += 1
     return losses.describe_metadata(split) + _describe_small_images(split, small_images)
 
 
@@ -110,15 +111,17 @@ def write_polygons(split: ExportedSplit) -> list[str]:
         for labeled in split_by_object(image.mask, image.instance_mask, background):
             polygons = trace_parts(labeled.is_inside)
             number = numbers[labeled.class_index]
-            lines += [_polygon_line(number, labeled, points, image) for points in polygons]
-            objects_of_parts += image.instance_mask is not None and len(polygons) > 1
+            lines += [_polygon_line(number, labeled, corners, image) for corners in polygons]
+            if image.instance_mask is not None and len(polygons) > 1:
+                objects_of_parts += 1
         files = {
             f"{_IMAGES}/{folder}/{image.filename}": image.data,
             f"{_LABELS}/{folder}/{image.id}.txt": "".join(lines).encode(),
         }
         staging.write_below(split.folder, files)
         losses.add(image)
-        small_images += min(image.mask.shape) < _MIN_SIDE_PX
+        if _is_left_out(image):
+            small_images += 1
     return [
         *losses.describe_void(split, "YOLO"),
         *_describe_parts(split, objects_of_parts),
@@ -142,18 +145,28 @@ def _check_id(split: ExportedSplit, image: ExportedImage) -> None:
         )
 
 
+def _is_left_out(image: ExportedImage) -> bool:
+    return min(image.mask.shape) < _MIN_SIDE_PX
+
+
 def _polygon_line(
-    number: int, labeled: LabeledObject, points: np.ndarray, image: ExportedImage
+    class_number: int, labeled: LabeledObject, corners: np.ndarray, image: ExportedImage
 ) -> str:
-    """Returns the line of a polygon: a class number, and corners as fractions of the sides."""
+    """Returns the line of a polygon: the class, and corners as fractions of the image's sides.
+
+    Args:
+      class_number: the number that Ultralytics has for the class.
+      labeled: the object that the polygon is a part of.
+      corners: int64 `[N, 2]`, x and y in pixels from the object's first column and row.
+      image: the image.
+    """
     height, width = image.mask.shape
-    corners = points
-    if len(points) < _MIN_CORNERS:
-        corners = np.resize(points, (_MIN_CORNERS, 2))
+    if len(corners) < _MIN_CORNERS:
+        corners = np.resize(corners, (_MIN_CORNERS, 2))  # repeats them
     x = (corners[:, 0] + labeled.left + _OFFSET_PX) / width
     y = (corners[:, 1] + labeled.top + _OFFSET_PX) / height
     fractions = [f"{value:.6f}" for value in np.stack([x, y], axis=1).ravel()]
-    return " ".join([str(number), *fractions]) + "\n"
+    return " ".join([str(class_number), *fractions]) + "\n"
 
 
 def _number_classes(builder: tfds.core.DatasetBuilder) -> dict[int, int]:
