@@ -54,7 +54,7 @@ _OWN_OPTIONS = {
 }
 """Arguments of PyTorch's `DataLoader` that a loader sets itself, and what to do instead."""
 
-_NAMES_OF_OPTIONS = frozenset(inspect.signature(data.DataLoader.__init__).parameters)
+_DATA_LOADER_ARGUMENTS = frozenset(inspect.signature(data.DataLoader.__init__).parameters)
 """The arguments of PyTorch's `DataLoader`."""
 
 _PAGE_BYTES = 4096
@@ -201,13 +201,13 @@ def evaluation_loader(
     )
 
 
-_ARGUMENTS = inspect.signature(loader).parameters
+_LOADER_ARGUMENTS = inspect.signature(loader).parameters
 """The arguments of `loader`, most of which `evaluation_loader` does not have."""
 
 
 def _unknown_argument_error(name: str) -> ConfigError:
     expected = "an argument of this loader, or of PyTorch's DataLoader"
-    if name in _ARGUMENTS:
+    if name in _LOADER_ARGUMENTS:
         return ConfigError(
             name,
             found="an argument of loader, and not of evaluation_loader",
@@ -216,7 +216,7 @@ def _unknown_argument_error(name: str) -> ConfigError:
         )
     return ConfigError(
         name,
-        found=f"no argument of this loader{did_you_mean(name, _ARGUMENTS)}",
+        found=f"no argument of this loader{did_you_mean(name, _LOADER_ARGUMENTS)}",
         expected=expected,
         remedy="correct its name, or leave it out",
     )
@@ -249,7 +249,7 @@ class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-igno
     ) -> None:
         if isinstance(workers, bool) or not isinstance(workers, int) or workers < 0:
             raise ConfigError("workers", found=repr(workers), expected="0 or more processes")
-        for name in options.keys() - _NAMES_OF_OPTIONS:
+        for name in options.keys() - _DATA_LOADER_ARGUMENTS:
             raise _unknown_argument_error(name)
         for name in _OWN_OPTIONS.keys() & options.keys():
             raise ConfigError(
@@ -287,7 +287,7 @@ class SegmentationLoader(data.DataLoader):  # type: ignore[type-arg, unused-igno
         return map(_pin, batches) if is_pinned else batches
 
     def _make_in_workers(self) -> Iterator[Any]:
-        """Yields the batches of an epoch, up to the first one that a newer iteration would get.
+        """Yields the batches of an epoch, and raises an error once a newer iteration has begun.
 
         Workers make one epoch at a time: when another iteration begins, they drop the last one.
         """
@@ -322,7 +322,8 @@ def _count_buffers(workers: int, options: dict[str, Any]) -> int:
     """
     if not workers:
         return 0
-    return workers * (options.get("prefetch_factor") or _BATCHES_AHEAD_OF_WORKER) + _BATCHES_OF_USER
+    batches_ahead = options.get("prefetch_factor") or _BATCHES_AHEAD_OF_WORKER
+    return workers * batches_ahead + _BATCHES_OF_USER
 
 
 def _pin(batch: Any) -> Any:
@@ -388,20 +389,20 @@ def _describe_batch(
     """Returns what a worker sends.
 
     Args:
-      batch: the batch.
+      batch: the batch. If it did not fit into its buffer, it is in new memory.
       buffers: uint8 `[count, bytes]`.
-      number: the buffer that was reserved for it; None for new memory.
+      number: the buffer that was reserved for it; None if no buffer was free.
     """
     storage = buffers.untyped_storage()
     is_in_buffer = batch.images.untyped_storage().data_ptr() == storage.data_ptr()
     if number is None or not is_in_buffer:
         return _BatchInNewMemory(batch, number)
+    buffer_start = buffers[number].storage_offset()  # in bytes, as the elements are uint8
     places = {}
     other_fields = {}
     for name, value in batch._asdict().items():
         if isinstance(value, torch.Tensor):
-            first_byte = value.storage_offset() * value.element_size()
-            start = first_byte - buffers[number].storage_offset()
+            start = value.storage_offset() * value.element_size() - buffer_start
             places[name] = _TensorPlace(start, value.dtype, tuple(value.size()), value.stride())
         else:
             other_fields[name] = value
@@ -475,8 +476,8 @@ class _BatchTask(NamedTuple):
     """What a worker is to do.
 
     Attributes:
-      indices: of the examples of a batch.
-      buffer: number of the buffer that it writes to; None for new memory.
+      indices: which examples make the batch, as the dataset's `make_batch` takes them.
+      buffer: number of the buffer that it writes to; None if no buffer was free.
     """
 
     indices: Any
@@ -525,7 +526,7 @@ class _WorkerDataset(data.Dataset):  # type: ignore[type-arg, unused-ignore]
     def __len__(self) -> int:
         return len(self._dataset)
 
-    def __getitems__(self, task: _BatchTask) -> Any:
+    def __getitems__(self, task: _BatchTask) -> _BatchInBuffer | _BatchInNewMemory | VocSegError:
         try:
             buffer = None if task.buffer is None else self._buffers[task.buffer]
             batch = self._dataset.make_batch(task.indices, buffer)
