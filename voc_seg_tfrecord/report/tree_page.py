@@ -134,23 +134,22 @@ def _make_section(
     if findings[0].is_about_labels and kind != ALL_MASKS:  # their cards say all
         more = max(0, len(findings) - len(cards))
         return KindSection(kind, severity, len(findings), MEANINGS[kind], cards, more=more)
+    # The first line of a message says what is wrong, and the others what to do.
     messages = [naming.rename(finding.message) for finding in findings]
-    problems = [message.partition("\n")[0] for message in messages]
-    texts_of_advice = {message.partition("\n")[2] for message in messages}
-    shown = messages
-    text = ""
-    if len(texts_of_advice) == 1:
-        shown = problems
-        text = textwrap.dedent(texts_of_advice.pop()).strip()
-    if text:
+    distinct_advice = {message.partition("\n")[2] for message in messages}
+    common_advice = ""
+    if len(distinct_advice) == 1:
+        messages = [message.partition("\n")[0] for message in messages]
+        common_advice = textwrap.dedent(distinct_advice.pop()).strip()
+    if common_advice:  # the section says it once
         cards = [dataclasses.replace(card, remedy="") for card in cards]
     return KindSection(
         kind,
         severity,
         len(messages),
-        text,
+        common_advice,
         cards,
-        messages=share_advice(shown[:_MAX_MESSAGES_OF_KIND]),
+        messages=share_advice(messages[:_MAX_MESSAGES_OF_KIND]),
         more=max(0, len(messages) - _MAX_MESSAGES_OF_KIND),
     )
 
