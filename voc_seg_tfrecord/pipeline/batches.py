@@ -205,13 +205,13 @@ def _cropped_batches(
       seed: of the run.
     """
     _check_fit_for_crops(features)
-    # An image is cropped before it is decoded, so its size has to be known; and a crop may be
-    # placed by the labels, which it does not have itself.
-    needed = [HEIGHT, WIDTH]
+    # An image is cropped before it is decoded, so its size has to be known; a seed is made from the
+    # file name; and a crop may be placed by the labels, which it does not have itself.
+    needed = [HEIGHT, WIDTH, FILENAME]
+    unwanted = set(needed) - set(features)
     if crop.class_crop:
         needed.append(LABELS)
-    parse = parser(builder, [*features, *needed])  # which adds the file name
-    unwanted = {HEIGHT, WIDTH, FILENAME} - set(features)
+    parse = parser(builder, [*features, *needed])
 
     def prepare(epoch: tf.Tensor, draw: tuple[tf.Tensor, tf.Tensor]) -> Example:
         copy, record = draw
@@ -384,24 +384,25 @@ def _labeled_stream(
     Args:
       selection: the labeled part.
       epochs: how many epochs the unlabeled part has; None for no end.
-      first_epoch: number of the first one.
-      pairs_per_epoch: how many pairs of batches such an epoch has.
+      first_epoch: number of the first of these.
+      pairs_per_epoch: how many pairs of batches an epoch of the unlabeled part has.
       batch_size: labeled records per pair.
       seed: of the run.
       shuffle: see `training_batches`.
     """
     check_shuffle(shuffle, selection.count)
     reader = epoch_reader(selection, seed=seed, shuffle=shuffle, per_batch=batch_size)
-    records_per_epoch = pairs_per_epoch * batch_size
+    records_per_unlabeled_epoch = pairs_per_epoch * batch_size
 
-    def draws_beside(epoch: tf.Tensor) -> tf.data.Dataset:
-        records_before = epoch * records_per_epoch
+    def draws_beside(unlabeled_epoch: tf.Tensor) -> tf.data.Dataset:
+        records_before = unlabeled_epoch * records_per_unlabeled_epoch
         labeled_epoch = records_before // reader.epoch_length
         labeled_epochs = tf.data.Dataset.range(labeled_epoch, tf.int64.max)
         draws = labeled_epochs.flat_map(reader.draws_of)
-        return draws.skip(records_before % reader.epoch_length).take(records_per_epoch)
+        drawn_before = records_before % reader.epoch_length
+        return draws.skip(drawn_before).take(records_per_unlabeled_epoch)
 
-    count = None if epochs is None else epochs * records_per_epoch
+    count = None if epochs is None else epochs * records_per_unlabeled_epoch
     draws = epoch_numbers(first_epoch, epochs).flat_map(draws_beside)
     return Stream.of_draws(draws, count, reader.load)
 
@@ -453,13 +454,15 @@ def evaluation_batches(
     stream = epoch_stream(select(builder, split, partial=partial))
     if features is None:
         features = [name for name in SEGMENTATION if name in builder.info.features]
+    needed = [name for name in TILE if name in builder.info.features]
+    needed.append(FILENAME)  # of which the id is made, and which stays in the batch
+    unwanted: set[str] = set()
     if size is not None:
         _check_fit_for_crops(features)
-    tile_features = [name for name in TILE if name in builder.info.features]
-    # An image is cropped before it is decoded, so its size has to be known.
-    size_features = [] if size is None else [HEIGHT, WIDTH]
-    unwanted = set(size_features) - set(features)
-    parse = parser(builder, [*features, *tile_features, *size_features])  # and the file name
+        # An image is cropped before it is decoded, so its size has to be known.
+        needed += [HEIGHT, WIDTH]
+        unwanted = {HEIGHT, WIDTH} - set(features)
+    parse = parser(builder, [*features, *needed])
 
     def prepare(_: tf.Tensor, draw: tuple[tf.Tensor, tf.Tensor]) -> Example:
         _, record = draw
