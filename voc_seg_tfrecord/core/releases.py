@@ -77,7 +77,7 @@ class Archive:
       urls: addresses whose size and sha256 are registered in `checksums/checksums.tsv`, the
         official one first. Empty if the size is not known, because TFDS registers size and
         hash together.
-      splits: the splits that it holds.
+      splits: the splits that a release reads from it.
     """
 
     filename: str
@@ -123,7 +123,7 @@ class Release:
 
     @property
     def list_by_split(self) -> dict[str, str]:
-        """The splits that the archives hold, and the list that each is read from."""
+        """The list of each split that is read from the archives."""
         in_archives = {split for archive in self.archives for split in archive.splits}
         return {split: name for split, name in VOC_SPLITS.items() if split in in_archives}
 
@@ -267,7 +267,7 @@ class OfficialSplit:
     """One official split.
 
     Attributes:
-      config: the official config's name, such as `2012`.
+      config: the name of the release and of its config, such as `2012`.
       name: TFDS's name of the split, such as `validation`.
       counts: how many ids it may have. Several, where several were published; the first is
         that of papers.
