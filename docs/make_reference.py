@@ -203,7 +203,8 @@ class PublicModule:
       title: the heading of its section.
       path: what users import, such as `voc_seg_tfrecord.splits`.
       source: where it is defined, which is another module for `leaks` and `verify`.
-      names: those to document; empty for all of `__all__`, or else all public definitions.
+      names: those to document; empty for all of `__all__`, or else all public definitions. A name
+        that users do not import, as functions return it, has its module: `reading.x:Name`.
     """
 
     title: str
@@ -222,7 +223,9 @@ PUBLIC_MODULES = (
             "from_arrays",
             "import_records",
             "data_source",
+            "reading.data_source:DataSource",
             "find_label_errors",
+            "quality.finding:Finding",
             "preview",
             "Builder",
             "voc_palette",
@@ -250,13 +253,50 @@ PUBLIC_MODULES = (
     PublicModule("Batches with tf.data", "voc_seg_tfrecord.pipeline", "voc_seg_tfrecord.pipeline"),
     PublicModule("Batches for PyTorch", "voc_seg_tfrecord.torch", "voc_seg_tfrecord.torch"),
     PublicModule("Batches in NumPy", "voc_seg_tfrecord.arrays", "voc_seg_tfrecord.arrays"),
-    PublicModule("Scores", "voc_seg_tfrecord.evaluation", "voc_seg_tfrecord.evaluation"),
+    PublicModule(
+        "Scores",
+        "voc_seg_tfrecord.evaluation",
+        "voc_seg_tfrecord.evaluation",
+        ("Confusion", "Result", "evaluation.result:ImageScore", "evaluate", "keras_metric"),
+    ),
     PublicModule("Splits and lists", "voc_seg_tfrecord.splits", "voc_seg_tfrecord.splits"),
     PublicModule("Statistics", "voc_seg_tfrecord.stats", "voc_seg_tfrecord.stats"),
     PublicModule("Report pages", "voc_seg_tfrecord.report", "voc_seg_tfrecord.report"),
-    PublicModule("Verify", "voc_seg_tfrecord.verify", "voc_seg_tfrecord.audit.verify"),
+    PublicModule(
+        "Verify",
+        "voc_seg_tfrecord.verify",
+        "voc_seg_tfrecord.audit.verify",
+        ("verify", "find_originals", "VerificationReport", "SplitReport", "Fault"),
+    ),
     PublicModule("Leaks", "voc_seg_tfrecord.leaks", "voc_seg_tfrecord.audit.leaks"),
+    PublicModule(
+        "Dataset card",
+        "voc_seg_tfrecord.exports.export",
+        "voc_seg_tfrecord.exports.export",
+        ("write_card",),
+    ),
 )
+
+CALLED_BY_THE_PACKAGE = frozenset(
+    {
+        "Draw",
+        "EpochBatches",
+        "EvaluationDataset",
+        "Finding.is_about_labels",
+        "Finding.position",
+        "ImageScore.result",
+        "SegmentationDataset",
+        "Side.fingerprint",
+        "Side.identity",
+        "Side.left_out_count",
+        "Side.signs",
+        "count_objects",
+        "find_overlap",
+        "names_one_photo",
+        "training_first",
+    }
+)
+"""Public names, and methods of classes, that no user calls."""
 
 
 @functools.cache
@@ -302,7 +342,7 @@ def python() -> str:
             entry = _entry(definition, name)
             first_module = module_of_entry.setdefault(f"{name}\n{entry}", module.path)
             if first_module != module.path:
-                entry = f"The same as `{first_module}.{name}`."
+                entry = f"The same as [`{first_module}.{name}`](#{name.lower()})."
             parts += [f"### {name}", entry]
             for method in _methods(definition):
                 parts += [f"#### {name}.{method.name}", _entry(method, method.name)]
@@ -312,8 +352,14 @@ def python() -> str:
 
 def public_definitions(module: PublicModule) -> list[tuple[str, Definition]]:
     """Returns the functions and classes to document, by their public names."""
-    named = [(name, find_definition(module.source, name)) for name in public_names(module)]
-    return [(name, definition) for name, definition in named if definition is not None]
+    definitions = []
+    for given in public_names(module):
+        room, _, name = given.rpartition(":")
+        source = f"voc_seg_tfrecord.{room}" if room else module.source
+        definition = find_definition(source, name)
+        if definition is not None and name not in CALLED_BY_THE_PACKAGE:
+            definitions.append((name, definition))
+    return definitions
 
 
 @functools.cache
@@ -331,8 +377,11 @@ def _shared_arguments() -> Mapping[str, str]:
     return shared
 
 
-CLASSES_CALLED_BY_OTHERS = ("Builder", "EvaluationDataset", "SegmentationDataset")
-"""Classes whose own methods TFDS, a loader or this package calls, and no user."""
+CLASSES_CALLED_BY_OTHERS = ("Builder",)
+"""Classes whose own methods TFDS or this package calls, and no user."""
+
+CLASSES_MADE_BY_FUNCTIONS = ("SegmentationLoader",)
+"""Classes whose arguments no user gives."""
 
 
 def _methods(definition: Definition) -> list[ast.FunctionDef]:
@@ -347,6 +396,7 @@ def _methods(definition: Definition) -> list[ast.FunctionDef]:
         if isinstance(node, ast.FunctionDef)
         and not node.name.startswith("_")
         and ast.get_docstring(node)
+        and f"{definition.name}.{node.name}" not in CALLED_BY_THE_PACKAGE
     ]
 
 
@@ -356,6 +406,8 @@ def _entry(definition: Definition, name: str) -> str:
     if isinstance(definition, ast.FunctionDef) and not is_property:
         parts.append(f"```text\n{_signature(definition, name)}\n```")
     docstring = ast.get_docstring(definition)
+    if docstring and name in CLASSES_MADE_BY_FUNCTIONS:
+        docstring = docstring.partition("\n\nArgs:\n")[0]
     if docstring:
         parts.append(as_markdown(docstring, _shared_arguments()))
     return "\n\n".join(parts)

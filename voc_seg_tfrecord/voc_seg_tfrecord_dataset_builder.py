@@ -25,7 +25,11 @@ from voc_seg_tfrecord.writing.examples import try_examples
 
 
 class Builder(SteppingAroundBuilder):
-    """Semantic segmentation data in the Pascal VOC layout."""
+    """The TFDS builder of a dataset of this package.
+
+    `builder.as_dataset(split="train")` reads a built dataset, and `builder.info` has its features,
+    splits and metadata.
+    """
 
     VERSION = tfds.core.Version("1.0.0")  # of the format, and of datasets that name none
     RELEASE_NOTES: ClassVar[dict[str, str]] = {"1.0.0": "First release."}

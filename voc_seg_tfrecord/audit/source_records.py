@@ -171,7 +171,12 @@ class _OnlyFolder(Fetcher):
 def find_originals(
     builder: tfds.core.DatasetBuilder, root: PathLike, *, progress: bool = False
 ) -> Originals:
-    """Reads what a dataset was built from, in the unpacked tree that was its `--manual_dir`.
+    """Reads the folder that a dataset was built from, as `source` of `verify`.
+
+    Args:
+      builder: the builder of the dataset.
+      root: the folder; for a release, the unpacked `--manual_dir`.
+      progress: whether to show a progress bar on standard error (False).
 
     Raises:
       ConfigError: if the folder is not there, or has other splits than the dataset.

@@ -147,8 +147,7 @@ def verify(
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
-      source: the records made from the source, as `audit.source_records.find_originals` returns
-        them.
+      source: the records made from the source, as `find_originals` returns them.
       progress: whether to show a progress bar on standard error (False).
       data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 

@@ -60,8 +60,8 @@ def builder_from_tree(
       workers: number of processes that make the examples; by default one for each 3,000 images, at
         most one per core.
       verbose: whether to print what is found and decided, as the command `build` does (True).
-      **options: the options of the command `build`, such as `class_names`, `masks` or `splits`;
-        others are fields of `VocSegConfig`.
+      **options: options of the command `build`, such as `class_names`, `masks` or `splits`, and
+        fields of `VocSegConfig` that are no option.
 
     Returns:
       The builder of the built dataset. `builder.as_dataset(split='train')` reads it.
@@ -101,8 +101,8 @@ class FolderPlanner:
     Args:
       root: the folder that a tool exported, or one above it.
       name: the config's name.
-      **options: the options of the command `build`, such as `class_names`, `masks` or `splits`;
-        others are fields of `VocSegConfig`.
+      **options: options of the command `build`, such as `class_names`, `masks` or `splits`, and
+        fields of `VocSegConfig` that are no option.
     """
 
     def __init__(self, root: PathLike, *, name: str, **options: Any):

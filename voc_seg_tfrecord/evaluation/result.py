@@ -19,13 +19,11 @@ class ImageScore:
     """The score of one image; of one tile, if the dataset holds tiles.
 
     Attributes:
-      id: of the image or tile.
-      split: that it was read from.
-      number: of its record in the split, from 0.
-      pixels: how many pixels there are of each pair of class in the mask and class in the
-        prediction.
-      label_quality: how likely the mask is right, 0 to 1, by `predictions.label_quality`; None
-        without probabilities.
+      id: the id of the image or tile.
+      split: the split that it was read from.
+      number: the number of its record in the split, from 0.
+      pixels: the number of pixels of each pair of class in the mask and class in the prediction.
+      label_quality: how likely the mask is right, 0 to 1; None without probabilities.
     """
 
     id: str
@@ -119,7 +117,11 @@ class Result:
 
     @property
     def foreground_miou(self) -> float:
-        """The mean IoU of the classes that occur, without background; NaN if none does."""
+        """The mean IoU of the classes that occur, without background; NaN if none does.
+
+        The command `evaluate` prints it as `no background`; in its JSON, the key is
+        `miou_without_background`.
+        """
         return _mean(self.iou[self._foreground & self.present])
 
     @property

@@ -235,7 +235,7 @@ def write_card(
     """Writes the card of a dataset as it was built; replaces an earlier card.
 
     Args:
-      builder: of the built dataset.
+      builder: the builder of the built dataset.
       out: a file whose name ends with `.md`; or a folder, which may be the dataset's own, for
         `README.md`. A folder that does not exist is made.
       progress: whether to show a progress bar.

@@ -90,17 +90,17 @@ def training_batches(
       split: a split as in TFDS; or the name of a published list, or image ids; see `read`.
       size: height and width of the crops, or one number for both.
       batch_size: number of examples per batch.
-      seed: 0 to 2**31 - 1 (0). The same seed gives the same batches with any number of threads and
-        in any process.
+      seed: a number from 0 to 2**31 - 1 (0). The same seed gives the same batches with any number
+        of threads and in any process.
       scales: the smallest and the largest random scale (0.5 and 2); (1, 1) does not scale.
       step: difference between possible scales; 0 allows any scale between the ends. By default 0.25
         if both ends are multiples of 0.25, otherwise 0.
       flip: whether to swap left and right with probability 0.5 (True).
       shuffle: as in `read` (True).
-      epochs: number of epochs; None, the default, repeats without end. If you iterate again, you
-        get the next epochs.
-      first_epoch: number of the first epoch (0). To resume a run that stopped after epoch 3, give
-        4.
+      epochs: number of epochs; a second iteration gives the next ones. None, the default, repeats
+        without end; a second iteration begins with the first epoch again.
+      first_epoch: number of the first epoch, from 0 (0). To resume a training after three epochs,
+        give 3.
       features: the features of a batch; `instance_mask` is decoded only if you name it. `labels`
         and `objects` are refused, because they describe the complete image.
       partial: whether ids of the list may be missing (False).
@@ -123,7 +123,7 @@ def training_batches(
       data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Returns:
-      A dataset of batches: image uint8 `[B, height, width, 3]`, masks uint8 `[B, height, width,
+      A dataset of batches: images uint8 `[B, height, width, 3]`, masks uint8 `[B, height, width,
       1]`, and the other features as in the records.
 
     Raises:
@@ -273,23 +273,24 @@ def labeled_unlabeled_batches(
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
-      split: a split as in TFDS, which holds both parts.
+      split: the split that holds both parts, as in TFDS. For `semi_1_16`, it is `train` of
+        `2012_aug`.
       labeled: the labeled part: the name of a published list, such as `semi_1_16`, or image ids.
         All other examples of the split are the unlabeled part. A tile is labeled if its image is.
       size: height and width of the crops, or one number for both.
       batch_size: labeled examples per pair.
       ratio: unlabeled examples per labeled example (1). `ratio * batch_size` has to be a whole
         number.
-      seed: 0 to 2**31 - 1 (0), for both parts.
+      seed: a number from 0 to 2**31 - 1 (0), for both parts.
       scales: the smallest and the largest random scale (0.5 and 2); (1, 1) does not scale.
       step: difference between possible scales; 0 allows any scale between the ends. By default 0.25
         if both ends are multiples of 0.25, otherwise 0.
       flip: whether to swap left and right with probability 0.5 (True).
       shuffle: as in `read`, for both parts (True).
-      epochs: number of epochs; None, the default, repeats without end. If you iterate again, you
-        get the next epochs.
-      first_epoch: number of the first epoch (0). To resume a run that stopped after epoch 3, give
-        4.
+      epochs: number of epochs; a second iteration gives the next ones. None, the default, repeats
+        without end; a second iteration begins with the first epoch again.
+      first_epoch: number of the first epoch, from 0 (0). To resume a training after three epochs,
+        give 3.
       features: the features of a labeled batch. An unlabeled batch has them without masks and other
         labels.
       partial: whether ids of the list may be missing (False).
@@ -510,8 +511,7 @@ def padded_batch(
       dataset: a dataset of decoded examples without `objects`.
       batch_size: number of examples per batch.
       multiple: height and width of a batch are the largest of its images, rounded up to a multiple
-        of this (1). Many networks need 16 or 32. A larger multiple also means fewer shapes to
-        compile.
+        of this (1). A larger multiple means fewer shapes to compile.
       drop_remainder: whether to drop a last batch that is not full.
 
     Returns:

@@ -66,16 +66,16 @@ def read(
         which every record is read once more.
       features: the features to read; others are skipped. `image/filename` is always read, because
         the seed is made from it.
-      seed: seed for the order and for the examples' seeds, 0 to 2**31 - 1 (0).
+      seed: seed for the order and for the examples' seeds, from 0 to 2**31 - 1 (0).
       shuffle: True gives a new random order of all examples in each epoch. False, the default,
         keeps the order of the records, which is TFDS's hash order. A number is the size of a
         shuffle buffer; an example then comes at about the same time in every epoch. For a dataset
         in a bucket, True needs a buffer of all records, about 0.1 GB per thousand.
-      epochs: number of epochs, each with other seeds and, if shuffled, another order (1); None
-        repeats without end. If you iterate again, as Keras does for each of its own epochs, you get
-        the next epochs.
-      first_epoch: number of the first epoch (0). To resume a run that stopped after epoch 3, give
-        4.
+      epochs: number of epochs, each with other seeds and, if shuffled, another order (1). A
+        second iteration gives the next epochs; Keras iterates again for each of its own epochs.
+        None repeats without end, and a second iteration begins with the first epoch again.
+      first_epoch: number of the first epoch, from 0 (0). To resume a training after three epochs,
+        give 3.
       partial: whether ids of the list may be missing (False).
       balance: `classes` reads images with rare classes more often; see `training_batches`. None,
         the default, reads each example once per epoch.

@@ -54,20 +54,20 @@ class ComparedRegion(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One fact about a set that its owner should know.
+    """A problem of a dataset or a folder, such as a label that may be wrong.
 
     Attributes:
-      kind: the sort of finding.
-      where: the file, list or ids.
-      message: the finding in full.
+      kind: the kind of finding, such as `same image, other mask`.
+      where: the file, list or ids that it is about.
+      message: the finding as a sentence.
       effect: what a build does about it: `stops`, `left out` or `ignored`.
-      ids: the images that it is about; empty if `where` is not about images.
+      ids: the ids of the images that it is about; empty if it is about another file.
       split: the split of the image that it is about.
-      box: the part of the image that is wrong: left, top, width and height, in pixels.
-      score: how likely a label is wrong, 0 to 1; 0 if the finding is not about labels.
+      box: the wrong part of the image: left, top, width and height, in pixels.
+      score: how suspicious a label is, 0 to 1 (the most); 0 if the finding is not about labels.
       remedy: what to do.
-      detail: the finding without the name of the image and without advice.
-      fix: what would put the label right, where that is known.
+      detail: the message without the name of the image and without advice.
+      fix: the change that corrects the label, if it is known.
       suggested: the class that a region looks like.
       beside: regions of other images to compare the region with, first of the class that it looks
         like, then of its own class.

@@ -92,12 +92,13 @@ def data_source(
 
 
 class DataSource:
-    """Examples by number: a dictionary of NumPy arrays for each.
+    """A sequence of examples, each a dictionary of NumPy arrays, in the order of the files.
 
-    It is a sequence as PyTorch's loaders, Grain and Hugging Face's `datasets` take them. Images are
-    uint8 `[H, W, 3]`, masks uint8 `[H, W, 1]`, and all features are what `tfds.load` gives as
-    NumPy, except that JPEGs are decoded as Pillow does it: TensorFlow's faster transform differs
-    by a few units of 255. Arrays may be written to. The order is that of the files.
+    `source[0]` is an example, `source[[0, 2]]` a list of examples, and `source[:10]` a source.
+    PyTorch's loaders, Grain and Hugging Face's `datasets` take it. Images are uint8 `[H, W, 3]`,
+    masks uint8 `[H, W, 1]`, and all features are what `tfds.load` gives as NumPy, except that
+    JPEGs are decoded as by Pillow: TensorFlow's faster transform differs by a few units of 255.
+    Arrays may be written to.
     """
 
     def __init__(

@@ -54,9 +54,7 @@ def find_label_errors(
         built dataset has none.
 
     Returns:
-      One `Finding` per problem, with `kind`, `message`, `ids`, `split`, `box` (left, top, width and
-      height in pixels), `score` (0 to 1; 1 is the most suspicious) and `remedy`. If a region looks
-      like another class, `suggested` is that class.
+      One `Finding` per problem.
 
     Raises:
       ConfigError: if neither a dataset nor a folder of this name exists, or an option is wrong.

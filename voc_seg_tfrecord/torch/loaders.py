@@ -89,10 +89,11 @@ def loader(
 
     Args:
       source: the examples, as `data_source` opens them.
-      size: height and width of the crops, or one number for both. With None, images stay complete,
-        and `transform` has to give all images of a batch the same size.
+      size: height and width of the crops, or one number for both. With None, images stay complete
+        and are neither scaled nor flipped, and `transform` has to give all images of a batch the
+        same size.
       batch_size: number of examples per batch of this process.
-      seed: 0 to 2**31 - 1 (0).
+      seed: a number from 0 to 2**31 - 1 (0). The same seed gives the same batches.
       scales: the smallest and the largest random scale (0.5 and 2); (1, 1) does not scale.
       step: difference between possible scales; 0 allows any scale between the ends. By default 0.25
         if both ends are multiples of 0.25, otherwise 0.
@@ -107,7 +108,7 @@ def loader(
       balance_threshold: above 0, up to 1; see `pipeline.training_batches`.
       shard: the rank of this process and the number of ranks; (0, 1) by default. The ranks share
         the examples of an epoch, and all have the same number of batches.
-      first_epoch: number of the first epoch (0).
+      first_epoch: number of the first epoch, from 0 (0).
       start_step: number of batches of the first epoch to skip (0). To resume a run: `first_epoch,
         start_step = divmod(steps_done, len(loader))`.
       channels: whether images are `[B, 3, H, W]` or `[B, H, W, 3]`.
