@@ -51,7 +51,7 @@ def test_a_good_tree_passes_and_its_classes_are_counted(cvat, capsys):
     assert sum(row["pixels"] for row in report["classes"]) == 3 * 12 * 16
     assert cli.main(["check", str(cvat)]) == 0
     printed = capsys.readouterr().out
-    assert "1 x no mask (ignored by build)" in printed
+    assert "left out of a build: no mask (1)" in printed
     assert "images read; ready to build" in printed
 
 
@@ -75,11 +75,11 @@ def test_every_problem_is_found_in_one_go(cvat, folders, capsys):
     status, report = check(cvat, capsys)
     assert status == 1
     once = ("size of mask and image differ", "damaged file", "missing image")
-    once += ("mask in no split", "class missing in a split")
+    once += ("mask without an image", "class without images")
     assert kinds(report) == {**dict.fromkeys(once, 1), "no mask": 2, "note": 3}
     effects = [finding["effect"] for finding in report["findings"]]
     assert effects == sorted(effects, key="stops".__ne__)
-    words = "extra.png is in no split", "JPEGImages/gone: no such file", "mask of 5 x 5 pixels"
+    words = "extra.png belongs to no image", "JPEGImages/gone: no such file", "mask of 5 x 5 pixels"
     assert all(text in json.dumps(report) for text in (*words, "JPEG truncated"))
 
 
@@ -104,7 +104,7 @@ def test_the_same_image_in_two_splits_is_told(cvat, folders, capsys):
 def test_a_tree_with_overlapping_lists_is_still_read_by_their_names(cvat, capsys):
     put_list(cvat, "val", "000032\nunannotated\n")
     status, report = check(cvat, capsys)
-    assert (status, kinds(report)["id list"], report["examined"]) == (1, 1, 3)
+    assert (status, kinds(report)["wrong id list"], report["examined"]) == (1, 1, 3)
     assert "unannotated: this image has no mask" in json.dumps(report)
     assert report["splits"] == {"train": 3, "validation": 1}
 
@@ -112,7 +112,7 @@ def test_a_tree_with_overlapping_lists_is_still_read_by_their_names(cvat, capsys
 def test_images_of_wrong_lists_are_not_said_to_be_in_train(cvat, capsys):
     put_list(cvat, "test", "no\x01body\n")
     status, report = check(cvat, capsys)
-    assert (status, kinds(report)) == (1, {"id list": 1, "note": 2, "no mask": 1})
+    assert (status, kinds(report)) == (1, {"wrong id list": 1, "note": 2, "no mask": 1})
     text = json.dumps(report)
     told = "unannotated: this image has no mask", "splits are not decided, so all images were read"
     assert (report["examined"], [words in text for words in (*told, "train")]) == (3, [1, 1, 0])
@@ -284,3 +284,60 @@ def test_a_list_without_images_is_named_beside_a_list_without_masks(tmp_path, ca
     output = capsys.readouterr().out
     assert "2 of 2 ids have no image in images" in output
     assert "test.txt has no image with a mask, so it makes no split" in output
+
+
+def test_a_share_is_one_number_in_check_build_and_stats(tmp_path, capsys):
+    root = write(tmp_path / "set", "abc images/{}.jpg masks/{}.png")
+    mask = drawing.truth("a").astype(np.uint8)
+    mask[0] = 255
+    drawing.put_mask(root, "masks/a.png", mask)
+    data = f"--data_dir={tmp_path}"
+    shares = []
+    names = f"--class_names={','.join(NAMES)}"
+    for words in (["check"], ["build", data, "--name=x"]):
+        assert cli.main([*words, str(root), names]) == 0
+        shares.append(shares_in(capsys.readouterr().out, column=-1))
+    assert cli.main(["stats", "x", data]) == 0
+    shares.append(shares_in(capsys.readouterr().out, column=3))
+    assert shares[0] == shares[1] == shares[2]
+    assert len(shares[0]) == len(NAMES) + 1
+
+
+def shares_in(printed, *, column):
+    """Returns the shares in a printed table of classes, by class."""
+    shares = {}
+    for line in printed.splitlines():
+        cells = line.split()
+        if cells and cells[0].isdecimal() and "%" in line:
+            shares[cells[1]] = cells[column]
+    return shares
+
+
+def test_the_table_says_which_images_it_counts_and_counts_those_of_two_splits_twice(
+    tmp_path, capsys
+):
+    root = write(tmp_path, "abcd images/{}.jpg masks/{}.png")
+    cut(root / "images" / "d.jpg")
+    drawing.put(root, "train.txt", "a\nb\nd\n")
+    drawing.put(root, "val.txt", "b\nc\n")
+    words = ["check", str(root), "--class_names", ",".join(NAMES), "--allow_overlap"]
+    assert cli.main(words) == 1
+    printed = capsys.readouterr().out
+    assert "\nclasses of the 3 of 4 images that can be used:\n" in printed
+    (row,) = [line.split() for line in printed.splitlines() if line.startswith("    0 ")]
+    assert [row[2], row[5], row[7]] == ["4", "2", "2"]  # total, train, validation
+
+
+def test_what_can_be_left_out_is_said_beside_other_problems(tmp_path, capsys):
+    root = write(tmp_path, "abcd images/{}.jpg masks/{}.png")
+    cut(root / "images" / "d.jpg")
+    drawing.put(root, "train.txt", "a\nb\nd\ngone\n")
+    words = [str(root), "--class_names", ",".join(NAMES)]
+    assert cli.main(["check", *words]) == 1
+    *_, advice, verdict = capsys.readouterr().out.splitlines()
+    assert advice.startswith("leave these images out with --exclude d ")
+    assert advice.endswith("; this does not solve 1 other problem")
+    assert verdict == "3 images read; not ready to build: 2 problems, 2 warnings"
+    assert cli.main(["build", *words, "--name=x", f"--data_dir={tmp_path}"]) == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert f"see all problems with voc-seg-tfrecord check {root} " in last

@@ -275,7 +275,7 @@ def test_without_the_options_the_build_stops_with_both_answers_ready_to_paste(de
 
 def test_each_image_that_would_lose_bits_is_named_by_check(deep, capsys):
     assert cli.main(["check", str(deep), "--class_names", ",".join(NAMES)]) == 1
-    assert f"{len(IDS)} x bands or bits that would be lost" in capsys.readouterr().out
+    assert f"bands or bits that would be lost ({len(IDS)})" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

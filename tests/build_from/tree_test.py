@@ -280,6 +280,8 @@ def test_an_option_about_lists_that_changes_something_is_not_said_to_be_idle(tmp
     result = run_command(*call, *both)
     assert result.status == 0, result.text
     assert "changes nothing" not in result.output
+    last_line = result.output.splitlines()[-1]
+    assert last_line == "nothing was built; a build would write train 3, validation 2"
     assert run_command(*call, *option.split()).status == 1
 
 

@@ -92,4 +92,4 @@ def test_no_config_is_written_while_a_question_is_open(tree, tmp_path):
 def test_check_prints_each_note_once(tree):
     said = run_command("check", tree, "--class_names", "ground,road").output
     assert said.count("There are no lists, so all images are in train.") == 1
-    assert "x note" not in said
+    assert "note (" not in said

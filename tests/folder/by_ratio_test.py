@@ -370,7 +370,7 @@ def test_a_class_that_a_split_lacks_is_named(tree, capsys):
     words += ["--group_by=none"]
     assert cli.main(["check", str(tree), *words, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    (found,) = [f for f in report["findings"] if f["kind"] == "class missing in a split"]
+    (found,) = [f for f in report["findings"] if f["kind"] == "class without images"]
     assert found["effect"] == "ignored"
     assert found["messages"][0] == "no image has 1 of 4 classes: river"
     by_split = report["classes"][2]["splits"]

@@ -115,15 +115,21 @@ def test_what_was_called_right_is_named_again_once_its_files_change(tmp_path, ca
     words = ("--no_fit", "--decisions", tmp_path / "decisions.json")
     assert suspects(root, capsys, *words) == (set(), 1)
     check(root, *words)
-    assert "1 x called right in" in capsys.readouterr().out
+    assert "and so not named: 1" in capsys.readouterr().out
     Image.fromarray(drawn[3].mask).save(root / "SegmentationClass/003.png", compress_level=0)
     assert suspects(root, capsys, *words) == ({("all background", "003")}, 0)
     check(root, *words)
-    assert "1 x called right, but the files changed since" in capsys.readouterr().out
+    assert (
+        "called right, but the files changed since, or are not in this folder: 1"
+        in capsys.readouterr().out
+    )
     other = tmp_path / "other"
     planted.write(other, drawn[5:8])
     check(other, *words)
-    assert "1 x called right, but the files changed since, or are not" in capsys.readouterr().out
+    assert (
+        "called right, but the files changed since, or are not in this folder: 1"
+        in capsys.readouterr().out
+    )
     check(root, "--decisions", root / "class_names.txt", status=1)
     assert "cannot be read as decisions" in capsys.readouterr().err
 

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from voc_seg_tfrecord.audit.finding_ids import FindingIds
 from voc_seg_tfrecord.core import id_lists
 from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
-from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, raise_if_out_of_memory
+from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, counted, raise_if_out_of_memory
 from voc_seg_tfrecord.core.example import ExampleSpec, RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
@@ -33,8 +33,8 @@ from voc_seg_tfrecord.quality.regions import Box, RegionTable, find_regions
 from voc_seg_tfrecord.reading.decisions import PageDecision, Suspect, collect_called_right
 from voc_seg_tfrecord.writing.examples import make_example
 
-MISSING_CLASS = "class missing in a split"
-"""The kind of the finding that a split has no image of a class."""
+MISSING_CLASS = "class without images"
+"""The kind of the finding that a split, or the whole set, has no image of a class."""
 
 _MAX_UNKNOWN_BOXES = 8
 """How many regions of unknown pixels of a mask are named."""
@@ -65,9 +65,11 @@ class Report:
       findings: in the order in which they were found.
       plan: what a build would do, None if it could not be decided.
       class_names: the classes, in mask order.
-      total: counts of the classes over all masks that can be used.
+      total: counts of the classes over all masks that can be used; as in a build, an image of two
+        splits counts twice.
       by_split: the same for each split of a build; empty if the splits are not decided.
       examined: images that were read.
+      counted: those of them whose masks are in the counts.
       tree: the tree, None if there is none that could be read.
     """
 
@@ -77,6 +79,7 @@ class Report:
     total: ClassCounts = dataclasses.field(default_factory=ClassCounts)
     by_split: dict[str, ClassCounts] = dataclasses.field(default_factory=dict)
     examined: int = 0
+    counted: int = 0
     tree: VocTree | None = None
 
     @property
@@ -91,12 +94,19 @@ class Report:
 
     def advise_exclude(self) -> str:
         """Returns how to leave out the images whose files stop a build; empty if nothing helps."""
-        stops = [finding for finding in self.findings if finding.effect == STOPS]
-        ids_of_findings = [self.ids.record_ids(finding) for finding in stops]
-        if self.plan is None or not all(ids_of_findings):
+        if self.plan is None:
             return ""
-        ids = itertools.chain.from_iterable(ids_of_findings)
-        return advise_exclude(ids, self.examined, self.plan.config.exclude)
+        ids: list[str] = []
+        others = 0
+        for finding in self.findings:
+            if finding.effect == STOPS:
+                ids_of_finding = self.ids.record_ids(finding)
+                ids += ids_of_finding
+                others += not ids_of_finding
+        advice = advise_exclude(ids, self.examined, self.plan.config.exclude)
+        if advice and others:
+            return f"{advice}; this does not solve {counted(others, 'other problem')}"
+        return advice
 
     def drop_findings_called_right(self, decisions: Iterable[PageDecision]) -> DroppedFindings:
         """Drops the findings about labels that a person called right."""
@@ -305,9 +315,12 @@ def _read_all(
         if result.evidence is not None:
             evidence.append(result.evidence)
         if result.pixel_counts is not None:
+            report.counted += 1
             report.total.add(result.pixel_counts)
             for split in splits_of[pair.id]:
                 report.by_split[split].add(result.pixel_counts)
+    if report.by_split:
+        report.total = sum(report.by_split.values(), ClassCounts())
     return evidence
 
 
@@ -418,5 +431,11 @@ def _unused(plan: FolderPlan) -> Iterable[Finding]:
         used_ids = {names.find_id(image_id) for image_id in listed_ids}
         for image_id in sorted(names.keys() - used_ids):
             where = str(tree.given / names[image_id])
-            remedy = "list it in a split, or remove it"
-            yield Finding(kind, where, f"{where} is in no split", IGNORED, remedy=remedy)
+            if image_id in tree.images:
+                message = f"{where} is in no split"
+                remedy = "list it in a split, or remove it"
+                yield Finding(kind, where, message, IGNORED, remedy=remedy)
+            else:
+                message = f"{where} belongs to no image"
+                remedy = "add the image, or remove the mask"
+                yield Finding("mask without an image", where, message, IGNORED, remedy=remedy)

@@ -25,6 +25,8 @@ from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import SAMPLE
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
+    ListError,
+    SplitError,
     VocSegError,
     counted,
     join_names,
@@ -105,10 +107,26 @@ class _BuildOutcome:
 
 def run(args: argparse.Namespace) -> int:
     arguments.check_num_shards(args)
-    outcome = _build_release(args) if args.release else _build_tree(args)
+    if args.release:
+        outcome = _build_release(args)
+    else:
+        try:
+            outcome = _build_tree(args)
+        except (ListError, SplitError) as error:  # it names the problems of one list or split
+            raise _with_call_of_check(error, args) from None
     if args.json:
         screen.write_json(outcome.document)
     return outcome.status
+
+
+def _with_call_of_check(error: VocSegError, args: argparse.Namespace) -> VocSegError:
+    """Returns an error with the command that shows all problems of the folder."""
+    remedies = [error.remedy, f"see all problems with {_call_of_check(args)}"]
+    return error.changed(remedy="; ".join(filter(None, remedies)))
+
+
+def _call_of_check(args: argparse.Namespace) -> str:
+    return command("voc-seg-tfrecord", "check", args.root, **arguments.typed_options(args))
 
 
 def _check_tree(args: argparse.Namespace, name: str | None) -> None:
@@ -265,15 +283,23 @@ def _build_tree(args: argparse.Namespace) -> _BuildOutcome:
             document["differences"] = request.earlier.list_differences(plan.config)
         if args.dry_run:
             print()
-            _print_tfds_call(tfds_words, title)
             problems = _find_problems(plan, plan.config, args)
+            if not problems:
+                _print_tfds_call(tfds_words, title)
+                print(f"nothing was built; a build would write {_describe_splits(plan)}")
             return _BuildOutcome(1 if problems else 0, document | {"problems": problems})
         builder = _build(args, plan, plan.config)
-        classes = _print_classes(builder.class_counts, plan.config.built_class_names)
+        classes = _print_classes(builder, plan)
         print()
         built = screen.show_built(builder, args.data_dir)
         _print_tfds_call(tfds_words, title)
     return _BuildOutcome(0, document | built | {"classes": classes})
+
+
+def _describe_splits(plan: FolderPlan) -> str:
+    """Returns what a build would write: `train 5, validation 2`."""
+    splits = ", ".join(f"{split} {len(ids):,}" for split, ids in plan.splits.items())
+    return f"the tiles of {splits}" if plan.config.tiling else splits
 
 
 def _plan(request: _TreeRequest, root: epath.Path) -> FolderPlan:
@@ -367,26 +393,25 @@ def _find_problems(plan: FolderPlan, config: VocSegConfig, args: argparse.Namesp
         print(message)
     if problems:
         count = counted(len(problems), "problem")
-        check = command("voc-seg-tfrecord", "check", args.root, **arguments.typed_options(args))
-        print(f"not ready to build: {count}; this shows all: {check}")
         advice = report.advise_exclude()
         if advice:
             print(advice)
+        print(f"not ready to build: {count}; this shows all: {_call_of_check(args)}")
     return problems
 
 
-def _print_classes(
-    by_split: Mapping[str, ClassCounts], class_names: Sequence[str]
-) -> dict[str, Any]:
-    """Prints images and pixels of each class, and what is missing where; returns them.
-
-    Args:
-      by_split: the counts of each split.
-      class_names: the classes, in mask order.
-    """
+def _print_classes(builder: Builder, plan: FolderPlan) -> dict[str, Any]:
+    """Prints images and pixels of each class, and what is missing where; returns them."""
+    by_split = builder.class_counts
+    class_names = plan.config.built_class_names
     total = sum(by_split.values(), ClassCounts())
+    unit = "tiles" if plan.config.tiling else "images"
     print()
-    screen.show_class_table(class_names, total, by_split)
+    screen.show_class_table(class_names, total, by_split, unit=unit)
+    if plan.config.tiling:
+        images = counted(sum(map(len, plan.splits.values())), "image")
+        tiles = counted(sum(split.num_examples for split in builder.info.splits.values()), "tile")
+        print(f"tiles: {images} became {tiles}; pixels that two tiles share count in both")
     for missing in missing_classes(class_names, by_split):
         print(f"{'note:':18}{missing}")
     counts_by_class = {}

@@ -45,8 +45,8 @@ _MAX_LISTED_FINDINGS = 3
 
 _EFFECTS = {
     STOPS: "stops a build",
-    LEFT_OUT: "ignored by build",
-    IGNORED: "warning only",
+    LEFT_OUT: "left out of a build",
+    IGNORED: "warning",
 }
 
 
@@ -195,7 +195,7 @@ def _check(args: argparse.Namespace, root: epath.Path) -> int:
     if args.json:
         screen.write_json(summary)
     else:
-        _print_report(report, summary, plan_text, args.decisions)
+        _print_report(report, summary, plan_text, args)
     return 0 if report.ok else 1
 
 
@@ -291,7 +291,7 @@ def _class_counts(report: check.Report) -> list[dict[str, Any]]:
 
 
 def _print_report(
-    report: check.Report, summary: dict[str, Any], plan_text: str, decisions: Sequence[str]
+    report: check.Report, summary: dict[str, Any], plan_text: str, args: argparse.Namespace
 ) -> None:
     """Prints a report.
 
@@ -299,7 +299,7 @@ def _print_report(
       report: the report.
       summary: the same, as plain data.
       plan_text: what a build would do; empty if nobody knows.
-      decisions: the files of decisions.
+      args: the arguments, which name files that were read and written.
     """
     right = summary["called_right"]
     stale = summary["decisions_not_used"]
@@ -310,18 +310,40 @@ def _print_report(
             print()
     _print_findings(findings)
     if right:
-        print(f"{right:6} x called right in {several(decisions)}, and so not named")
+        print(f"called right in {several(args.decisions)}, and so not named: {right}")
     if stale:
-        print(f"{stale:6} x called right, but the files changed since, or are not in this tree")
+        print(f"called right, but the files changed since, or are not in this folder: {stale}")
     if report.total.pixels.any():
         print()
+        if report.counted < report.examined:
+            images = counted(report.examined, "image")
+            print(f"classes of the {report.counted:,} of {images} that can be used:")
         screen.show_class_table(report.class_names, report.total, report.by_split)
-    stops = len([finding for finding in report.findings if finding.effect == STOPS])
-    verdict = f"not ready to build: {counted(stops, 'problem')}" if stops else "ready to build"
-    print(f"\n{counted(report.examined, 'image')} read; {verdict}")
+    print()
     advice = report.advise_exclude()
     if advice:
         print(advice)
+    files = [getattr(args, name) for name in ("html", "csv", "write_config")]
+    if any(files):
+        print(f"wrote {', '.join(file for file in files if file)}")
+    print(f"{counted(report.examined, 'image')} read; {_verdict(report)}")
+
+
+def _verdict(report: check.Report) -> str:
+    """Returns whether a build would go through, and how many problems and warnings there are."""
+    problems = 0
+    warnings = 0
+    for finding in report.findings:
+        if finding.effect == STOPS:
+            problems += 1
+        elif finding.kind != NOTE:
+            warnings += 1
+    parts = ["ready to build"]
+    if problems:
+        parts = ["not ready to build: " + counted(problems, "problem")]
+    if warnings:
+        parts.append(counted(warnings, "warning"))
+    return ", ".join(parts)
 
 
 def _without_notes_of_plan(kinds: Sequence[dict[str, Any]], plan_text: str) -> list[dict[str, Any]]:
@@ -338,12 +360,13 @@ def _without_notes_of_plan(kinds: Sequence[dict[str, Any]], plan_text: str) -> l
 
 def _print_findings(findings: Sequence[dict[str, Any]]) -> None:
     for kind in findings:
-        print(f"{kind['count']:6} x {kind['kind']} ({_EFFECTS[kind['effect']]})")
+        title = kind["kind"]
+        if title != NOTE:
+            title = f"{_EFFECTS[kind['effect']]}: {title}"
+        print(f"{title} ({kind['count']:,})")
         unlisted = kind["messages"][_MAX_LISTED_FINDINGS:]
         lines = share_advice(kind["messages"][:_MAX_LISTED_FINDINGS])
-        screen.show_first(
-            [*lines, *unlisted], len(lines), rest="--csv FILE lists all", indent=" " * 11
-        )
+        screen.show_first([*lines, *unlisted], len(lines), rest="--csv FILE lists all")
 
 
 _CSV_COLUMNS = (
@@ -377,15 +400,20 @@ def _csv_row(finding: Finding, report: check.Report, naming: FolderNaming) -> tu
     image_id = report.ids.tree_id(record_id)
     box = finding.box or ("", "", "", "")
     score = round(finding.score, 2) if finding.score else ""
+    file = _file_to_fix(finding, report, record_id, image_id)
+    # The file and the remedy have columns of their own.
+    found = finding.message.removesuffix(f"\n  what to do: {finding.remedy}")
+    if file == finding.where:
+        found = found.removeprefix(f"{file}: ")
     return (
         record_id,
-        naming.shorten(_file_to_fix(finding, report, record_id, image_id)),
+        naming.shorten(file),
         finding.kind,
         *box,
         finding.split or _splits_of(image_id, report),
         _on_one_line(finding.remedy),
         score,
-        _on_one_line(naming.shorten(finding.message)),
+        _on_one_line(naming.shorten(found)),
     )
 
 

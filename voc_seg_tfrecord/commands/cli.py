@@ -246,7 +246,11 @@ def make_parser(words: Sequence[str] = ()) -> Parser:
         module.add_arguments(command)
         usual = getattr(module, "USUAL", ())
         if usual:
-            command.add_argument("--help_all", action="help", help="show all options and exit")
+            command.add_argument(
+                "--help_all",
+                action="help",
+                help="show all options, such as --images, --masks and --exclude, and exit",
+            )
         if usual and words and "--help_all" not in words:
             _hide_unusual(command, usual)
         command.usage = command.one_line_usage()

@@ -181,6 +181,7 @@ def show_table(
     columns: Sequence[str],
     rows: Iterable[Sequence[object]],
     formats: Mapping[str, str] = NO_FORMATS,
+    groups: Sequence[str] = (),
 ) -> None:
     """Prints a table, in which columns of numbers are aligned on the right.
 
@@ -188,12 +189,17 @@ def show_table(
       columns: the titles.
       rows: the values; None and NaN are printed as `-`.
       formats: how values are printed, by the title of their column, such as `{:.3%}`.
+      groups: a line above the titles: over the first column of a group the group's name, over
+        others an empty text. Without it there is no such line.
     """
     format_by_column = [formats.get(title, "{}") for title in columns]
-    lines = [[_on_one_line(title) for title in columns]]
+    title_lines = [groups, columns] if groups else [columns]
+    lines = [[*map(_on_one_line, titles)] for titles in title_lines]
     for row in rows:
         lines.append([*map(_table_cell, row, format_by_column)])
-    padded_columns = [_pad_column(column) for column in zip(*lines, strict=True)]
+    padded_columns = []
+    for column in zip(*lines, strict=True):
+        padded_columns.append(_pad_column(column, title_count=len(title_lines)))
     for cells in zip(*padded_columns, strict=True):
         print("  ".join(cells).rstrip())
 
@@ -207,10 +213,10 @@ def _is_undefined(value: object) -> bool:
     return value is None or value != value
 
 
-def _pad_column(cells: Sequence[str]) -> list[str]:
-    """Returns the cells of a column, the title first, all of one width."""
+def _pad_column(cells: Sequence[str], title_count: int) -> list[str]:
+    """Returns the cells of a column, the titles first, all of one width."""
     width = max(_width_in_terminal(cell) for cell in cells)
-    are_numbers = all(_begins_as_number(cell) for cell in cells[1:])
+    are_numbers = all(_begins_as_number(cell) for cell in cells[title_count:])
     padded = []
     for cell in cells:
         missing = width - _width_in_terminal(cell)
@@ -287,28 +293,47 @@ def _show_how_to_load(builder: Any, data_dir: str | None) -> None:
     print(f"load it with voc_seg_tfrecord.data_source('{name}', '{split}'{folder})")
 
 
+SHARE_NOTE = "share: of the pixels that are not void; for void, of all pixels"
+"""What the column `share` of a table of classes says."""
+
+
 def show_class_table(
-    class_names: Sequence[str], total: ClassCounts, by_split: Mapping[str, ClassCounts]
+    class_names: Sequence[str],
+    total: ClassCounts,
+    by_split: Mapping[str, ClassCounts],
+    *,
+    unit: str = "images",
 ) -> None:
-    """Prints one row per class, and one for void; counts of splits only if there are several."""
+    """Prints one row per class, and one for void; counts of splits only if there are several.
+
+    Args:
+      class_names: the classes, in mask order.
+      total: the counts of all masks.
+      by_split: the counts of each split.
+      unit: what has a mask: `images`, or `tiles`.
+    """
     shown_splits = by_split if len(by_split) > 1 else {}
-    columns = ["index", "class", "images", "pixels", "share"]
+    groups = ["", "", "total", "", ""]
+    columns = ["index", "class", unit, "pixels", "share"]
     for split in shown_splits:
-        columns += [split, "pixels"]
-    all_pixels = int(total.pixels.sum()) or 1
+        groups += [split, ""]
+        columns += [unit, "pixels"]
+    class_pixels = int(total.pixels[:VOID].sum())
+    void_pixels = int(total.pixels[VOID])
     rows = []
     for index, name in [*enumerate(class_names), (VOID, "void")]:
         has_made_up_name = name == f"class {index}"  # by `check`, if no file names the classes
         if has_made_up_name and not total.pixels[index]:
             continue
-        share = int(total.pixels[index]) / all_pixels
-        row = [index, name, total.images[index], total.pixels[index], share]
+        pixels = int(total.pixels[index])
+        compared_pixels = class_pixels + void_pixels if index == VOID else class_pixels
+        row = [index, name, total.images[index], pixels, pixels / max(1, compared_pixels)]
         for counts in shown_splits.values():
             row += [counts.images[index], counts.pixels[index]]
         rows.append(row)
-    show_table(columns, rows, {"share": "{:.3%}"})
-    beside_split = "; after a split's name, those of that split" if shown_splits else ""
-    print(f"pixels: how many pixels of the masks have the class{beside_split}")
+    show_table(columns, rows, {"share": "{:.3%}"}, groups if shown_splits else ())
+    if void_pixels:
+        print(SHARE_NOTE)
 
 
 _HIDDEN_BARS = ("Dl Completed", "Dl Size", "Extraction completed")

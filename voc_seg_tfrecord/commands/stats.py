@@ -123,7 +123,7 @@ def _print(
         comparison = comparisons[split]
         if comparison is not None:
             _print_comparison(comparison)
-    print("\nshare: of the pixels that are not void; for void, of all pixels")
+    print(f"\n{screen.SHARE_NOTE}")
     print("median_frequency, inverse_log: class weights for a loss")
 
 

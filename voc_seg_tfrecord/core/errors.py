@@ -132,25 +132,25 @@ class LayoutError(VocSegError):
 class ListError(LayoutError):
     """An id list is empty, repeats ids, leads out of the folder, or is not the official one."""
 
-    KIND = "id list"
+    KIND = "wrong id list"
 
 
 class ImageError(VocSegError):
     """An image file cannot be used."""
 
-    KIND = "image"
+    KIND = "unusable image"
 
 
 class MaskError(VocSegError):
     """A mask cannot be read, has unknown values, or does not fit its image."""
 
-    KIND = "mask"
+    KIND = "unusable mask"
 
 
 class AnnotationError(VocSegError):
     """An XML annotation cannot be read."""
 
-    KIND = "annotation"
+    KIND = "unusable annotation"
 
 
 class RecordError(VocSegError):

@@ -180,7 +180,7 @@ def position_with_label(position: str, label: str) -> str:
 def shape_error(where: str, found: str, expected: str, remedy: str = "") -> MaskError:
     """Returns the error about a shape, or about a file; `where` names both."""
     remedy = remedy or "correct it in the tool, or delete it there, and export again"
-    return MaskError(where, found=found, expected=expected, remedy=remedy, kind="polygons")
+    return MaskError(where, found=found, expected=expected, remedy=remedy, kind=UNUSABLE)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import posixpath
 import re
 import urllib.parse
 
-from voc_seg_tfrecord.core.errors import MaskError, VocSegError
+from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.layout import IMAGE_OR_ARRAY_ENDINGS
 from voc_seg_tfrecord.core.spelling import as_nfc, visible_form
 from voc_seg_tfrecord.core.words import only_split_in
@@ -304,5 +304,9 @@ def _which_folder(file: str, image: str, paths: Sequence[str]) -> VocSegError:
         return shape_error(file, meant, "one image of this name", remedy)
     expected = f"one image of this name; otherwise {remedy}"
     return QuestionError(
-        file, alternatives, task=f"find {meant}", expected=expected, kind=MaskError.KIND
+        file,
+        alternatives,
+        task=f"find {meant}",
+        expected=expected,
+        kind="several images of one name",
     )

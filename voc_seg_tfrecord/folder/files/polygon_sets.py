@@ -317,7 +317,7 @@ def _check_one_labeling(
             task=f"read the shapes, which differ in files of one folder, such as "
             f"{min(rival_files)}",
             expected="one labeling of each image",
-            kind="several labelings",
+            kind="several labelings of an image",
         )
     if rival_folders:
         images = counted(len({rival.path for rival in rivals}), "image")
