@@ -86,7 +86,7 @@ def test_tfds_build_with_the_printed_config_gives_the_same_bytes(export, tmp_pat
     printed = capsys.readouterr().out
     assert "1 apple" not in printed
     assert "0 apple, 1 background, 2 tree" in printed
-    assert "by color, from labelmap.txt" in printed
+    assert "by color, from the class file" in printed
     assert "1 left out, without a mask" in printed
     config = json.loads(printed.partition("--config '")[2].partition("'")[0])
     for number, said in enumerate((config, {"name": "mine", "class_names": config["class_names"]})):

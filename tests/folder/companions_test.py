@@ -86,8 +86,8 @@ def test_paths_of_unused_files_begin_at_the_tree_that_is_read(tmp_path):
     drawing.put_pairs(tmp_path, "123", "VOC/JPEGImages/{}.jpg", "VOC/SegmentationClass/{}.png")
     drawing.put(tmp_path, "VOC/Annotations/1.xml", "<a/>")
     drawing.put(tmp_path, "README.md", "# Walls")
-    text = describe(plan_of(tmp_path))
-    assert f"tree:             {tmp_path}/VOC\n" in text
+    text = describe(plan_of(tmp_path)) + "\n"
+    assert f"folder:           {tmp_path}/VOC\n" in text
     assert "1 annotation file of one image: Annotations/1.xml\n" in text
     assert ": ../README.md\n" in text
 

@@ -84,23 +84,23 @@ def taken(decision):
         ([RED_FIRST], RED_ONE, "color", "from labelmap.txt"),
         ([rgb(BLACK, (255, 0, 0))], RED_ONE, "color", "from labelmap.txt"),
         ([palette([[0, 1]], BLACK, (255, 0, 0))], RED_ONE, "color", "from labelmap.txt"),
-        ([gray(0, 1)], RED_ONE, "value", "gray values"),
+        ([gray(0, 1)], RED_ONE, "value", "in grayscale"),
         ([BINARY], WHITE_ONE, "color", "from labelmap.txt"),
-        ([VOC, GRAY], None, "value", "VOC's palette"),
-        ([RAMP], None, "value", "gray values"),
-        ([PRIVATE], None, "value", "a private palette"),
-        ([palette([[0, 0]], (9, 9, 9), BLACK)], None, "value", "a private palette"),
+        ([VOC, GRAY], None, "value", "with VOC's palette"),
+        ([RAMP], None, "value", "in grayscale"),
+        ([PRIVATE], None, "value", "with a palette of their own"),
+        ([palette([[0, 0]], (9, 9, 9), BLACK)], None, "value", "with a palette of their own"),
         ([rgb(BLACK, (128, 0, 0))], None, "color", "with VOC's palette"),
-        ([rgb(BLACK, (1,) * 3)], None, "value", "red, green and blue equal"),
-        ([rgb(BLACK, (1,) * 3)], RED_ONE, "value", "red, green and blue equal"),
-        ([BINARY, GRAY_VOID], None, "value", "gray values"),
-        ([BINARY, VOC], None, "value", "VOC's palette"),
+        ([rgb(BLACK, (1,) * 3)], None, "value", "with red, green and blue equal"),
+        ([rgb(BLACK, (1,) * 3)], RED_ONE, "value", "with red, green and blue equal"),
+        ([BINARY, GRAY_VOID], None, "value", "in grayscale"),
+        ([BINARY, VOC], None, "value", "with VOC's palette"),
         ([rgb(BLACK, (1, 2, 3)), GRAY, GRAY], None, "color", "with VOC's palette"),
-        ([b"", VOC[:60], b"<html>", GRAY], None, "value", "gray values"),
+        ([b"", VOC[:60], b"<html>", GRAY], None, "value", "in grayscale"),
         # palettes were made of the colors in use, so that values mean nothing
         ([MOVED], None, "color", "with VOC's palette"),
         (PACKED, None, "color", "with VOC's palette"),
-        (AT_RANDOM, None, "value", "a private palette"),
+        (AT_RANDOM, None, "value", "with a palette of their own"),
     ],
 )
 def test_the_only_possible_reading_is_taken(decide, masks, file, by, reason):
@@ -146,7 +146,7 @@ def test_two_of_vocs_colors_out_of_place_in_its_palette_are_asked_about(decide):
 
 def test_a_color_of_no_class_leaves_the_values(decide):
     masks = [palette([[0, 1]], BLACK, tuple(voc_palette()[200]))]
-    assert taken(decide(masks, names=("bg", "a"))) == ("value", "a private palette")
+    assert taken(decide(masks, names=("bg", "a"))) == ("value", "with a palette of their own")
     assert "Look at a preview" in decide(masks, names=("bg", "a")).notes[0]
 
 

@@ -452,7 +452,7 @@ def test_a_pattern_of_masks_is_obeyed_beside_polygons(street, pattern):
     for path in root.glob("*.json"):
         drawing.put_mask(root, f"{path.stem}_mask.png", np.ones(SIZE[::-1], np.uint8))
     text = notes(root, mask_name=pattern, class_names=MANY)
-    assert "masks:            4 in ." in text
+    assert "masks:            4 in the folder itself, " in text
     assert "drawn" not in text
 
 
@@ -560,7 +560,7 @@ def test_the_table_of_classes_has_their_names(street, tmp_path, capsys):
     ]
     table.write_text(table.read_text().replace("tree,tree,", "tree,void,"))
     words = ["build", str(root), "--name", "street", "--dry_run", "--classes"]
-    names = "classes:          3 from labelme's files: 0 background, 1 car, 2 road"
+    names = "classes:          3 from labelme's files: 0 background; 1 car; 2 road; void from tree"
     for classes in (str(table), "tree=void"):
         capsys.readouterr()
         assert cli.main([*words, classes]) == 0

@@ -59,7 +59,7 @@ def test_an_archive_builds_the_bytes_of_its_folder_and_leaves_nothing_behind(
     archive = packed(cvat, ending)
     builder = builder_from_tree(archive, name="mine", data_dir=tmp_path / "packed")
     assert records(builder) == records(plain) != {}
-    assert f"tree:             {archive}" in capsys.readouterr().out
+    assert f"folder:           {archive}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", [["check"], ["build", "--name", "mine", "--dry_run"]])

@@ -9,7 +9,7 @@ from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.folder import unused_files
-from voc_seg_tfrecord.folder.companions import UNLABELED_IMAGES
+from voc_seg_tfrecord.folder.companions import PAIRS_IN_NO_SPLIT, UNLABELED_IMAGES
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.writing.tiles import JPEG_QUALITY
@@ -24,21 +24,26 @@ def describe(plan: FolderPlan, *, has_findings: bool = False) -> str:
     Args:
       plan: the plan.
       has_findings: whether the reader also gets findings, which name each listed image without a
-        mask. Then these need no line here.
+        mask, and what is in no split. Then these need no line here.
     """
     facts = [
-        ("tree", str(plan.tree.root)),
+        ("folder", str(plan.tree.root)),
         *_facts_of_files(plan),
         *_facts_of_classes(plan),
         *_facts_of_features(plan),
         *_facts_of_splits(plan),
     ]
-    unused = plan.unused
-    if has_findings and _are_unlabeled_images_listed(plan):
-        unused = {group: unused[group] for group in unused if group.kind != UNLABELED_IMAGES}
+    facts += [("note", note) for note in [*plan.notes, *_notes_on_idle_options(plan)]]
+    kinds_in_findings = []
+    if has_findings:
+        kinds_in_findings.append(PAIRS_IN_NO_SPLIT)
+        if _are_unlabeled_images_listed(plan):
+            kinds_in_findings.append(UNLABELED_IMAGES)
+    unused = {
+        group: plan.unused[group] for group in plan.unused if group.kind not in kinds_in_findings
+    }
     for line in unused_files.describe(unused, plan.tree.root_below_given):
         facts.append(("not used", line))
-    facts += [("note", note) for note in [*plan.notes, *_notes_on_idle_options(plan)]]
     return "\n".join(f"{name + ':':18}{fact}" for name, fact in facts)
 
 
@@ -73,12 +78,21 @@ _Fact = tuple[str, str]
 
 def _facts_of_files(plan: FolderPlan) -> list[_Fact]:
     tree = plan.tree
-    origin = tree.labels.origin or f"in {tree.layout.describe('masks')}"
+    image_folders = tree.layout.describe("images")
+    if image_folders == ".":
+        image_folders = "the folder itself"
+    mask_folders = tree.layout.describe("masks")
+    if mask_folders == ".":
+        mask_folders = "the folder itself"
+    origin = tree.labels.origin or f"in {mask_folders}"
     meaning = "value"
     if isinstance(plan.meaning, MaskMeaning):
-        meaning = f"{plan.meaning.by}, {plan.meaning.candidate.source}"
+        source = plan.meaning.candidate.source
+        if plan.class_file and not _are_names_given(plan):  # the line of classes has its path
+            source = source.replace(plan.class_file.source, "the class file")
+        meaning = f"{plan.meaning.by}, {source}"
     return [
-        ("images", f"{len(tree.images)} in {tree.layout.describe('images')}"),
+        ("images", f"{len(tree.images)} in {image_folders}"),
         ("masks", f"{len(tree.masks) + len(plan.replaced_masks)} {origin}, by {meaning}"),
     ]
 
@@ -86,8 +100,7 @@ def _facts_of_files(plan: FolderPlan) -> list[_Fact]:
 def _facts_of_classes(plan: FolderPlan) -> list[_Fact]:
     config = plan.config
     source = "as given"
-    are_names_given = plan.are_classes_numbered and not config.classes
-    if plan.class_file and not are_names_given:
+    if plan.class_file and not _are_names_given(plan):
         source = f"from {plan.class_file.source}"
     elif config.default_names:
         source = "with default names"
@@ -95,30 +108,27 @@ def _facts_of_classes(plan: FolderPlan) -> list[_Fact]:
     shown = [f"{index} {name}" for index, name in enumerate(names)]
     if len(shown) > _MAX_SHOWN_CLASSES:
         shown = [*shown[: _MAX_SHOWN_CLASSES - 2], "...", shown[-1]]
-    classes = f"{len(names)} {source}: {', '.join(shown)}"
-    if plan.fault:
-        classes = "unknown"
-    facts = [("classes", classes)]
-    if config.classes:
-        facts.append(("from", config.table.describe()))
-    facts.append(("void", ", ".join(_void_keys(plan)) or "none"))
-    return facts
+    classes = config.table.describe() if config.classes else ", ".join(shown)
+    words = "unknown" if plan.fault else f"{len(names)} {source}: {classes}"
+    return [("classes", words), ("void", _describe_void(plan))]
 
 
-def _void_keys(plan: FolderPlan) -> list[str]:
-    """Returns the values, or the colors, of masks that are void."""
+def _are_names_given(plan: FolderPlan) -> bool:
+    """Says whether the user gave the names of the classes, without a table."""
+    return plan.are_classes_numbered and not plan.config.classes
+
+
+def _describe_void(plan: FolderPlan) -> str:
+    """Returns which values, or colors, of masks are void."""
     rule = plan.mask_rule
-    keys = []
     if rule.colors is not None:
-        for color, index in rule.all_colors.items():
-            if index == VOID:
-                keys.append(f"color {color_key(color)}")
-        return keys
-    for value, index in rule.all_values.items():
-        is_stored = value != -1  # which only .npy masks have
-        if index == VOID and is_stored:
-            keys.append(str(value))
-    return keys
+        kind = "color"
+        keys = [color_key(color) for color, index in rule.all_colors.items() if index == VOID]
+    else:
+        kind = "value"
+        keys = [str(value) for value, index in rule.all_values.items() if index == VOID]
+        keys = [key for key in keys if key != "-1"]  # which only .npy masks have
+    return f"pixels of {kind} {', '.join(keys)}" if keys else "none"
 
 
 def _facts_of_features(plan: FolderPlan) -> list[_Fact]:

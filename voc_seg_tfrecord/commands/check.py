@@ -18,7 +18,7 @@ from voc_seg_tfrecord.build_from.tree import FolderPlanner
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.copy_chosen import copy_chosen
 from voc_seg_tfrecord.core import staging
-from voc_seg_tfrecord.core.errors import ConfigError, counted, several, share_advice
+from voc_seg_tfrecord.core.errors import ConfigError, counted, several
 from voc_seg_tfrecord.core.layout import LAYOUT_OPTIONS
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.shell import command
@@ -364,9 +364,7 @@ def _print_findings(findings: Sequence[dict[str, Any]]) -> None:
         if title != NOTE:
             title = f"{_EFFECTS[kind['effect']]}: {title}"
         print(f"{title} ({kind['count']:,})")
-        unlisted = kind["messages"][_MAX_LISTED_FINDINGS:]
-        lines = share_advice(kind["messages"][:_MAX_LISTED_FINDINGS])
-        screen.show_first([*lines, *unlisted], len(lines), rest="--csv FILE lists all")
+        screen.show_first(kind["messages"], _MAX_LISTED_FINDINGS, rest="--csv FILE lists all")
 
 
 _CSV_COLUMNS = (

@@ -275,7 +275,7 @@ def make_rows_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate
         by="value",
         kind="rows",
         naming=naming,
-        source="as you said",
+        source="as given",
         words="by value",
         survey=survey,
         name_rule=MaskRule(VOID_VALUES),
@@ -322,16 +322,16 @@ def _list_value_candidates(naming: ClassNaming, survey: Survey) -> list[MeaningC
 
 
 def _source_of_values(survey: Survey) -> str:
-    """Returns what the values are, in words: those of gray masks, or of a kind of palette."""
+    """Returns how masks store the values, in words: in grayscale, or with a kind of palette."""
     kinds = {pixel.kind for pixel in survey.pixels}
     if kinds == {"equal"}:
-        return "red, green and blue equal"
+        return "with red, green and blue equal"
     if entries_out_of_place(survey):
-        return "a private palette"
+        return "with a palette of their own"
     has_colored_entry = any(pixel.color != (pixel.value,) * 3 for pixel in survey.palette_entries)
     if survey.voc.masks or has_colored_entry:
-        return "VOC's palette"
-    return "gray values"
+        return "with VOC's palette"
+    return "in grayscale"
 
 
 def _make_file_color_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
