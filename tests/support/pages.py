@@ -8,8 +8,9 @@ The convention, for README.md and the pages in docs/:
    any number of lines that are left out.
 3. A comment before a fence may say more: `<!-- not run: reason -->`; `<!-- exits: 1 -->`, the
    exit status of the last command; `<!-- needs: grain, jax -->`, modules without which the fence
-   is skipped.
-4. Paths of the pages stand for folders of the test: see `World`.
+   is skipped; `<!-- numbers: reason -->` before a `text` fence, whose decimals may differ.
+4. `<!-- after: docs/start/own-data.md -->` before all fences: the page continues that page.
+5. Paths of the pages stand for folders of the test: see `World`.
 """
 
 import contextlib
@@ -36,7 +37,8 @@ PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 
 # What the first two commands of the README do before the part that the tests run.
 _INSTALL = re.compile(r"python3 -m venv \.venv && \.venv/bin/pip install [^&]* && \.venv/bin/")
-_MARK = re.compile(r"<!-- (?:(not run|exits|needs): (.+)|\w+) -->")
+_AFTER = re.compile(r"^<!-- after: (.+) -->$", re.M)
+_MARK = re.compile(r"<!-- (?:(not run|exits|needs|numbers): (.+)|\w+) -->")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +67,13 @@ def fences(page: pathlib.Path) -> list[Fence]:
         elif line.strip():
             marks = {}
     return found
+
+
+def fences_before(page: pathlib.Path) -> list[Fence]:
+    """Returns the fences of the page that this one continues; empty if it stands alone."""
+    return [
+        fence for name in _AFTER.findall(page.read_text()) for fence in fences(REPOSITORY / name)
+    ]
 
 
 @dataclasses.dataclass
@@ -185,7 +194,13 @@ def missing(fence: Fence) -> str:
     return ", ".join(name for name in names if importlib.util.find_spec(name) is None)
 
 
-def same(printed: str, shown: str) -> bool:
-    """Says whether a page shows what was printed; `...` stands for lines that are left out."""
+def same(printed: str, shown: str, numbers_vary: bool = False) -> bool:
+    """Says whether a page shows what was printed; `...` stands for lines that are left out.
+
+    If `numbers_vary`, numbers with a decimal point may differ.
+    """
     parts = re.split(r"^\.\.\.\n", shown, flags=re.M)
-    return re.fullmatch(r"(?:.*\n)*?".join(map(re.escape, parts)), printed) is not None
+    patterns = [re.escape(part) for part in parts]
+    if numbers_vary:
+        patterns = [re.sub(r"(?:\\ )+\d+\\\.\d+", r" +\\d+\\.\\d+", part) for part in patterns]
+    return re.fullmatch(r"(?:.*\n)*?".join(patterns), printed) is not None
