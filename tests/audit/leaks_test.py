@@ -188,9 +188,11 @@ def test_sbds_leak_is_counted_where_its_list_is_there_and_quoted_where_not(tmp_p
 
 def test_a_split_that_is_not_there_is_a_wrong_call(sample, capsys):
     assert cli.main(["leaks", f"{sample.data_dir}@trian", "trainaug"]) == 2
-    assert "expected: one of test, train, validation" in capsys.readouterr().err
+    assert "expected: test, train or validation, or a published list" in capsys.readouterr().err
 
 
-def test_a_mistyped_list_is_answered_with_the_known_ones(tmp_path, capsys):
+def test_a_mistyped_list_is_answered_with_the_closest_one(tmp_path, capsys):
     assert cli.main(["leaks", "trainagu", "voc2012_val", "--data_dir", str(tmp_path)]) == 2
-    assert "or a list: voc2012_train, " in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "did you mean 'trainaug'?" in said
+    assert "a .txt file, or one of the lists that leaks --help names" in said

@@ -31,7 +31,7 @@ def test_the_table_names_absent_classes_and_the_mean_and_json_has_its_numbers(
     assert "not in the mean, absent from masks and predictions: bicycle" in table
     evaluate(sample, predictions, "--json")
     result = json.loads(capsys.readouterr().out)
-    assert f"mIoU            {100 * result['miou']:.2f}" in table
+    assert f"mIoU                     {100 * result['miou']:.2f}" in table
     assert result["fingerprint"] in table
     assert result["classes"]["bicycle"]["iou"] is None
 
@@ -97,6 +97,6 @@ def test_the_largest_confusion_of_an_image_is_named(sample, tmp_path):
     assert evaluate(sample, folder, "--per_image", str(table)) == 0
     first, *others = read_rows(table)
     assert (first["id"], first["wrong pixels"]) == (changed, "5")
-    assert first["most of them"] == "background as bird: 3"
+    assert first["largest confusion"] == "background as bird: 3"
     for row in others:
-        assert (row["wrong pixels"], row["most of them"]) == ("0", "")
+        assert (row["wrong pixels"], row["largest confusion"]) == ("0", "")

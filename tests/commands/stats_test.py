@@ -7,7 +7,7 @@ def test_a_list_of_ids_is_counted_alone(sample, tmp_path, capsys):
     assert cli.main(["stats", f"{sample.data_dir}@train", *ids]) == 0
     assert "\nsome.txt: 2 images\n" in capsys.readouterr().out
     assert cli.main(["stats", f"{sample.data_dir}@test", *ids]) == 2
-    assert "lacks 2 of the 2 ids of the list" in capsys.readouterr().err
+    assert "@test, list some.txt: 2 of 2 ids missing" in capsys.readouterr().err
 
 
 def test_a_side_of_one_length_is_one_number(sample, capsys):

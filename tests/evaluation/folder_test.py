@@ -178,7 +178,7 @@ def test_a_missing_prediction_is_named(sample, predictions):
 
 def test_a_prediction_of_another_image_is_named(sample, predictions):
     np.save(predictions / "stranger.npy", np.zeros((3, 3), int))
-    with pytest.raises(MaskError, match=r"1 of 4 predictions for .*such as stranger\.npy"):
+    with pytest.raises(MaskError, match=r"1 of 4 predictions are not .*such as stranger\.npy"):
         evaluation.evaluate(sample, "train", predictions)
 
 
@@ -197,7 +197,7 @@ def other_palette(image):
         (lambda i: i.resize((5, 5)), "a prediction of 5 x 5 pixels"),
         (lambda i: i.point(lambda _: 77), r"a prediction with the value 77"),
         (lambda i: i.point(lambda _: 255), "cannot be predicted"),
-        (colors, "colors"),
+        (colors, "an RGB picture"),
         (other_palette, "a palette that is not VOC's"),
     ],
 )

@@ -91,7 +91,7 @@ def test_a_prediction_of_an_image_that_is_not_in_the_test_is_named(folder, tmp_p
     np.save(folder / "2007_000032.npy", np.zeros((3, 3), int))
     with pytest.raises(
         MaskError,
-        match=r"1 of 4 predictions for images outside the split, such as 2007_000032\.npy",
+        match=r"1 of 4 predictions are not of the 3 test images .* such as 2007_000032\.npy",
     ):
         write_submission(folder, tmp_path / "results.tgz")
 

@@ -116,7 +116,7 @@ def test_a_run_over_a_list_goes_on_from_a_saved_iterator(small, tmp_path, monkey
     ],
 )
 def test_a_list_that_is_not_all_there_is_refused_unless_a_part_will_do(small, call):
-    with pytest.raises(ConfigError, match="lacks 1 of the 2 ids of the list: x"):
+    with pytest.raises(ConfigError, match="1 of 2 ids missing: x"):
         call(small)
     assert next(iter(call(small, partial=True)))["image"] is not None
 

@@ -97,7 +97,7 @@ def test_without_a_number_of_epochs_the_pairs_have_no_end(small):
         ({"ratio": float("nan")}, "ratio: nan times 2 labeled examples"),
         ({"ratio": float("inf")}, "ratio: inf times 2 labeled examples"),
         ({"batch_size": 8}, "12 unlabeled examples per batch, but only 11 in all"),
-        ({"labeled": ["001", "x"]}, "lacks 1 of the 2 ids of the list"),
+        ({"labeled": ["001", "x"]}, "1 of 2 ids missing"),
         ({"labeled": [f"{n:03}" for n in range(14)]}, "unlabeled part: no examples"),
     ],
 )

@@ -165,10 +165,10 @@ def test_features_are_chosen_and_left_encoded(sample):
 def test_lists_of_papers_and_own_ids_select_examples_and_tiles_by_their_image(small, tmp_path):
     source = opened(small, ids=["012", "003"])
     assert sorted(source.ids) == ["003", "012"]
-    with pytest.raises(ConfigError, match=r"lacks 2 of the 3 ids of the list: x, y"):
+    with pytest.raises(ConfigError, match=r"2 of 3 ids missing: x, y"):
         opened(small, ids=["012", "x", "y"])
     assert len(opened(small, ids=["012", "x", "y"], partial=True)) == 1
-    with pytest.raises(ConfigError, match="lacks 92 of the 92 ids of the list"):
+    with pytest.raises(ConfigError, match="92 of 92 ids missing"):
         opened(small, ids="semi_92")
     tiles = own(tmp_path, tile=16)
     names = opened(tiles).ids

@@ -67,7 +67,14 @@ def test_a_link_to_the_dataset_is_no_second_dataset(data_dir, elsewhere):
     assert open_built("sample", data_dir).info.full_name == "voc_seg_tfrecord/sample/1.0.0"
 
 
-@pytest.mark.parametrize("name", ["", "..", "sample:2", "sample:9.9.9", "x/y/z", "sam ple", "*"])
+def test_a_folder_of_images_is_told_from_a_dataset_that_is_not_built(data_dir, tmp_path):
+    (tmp_path / "images" / "sample").mkdir(parents=True)
+    with pytest.raises(ConfigError, match="a folder, but not that of a built dataset") as caught:
+        open_built(str(tmp_path / "images" / "sample"), data_dir)
+    assert "perhaps in another version" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["", "sample:2", "sample:9.9.9", "x/y/z", "sam ple", "*"])
 def test_what_is_no_name_of_a_dataset_is_a_wrong_call(data_dir, name):
     with pytest.raises(ConfigError, match="no such dataset"):
         open_built(name, data_dir)

@@ -63,7 +63,7 @@ def test_the_name_of_a_list_stands_for_its_ids_and_all_must_be_there(sample):
     (part,) = check_splits(sample, ["seg11valid"])
     assert len(part.ids) == 736
     assert part.splits == ("test", "train", "validation")
-    with pytest.raises(ConfigError, match="lacks 736 of the 736 ids of the list"):
+    with pytest.raises(ConfigError, match="736 of 736 ids missing"):
         ids(sample, part)
 
 

@@ -102,7 +102,7 @@ def _per_image_csv(result: "Result") -> str:
     """Returns one row per image as CSV, the lowest mIoU first."""
     columns = ["id", "split", "mIoU"]
     columns += [f"IoU {name}" for name in result.class_names]
-    columns += ["pixel accuracy", "pixels", "wrong pixels", "most of them"]
+    columns += ["pixel accuracy", "pixels", "wrong pixels", "largest confusion"]
     has_quality = any(image.label_quality is not None for image in result.per_image)
     if has_quality:
         columns.append("label quality")
@@ -131,30 +131,31 @@ def _describe_largest_confusion(image: "ImageScore", class_names: Sequence[str])
 
 
 def _print(result: "Result", args: argparse.Namespace) -> None:
-    print(f"{result.dataset}: {counted(result.images, 'image')}")
-    print(f"fingerprint of the scored data: {result.fingerprint}")
-    print(f"digest of the predictions:      {result.predictions}\n")
+    print(f"{result.dataset}: {counted(result.images, 'image')}\n\nscores in %:")
     _print_classes(result)
-    print(f"\nmIoU            {_percent(result.miou)}  over {int(result.present.sum())} classes")
+    classes = counted(int(result.present.sum()), "class")
+    print(f"\nmIoU                     {_percent(result.miou)}  over {classes}")
     if result.background is not None:
-        print(f"  no background {_percent(result.foreground_miou)}")
-        print(f"FB-IoU          {_percent(result.fb_iou)}")
-    print(f"mean Dice (F1)  {_percent(result.mean_dice)}")
+        print(f"mIoU without background  {_percent(result.foreground_miou)}")
+        print(f"FB-IoU                   {_percent(result.fb_iou)}  foreground and background")
+    print(f"mean Dice (F1)           {_percent(result.mean_dice)}")
     if args.boundary:
-        print(f"Boundary IoU    {_percent(result.boundary_miou)}")
-    print(f"mean accuracy   {_percent(result.mean_accuracy)}")
-    print(f"pixel accuracy  {_percent(result.pixel_accuracy)}")
+        print(f"Boundary IoU             {_percent(result.boundary_miou)}")
+    print(f"mean recall (mAcc)       {_percent(result.mean_accuracy)}")
+    print(f"pixel accuracy           {_percent(result.pixel_accuracy)}")
     if result.absent:
         print(f"not in the mean, absent from masks and predictions: {', '.join(result.absent)}")
     if result.only_predicted:
         print(f"predicted but in no mask, IoU 0: {', '.join(result.only_predicted)}")
-    for name, path in {"scores of images": args.per_image, "page": args.html}.items():
+    for name, path in {"scores of images, 0 to 1,": args.per_image, "page": args.html}.items():
         if path:
             print(f"{name} in {path}")
+    print(f"fingerprint of the scored data: {result.fingerprint}")
+    print(f"fingerprint of the predictions: {result.predictions}")
 
 
 def _print_classes(result: "Result") -> None:
-    scores = {"IoU": result.iou, "Dice": result.dice, "accuracy": result.accuracy}
+    scores = {"IoU": result.iou, "Dice": result.dice, "recall": result.accuracy}
     if result.boundary_iou is not None:
         scores["boundary"] = result.boundary_iou
     rows = []

@@ -244,7 +244,7 @@ class _PlannedImport:
     def show(self) -> None:
         """Prints it."""
         keys = ", ".join(f"{role}={key}" for role, key in self.keys.items())
-        print(f"layout: {self.layout} ({keys})")
+        print(f"layout: {keys}")
         if self.unused:
             print(f"  features that are not read: {', '.join(self.unused)}")
         for name, split in self.splits.items():

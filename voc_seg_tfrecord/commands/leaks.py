@@ -32,11 +32,10 @@ _MAX_LISTED = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    lists = ", ".join(named_lists())
     parser.add_argument(
         "a",
         metavar="A",
-        help="DATASET, DATASET@SPLIT, a .txt file of ids, or one of " + lists,
+        help="DATASET, DATASET@SPLIT, a .txt file of ids, or a published list, such as trainaug",
     )
     parser.add_argument("b", metavar="B", help="the second dataset, split or list, named like A")
     arguments.add(parser, "data_dir")
@@ -54,6 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     arguments.add(parser, "decisions")
     arguments.add(parser, "json")
+    lists = ", ".join(named_lists())
+    parser.add_argument_group("published lists", f"{lists}; see the guide to benchmark splits")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -168,7 +169,7 @@ def _sides(name: str, args: argparse.Namespace) -> "list[Side]":
         raise ConfigError(
             error.where,
             found=error.found + did_you_mean(name, named_lists()),
-            expected=f"{error.expected}, a .txt file, or a list: " + ", ".join(named_lists()),
+            expected=f"{error.expected}, a .txt file, or one of the lists that leaks --help names",
             remedy=error.remedy,
         ) from None
     return leaks.read_splits(
@@ -236,8 +237,12 @@ def show_overlap(overlap: "Overlap") -> None:
         if items:
             print(f"  {title}: {several(items, _MAX_LISTED)}")
     lines_by_title = {
-        "of the same picture, in other bytes": _lines_of_level(overlap, SAME_PICTURE),
-        "of the same picture or neighbors": _lines_of_level(overlap, SAME_PICTURE_OR_NEIGHBOR),
+        "of the same picture, in other bytes; counted if confirmed by pixels": _lines_of_level(
+            overlap, SAME_PICTURE
+        ),
+        "of the same picture or neighbors, such as frames of a film; not counted": _lines_of_level(
+            overlap, SAME_PICTURE_OR_NEIGHBOR
+        ),
         "with a shared part": [_describe_part(pair) for pair in overlap.part_pairs],
     }
     for title, lines in lines_by_title.items():

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.errors import counted
@@ -109,7 +111,12 @@ def _print(
     print(builder.info.full_name)
     for split, stats_of_split in counts.items():
         print(f"\n{split}: {counted(len(stats_of_split.ids), 'image')}")
-        screen.show_table(_COLUMNS, _class_rows(stats_of_split), _FORMATS)
+        absent = [*np.flatnonzero(stats_of_split.pixels == 0)]
+        rows = [row for row in _class_rows(stats_of_split) if row[0] not in absent]
+        screen.show_table(_COLUMNS, rows, _FORMATS)
+        if absent:
+            names = [stats_of_split.class_names[index] for index in absent]
+            print(f"  without a pixel: {', '.join(names)}")
         for side, (low, _, median, _, high) in stats_of_split.size_percentiles().items():
             if low == high:
                 print(f"  {side} {low}")
@@ -125,6 +132,8 @@ def _print(
             _print_comparison(comparison)
     print(f"\n{screen.SHARE_NOTE}")
     print("median_frequency, inverse_log: class weights for a loss")
+    if any(stats_of_split.objects is None for stats_of_split in counts.values()):
+        print("objects: counted if the dataset was built with --instance_masks")
 
 
 def _print_comparison(comparison: "PublishedComparison") -> None:

@@ -138,7 +138,7 @@ def check_present(
         )
     raise ConfigError(
         where,
-        found=f"it lacks {len(missing)} of the {len(ids)} ids of the list: {several(missing)}",
+        found=f"{len(missing)} of {counted(len(ids), 'id')} missing: {several(missing)}",
         expected="a split that holds the complete list",
         remedy=remedy,
     )

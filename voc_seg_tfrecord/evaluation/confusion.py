@@ -187,7 +187,7 @@ def _check_predicted_values(
     """Checks that the values of a prediction are classes; see `_check_mask_values`."""
     is_unknown = values >= classes
     if is_unknown.any():
-        remedy = "predict one of the classes for every pixel"
+        remedy = "write the index of a class for every pixel, not a color or a scaled index"
         if {*values.tolist()} <= {0, VOID}:
             remedy = f"save the index of the class in place of {VOID}, such as 1"
         raise MaskError(

@@ -108,7 +108,8 @@ def evaluate(
         image_scores += split_score.image_scores
     if not any(isinstance(split, ListedSplit) for split in split_names):
         # A list selects from the predictions too, so it may leave out some of them.
-        readable.check_extra(prediction_ids)
+        images = f"the images of {'+'.join(split_names)}"
+        readable.check_extra(prediction_ids, images, "name the split that was predicted")
     result = total.result(
         fingerprint=fingerprint.of_dataset(
             {split_score.name: split_score.fingerprint for split_score in split_scores}
@@ -202,7 +203,7 @@ def _check_complete(
 ) -> None:
     """Raises what is wrong with a split; a number over fewer images must not be printed."""
     if problems:
-        raise SplitError(split, problems, len(digests))
+        raise SplitError(split, sorted(problems, key=str), len(digests))
     if isinstance(split, ListedSplit):
         return  # reading it has checked that
     expected = builder.info.splits[split].num_examples

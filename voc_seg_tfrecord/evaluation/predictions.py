@@ -173,8 +173,13 @@ class Predictions:
         """Returns the file of a prediction that is there."""
         return self.folder / self.file_names[image_id]
 
-    def check_extra(self, ids: set[str]) -> None:
+    def check_extra(self, ids: set[str], images: str, remedy: str) -> None:
         """Checks that every prediction is of one of these images.
+
+        Args:
+          ids: of the images.
+          images: what the images are, for the error.
+          remedy: what to do if some predictions are of others.
 
         Raises:
           MaskError: naming the first ones that are not, and how many there are.
@@ -184,10 +189,10 @@ class Predictions:
             first_files = [self.file_names[image_id] for image_id in extra[:3]]
             raise MaskError(
                 self.folder,
-                found=f"{len(extra)} of {counted(len(self.file_names), 'prediction')} for images "
-                f"outside the split, such as {', '.join(first_files)}",
-                expected="one prediction per image of the split, and nothing else",
-                remedy="name the split that was predicted, or take these files out",
+                found=f"{len(extra)} of {counted(len(self.file_names), 'prediction')} are not of "
+                f"{images}, such as {', '.join(first_files)}",
+                expected=f"one prediction for each of {images}, and nothing else",
+                remedy=f"{remedy}, or take these files out",
                 kind="extra prediction",
             )
 
@@ -215,7 +220,7 @@ def _read_indices(file: File, class_count: int) -> np.ndarray:
     if samples.kind == "rgb":
         raise MaskError(
             file.where,
-            found="colors",
+            found="an RGB picture",
             expected="class indices, in a grayscale or palette PNG or a NumPy file",
             remedy="write the index of the class, not its color",
         )
@@ -357,7 +362,8 @@ def write_submission(
             remedy="give the test split of the config 2012_test",
         )
     readable = Predictions(predictions)
-    readable.check_extra(set(ids))
+    images = f"the {len(ids)} test images of VOC2012"
+    readable.check_extra(set(ids), images, "predict 2012_test@test")
     with staging.staged_file(out) as incomplete:
         with incomplete.open("wb") as stream:
             encode = functools.partial(_encode_prediction, readable, sizes)
@@ -395,7 +401,7 @@ def _encode_prediction(
             predictions.path(image_id),
             found=f"the values {', '.join(map(str, unknown[:5]))}",
             expected=f"0 to {len(VOC_CLASSES) - 1}; {VOID} (void) cannot be predicted",
-            remedy="predict one of the classes for every pixel",
+            remedy="write the index of a class for every pixel, not a color or a scaled index",
             kind="unknown prediction value",
         )
     grayscale = File(pillow.encode_png(values.astype(np.uint8)), image_id)

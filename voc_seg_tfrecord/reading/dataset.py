@@ -15,6 +15,7 @@ from voc_seg_tfrecord.core.errors import (
     ListError,
     counted,
     did_you_mean,
+    join_names,
     raise_if_out_of_memory,
 )
 from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
@@ -179,7 +180,8 @@ def _check_list_alone(
         raise ConfigError(
             f"{builder.info.full_name}@{name}",
             found=f"no such split{did_you_mean(name, known)}",
-            expected=f"one of {', '.join(builder.info.splits)}, or a published list",
+            expected=f"{join_names([*builder.info.splits], 'or')}, or a published list",
+            remedy=f"name a split that is there, such as {next(iter(builder.info.splits))}",
         )
     if ids or len(wanted) > 1:
         raise ConfigError(

@@ -128,10 +128,14 @@ def _find_by_tfds(name: str, data_dir: PathLike | None) -> Iterator[epath.Path]:
 
 def _not_found_error(name: str, data_dir: PathLike | None) -> ConfigError:
     searched = " or ".join(map(str, data_dirs(data_dir)))
-    hint = _hint(name, data_dir)
+    if _is_folder(name):
+        found = f"a folder, but not that of a built dataset, nor the name of one in {searched}"
+    else:
+        hint = _hint(name, data_dir)
+        found = f"no such dataset in {searched}, and no version folder at this path{hint}"
     return ConfigError(
         name,
-        found=f"no such dataset in {searched}, and no version folder at this path{hint}",
+        found=found,
         expected=f"a built dataset such as {DATASET}/2012",
         remedy=f"{_advise(name)}, or name your datasets' folder with --data_dir; "
         "`voc-seg-tfrecord list` shows what is built",
@@ -146,10 +150,14 @@ def _advise(name: str) -> str:
     config = name.removeprefix(f"{DATASET}/")
     if config in RELEASES:
         return f"build it with `{command('voc-seg-tfrecord', 'build', release=config)}`"
-    if name and epath.Path(name).expanduser().is_dir():
+    if _is_folder(name):
         build = command("voc-seg-tfrecord", "build", epath.Path(name), name="NAME")
-        return f"if it is a folder of images and masks, build it first with `{build}`"
+        return f"if it holds images and masks, build it first with `{build}`"
     return "build it with `voc-seg-tfrecord build`"
+
+
+def _is_folder(name: str) -> bool:
+    return bool(name) and epath.Path(name).expanduser().is_dir()
 
 
 def _hint(name: str, data_dir: PathLike | None) -> str:

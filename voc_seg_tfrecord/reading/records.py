@@ -463,7 +463,7 @@ def _read_listed(
     builder: tfds.core.DatasetBuilder, listed: ListedSplit, complete: bool
 ) -> Iterator[bytes]:
     """Yields the serialized examples of a list of ids; see `read_shards`."""
-    where = f"{builder.info.full_name}@{listed}"
+    where = f"{builder.info.full_name}@{'+'.join(listed.splits)}, list {listed}"
     split_of_image: dict[str, str] = {}
     for split in listed.splits:
         for serialized in read_shards(builder, split, complete=complete):

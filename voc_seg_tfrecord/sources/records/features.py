@@ -397,16 +397,23 @@ def _one_value(record: Record, key: str, where: object) -> Value:
       RecordError: if the record does not have the feature, or it has several values.
     """
     values = record.get(key, [])
-    if len(values) != 1:
-        found = f"{len(values)} values in feature {key!r}" if values else f"no feature {key!r}"
-        expected = f"one value; the record has {', '.join(sorted(record))}"
-        raise _wrong_feature(where, found, expected)
+    if not values:
+        raise RecordError(
+            where,
+            found=f"no feature {key!r}, but {', '.join(sorted(record))}",
+            expected="the same features in all records, those that --keys names if it is given",
+            remedy=f"import files with other features alone. {ADVICE_ON_KEYS}",
+        )
+    if len(values) > 1:
+        raise _wrong_feature(where, f"{len(values)} values in feature {key!r}", "one value")
     return values[0]
 
 
+ADVICE_ON_KEYS = "Say which feature holds what: --keys image=FEATURE,mask=FEATURE"
+
+
 def _wrong_feature(where: object, problem: str, expected: str) -> RecordError:
-    remedy = "say which feature holds what with --keys, such as --keys image=img,mask=seg"
-    return RecordError(where, found=problem, expected=expected, remedy=remedy)
+    return RecordError(where, found=problem, expected=expected, remedy=ADVICE_ON_KEYS)
 
 
 def _check_scale(tensor: np.ndarray, where: str) -> None:

@@ -279,7 +279,7 @@ def _detect_layout(record: Record, size: tuple[int, ...], where: str) -> tuple[s
             where,
             found=f"features {', '.join(sorted(record))}, which match no known layout",
             expected="the features of one of these layouts:" + known,
-            remedy="say which feature holds what, such as --keys image=img,mask=seg",
+            remedy=features.ADVICE_ON_KEYS,
         )
     _, layout = detected
     _check_one_mask(record, layout, where)
