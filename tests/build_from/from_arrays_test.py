@@ -55,7 +55,7 @@ def test_equal_arrays_give_the_dataset_that_they_were_built_to(tmp_path, splits,
 )
 def test_other_arrays_do_not_take_the_place_of_a_dataset(tmp_path, change):
     build_small(tmp_path)
-    with pytest.raises(VocSegError, match="a dataset that exists already"):
+    with pytest.raises(VocSegError, match="the dataset exists already"):
         build_small(tmp_path, **change)
 
 

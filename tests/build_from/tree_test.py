@@ -175,7 +175,7 @@ def test_ratios_share_out_what_no_list_does(tmp_path):
 def test_overlapping_lists_are_named_unless_allowed(export):
     root = export("cvat")
     drawing.put(root, "ImageSets/Segmentation/other.txt", "photo.v1.2\n000032\n")
-    with pytest.raises(VocSegError, match=r"(?s)ids in both, such as .*000032.*allow_overlap"):
+    with pytest.raises(VocSegError, match=r"(?s)in common, such as .*000032.*allow_overlap"):
         plan_to_build(root, name="mine")
     plan = plan_to_build(root, name="mine", overlap=True)
     assert plan.splits["other"] == ["photo.v1.2", "000032"]

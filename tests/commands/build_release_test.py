@@ -35,7 +35,7 @@ def test_a_release_that_is_there_is_replaced_only_if_asked(tmp_path, capsys):
     (built,) = [number for number, line in enumerate(lines) if line.startswith("built ")]
     assert lines[built + 1].startswith("load it with tfds.load('voc_seg_tfrecord/sample'")
     assert build(tmp_path, "--release", "sample") == 2
-    assert "a dataset that exists already" in capsys.readouterr().err
+    assert "the dataset exists already" in capsys.readouterr().err
     assert build(tmp_path, "--release", "sample", "--overwrite") == 0
 
 

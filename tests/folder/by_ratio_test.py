@@ -80,7 +80,10 @@ def test_a_build_of_films_stops_and_the_command_that_it_names_builds(tmp_path, s
     assert stopped.status == 1
     told = stopped.errors
     named = f"{form.format(0, 0)} to {form.format(0, 5)}"
-    assert f"24 of 24 ids are numbered in 4 groups, such as {named} (6 images)" in told
+    assert (
+        f"24 of 24 ids are in 4 groups by the numbers in their names, such as {named} (6 images)"
+        in told
+    )
     options = shlex.split(told.partition("in one split with ")[2].partition(" (in a config")[0])
     grouped = build(root, *options)
     assert (grouped.status, "note:" in grouped.output) == (0, False)
@@ -88,7 +91,7 @@ def test_a_build_of_films_stops_and_the_command_that_it_names_builds(tmp_path, s
     assert "of 24 in 4 groups" in grouped.output
     one_by_one = build(root, "--group_by=none", f"--data_dir={tmp_path}")
     assert (one_by_one.status, "note:" in one_by_one.output) == (0, False)
-    assert "0.5 of 24, by hash" in one_by_one.output
+    assert "0.5 of 24, approximate: by a hash" in one_by_one.output
     assert '"group_by": "none"' in one_by_one.output
 
 
@@ -96,7 +99,7 @@ def test_tfds_build_asks_too_and_takes_the_field_that_it_names(tmp_path):
     root = write_films(tmp_path / "films")
     said = json.loads(config().to_json())
     words = ["--manual_dir", root, "--data_dir", tmp_path / "d"]
-    with pytest.raises(LayoutError, match="and neighbors look alike") as told:
+    with pytest.raises(LayoutError, match="and images next to each other look alike") as told:
         tfds_build("--config", json.dumps(said), *words)
     answer = '"group_by": "none"'
     assert answer in told.value.remedy
@@ -127,7 +130,7 @@ def test_a_dataset_that_was_built_before_anybody_asked_is_verified(tmp_path, mon
 @pytest.mark.parametrize("seed", range(5))
 def test_ids_of_frames_are_asked_about_whatever_the_images_show(tmp_path, seed, alike):
     root = write_films(tmp_path, seed, alike=alike)
-    with pytest.raises(LayoutError, match="24 of 24 ids are numbered in 4 groups") as told:
+    with pytest.raises(LayoutError, match="24 of 24 ids are in 4 groups by the numbers") as told:
         plan(root)
     assert ("look alike" in str(told.value)) == alike
     assert "--group_by prefix:_" in told.value.remedy
@@ -144,7 +147,7 @@ def test_films_whose_ids_say_nothing_are_asked_about_and_photos_are_not(tmp_path
             film, frame = path.stem.removeprefix("vid").split("_frame")
             path.rename(path.with_stem(f"{int(frame) * 7}{names[int(film)]}"))
         if alike:
-            with pytest.raises(LayoutError, match=r"named in 4 groups, .* look alike"):
+            with pytest.raises(LayoutError, match=r"in 4 groups by parts .* look alike"):
                 plan(root)
         else:
             assert plan(root).notes == ()
@@ -156,7 +159,7 @@ def test_films_of_one_camera_are_asked_about_by_their_ids(tmp_path):
         for n in range(24):
             path = root / folder / f"vid0_frame{n:04}.{ending}"
             path.rename(path.with_name(f"cut{n % 4}_{n:04}.{ending}"))
-    with pytest.raises(LayoutError, match="4 groups, such as cut0_0000 to cut0_0020"):
+    with pytest.raises(LayoutError, match=r"4 groups by .*, such as cut0_0000 to cut0_0020"):
         plan(root)
 
 
@@ -510,7 +513,7 @@ def test_the_rule_that_a_build_proposes_puts_copies_of_roboflow_into_one_split(t
         path = tmp_path / f"images/{image_id}.jpg"
         path.parent.mkdir(exist_ok=True)
         Image.fromarray(photo.astype(np.uint8)).convert("RGB").save(path)
-    told = refused(tmp_path, "are named in 18 groups", splits=HALVES)
+    told = refused(tmp_path, "are in 18 groups", splits=HALVES)
     options = told.partition("in one split with ")[2].partition(" (in a config")[0]
     for seed in range(5):
         answer = {**said_by(options), "splits": HALVES, "seed": seed}
@@ -549,7 +552,7 @@ def test_the_rule_that_a_build_proposes_leaves_no_split_empty(tmp_path, name, ra
     ids = GROUPS[name]
     splits = dict(zip(("train", "validation", "test"), map(float, ratios.split()), strict=False))
     said = config(splits=splits, seed=seed)
-    with pytest.raises(LayoutError, match="Ratios would divide them") as asked:
+    with pytest.raises(LayoutError, match="Ratios may put these into several splits") as asked:
         check_groups(ids, lambda one: tmp_path / one, said, tmp_path, said.ratios)
     before, is_proposed, proposed = asked.value.remedy.partition("in one split with ")
     if not is_proposed:

@@ -247,7 +247,7 @@ def test_masks_of_test_images_that_are_not_there_stand_in_the_account(tmp_path, 
 @pytest.mark.parametrize(
     ("drawings", "question"),
     [
-        ("show", "2 ways to read images that have several masks"),
+        ("show", "images have several masks"),
         ("beside", "3 ways to read images and masks"),
     ],
 )
@@ -267,8 +267,8 @@ def test_photos_of_two_folders_of_masks_have_a_line_for_each(tmp_path, drawings,
     count_by_options = {options: count for count, options in proposed(text)}
     inner = count_by_options["--images images --masks inner_labels"]
     outer = count_by_options["--images images --masks outer_labels"]
-    assert inner.startswith("4 images with masks")
-    assert outer.startswith("2 images with masks")
+    assert "4 images" in inner
+    assert "2 images" in outer
 
 
 def draw(name, size=(40, 48)):
@@ -446,7 +446,7 @@ def test_drives_field_of_view_is_not_taken_for_its_masks_without_a_question(tmp_
     for ids, word in (("abc", "training"), ("de", "test")):
         masks = f"{word}/mask/{{}}_{word}_mask.png {word}/1st_manual/{{}}_manual1.png"
         write(tmp_path, f"{ids} {word}/images/{{}}_{word}.jpg {masks}")
-    refused(tmp_path, "ways to read images that have several masks")
+    refused(tmp_path, "images have several masks")
     plan = plan_of(tmp_path, images="images", masks="1st_manual")
     found = {split: [i.rpartition("/")[2] for i in ids] for split, ids in plan.splits.items()}
     assert found == {"train": [*"abc"], "test": [*"de"]}
@@ -465,7 +465,9 @@ def test_a_list_of_other_images_is_counted_with_what_leaves_it_out(tmp_path):
     root = write(tmp_path / "tree", "abcde images/{}.jpg masks/{}.png")
     drawing.put(root, "train.txt", "a\nb\n")
     drawing.put(root, "val.txt", "p\nq\n")
-    with pytest.raises(VocSegError, match=r"2 of 2 ids .* Without the list: --splits train=train"):
+    with pytest.raises(
+        VocSegError, match=r"none of the 2 ids .* build without its list: --splits train=train"
+    ):
         from_tree(root, class_names=NAMES)
 
 
@@ -628,10 +630,10 @@ def put_scenes(root, count):
 @pytest.mark.parametrize("count", [3, 12])
 def test_masks_of_two_annotators_in_each_scene_are_one_line_of_each(tmp_path, count):
     put_scenes(tmp_path, count)
-    question = refused(tmp_path, "2 ways to read images that have several masks")
+    question = refused(tmp_path, "images have several masks")
     lines = proposed(question)
-    assert [words for words, _ in lines] == [f"{2 * count} images with masks"] * 2
-    for (_, line), annotator in zip(lines, "ab", strict=True):
+    for (words, line), annotator in zip(lines, "ab", strict=True):
+        assert words.startswith(f"masks in scene_0/masks_{annotator}, ")
         plan = plan_of(tmp_path, **said_by(line))
         pairs = pairs_of(plan)["train"]
         assert len(pairs) == 2 * count

@@ -111,7 +111,7 @@ LAYOUTS = {
 def test_masks_of_classes_are_asked_about_and_merged_by_options(tmp_path, layout):
     *files, options = LAYOUTS[layout]
     put_set(tmp_path, *files)
-    with pytest.raises(LayoutError, match=r"ways to read images that have several masks|no mask"):
+    with pytest.raises(LayoutError, match=r"images have several masks|no mask"):
         read(tmp_path)
     check_merged(read(tmp_path, **said_by(options)))
 
@@ -122,7 +122,7 @@ def test_the_masks_of_splits_in_folders_of_their_own_are_merged(tmp_path):
             drawing.put_image(tmp_path, f"{split}/images/{image_id}.jpg")
             put(tmp_path, f"{split}/disc/{image_id}.png", disc_of(image_id))
             put(tmp_path, f"{split}/cup/{image_id}.png", cup_of(image_id))
-    with pytest.raises(LayoutError, match="ways to read images that have several masks"):
+    with pytest.raises(LayoutError, match="images have several masks"):
         read(tmp_path)
     options = "--images '{split}/images' --masks 'disc={split}/disc,cup={split}/cup'"
     plan = read(tmp_path, **said_by(options))

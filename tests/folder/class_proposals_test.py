@@ -194,7 +194,7 @@ def test_names_that_a_grown_folder_lacks_are_proposed_behind_those_that_were_giv
         drawing.put_image(tmp_path, f"images/{number}.jpg")
         drawing.put_mask(tmp_path, f"masks/{number}.png", mask_of([0, 1, 2]))
     told = refused(tmp_path, "no class for 1 of 3", class_names=["background", "road"])
-    assert "more classes than you named; 3 images with masks: " in told
+    assert "more classes than you named; 3 images: " in told
     assert "--class_names background,road,NAME" in told
     plan = plan_of(tmp_path, class_names=["background", "road", "car"])
     assert plan.config.class_names == ("background", "road", "car")

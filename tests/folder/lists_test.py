@@ -127,7 +127,7 @@ def test_lists_say_which_images_are_in_which_split(voc, texts, said, splits, not
     assert ("CVAT calls" in notes) == (note == CVAT)
 
 
-IN_BOTH = r"train\.txt and val\.txt have 1 of 1 and 1 ids in both, such as a"
+IN_BOTH = r"train\.txt \(1 id\) and val\.txt \(1 id\) have 1 id in common, such as a"
 LOST = "remove these ids from one of the lists, or allow"
 TWICE = "--splits .*={}\n.*--splits .*={}\n"
 RATIOS = {"splits": {"train": 0.999, "rest": 0.001}}
@@ -163,8 +163,10 @@ def test_lists_that_cannot_make_splits_are_refused(voc, texts, said, error, word
 
 def test_the_advice_about_shared_ids_is_a_choice_of_lists_that_works(voc):
     put(voc, lists(train="a", val="b", every="abc", test="c"))
-    text = refused(voc, "every.txt and train.txt have 1 of 3 and 1 ids in both, such as a")
-    assert "every.txt and val.txt have 1 of 3 and 1 ids" in text
+    text = refused(
+        voc, r"every.txt \(3 ids\) and train.txt \(1 id\) have 1 id in common, such as a"
+    )
+    assert "every.txt (3 ids) and val.txt (1 id) have 1 id in" in text
     assert "leave out every.txt with --splits test=test,train=train,validation=val, or" in text
     assert "no lists of splits, give --splits train=0.8,validation=0.2, which does not" in text
     advised = {"test": "test", "train": "train", "validation": "val"}
@@ -213,7 +215,7 @@ def test_names_that_differ_in_their_unicode_form_alone_are_one(voc):
     assert plan.splits["train"] == ["a", "cafe\u0301"]
     (_, found) = plan.items.of_split("train", plan.splits["train"])
     assert str(found.mask).endswith("caf\u00e9.png")
-    refused(put(voc, {"val.txt": "cafe\u0301\n"}), "1 of 2 and 1 ids in both")
+    refused(put(voc, {"val.txt": "cafe\u0301\n"}), "have 1 id in common")
 
 
 def test_a_folder_in_a_list_may_have_another_unicode_form_than_the_folder_of_the_image(tmp_path):

@@ -392,4 +392,4 @@ def test_rows_read_what_contradicts_itself(decide):
 
 def test_rows_for_what_no_mask_has_are_noted(decide):
     (note,) = decide([gray(0, 1)], names=(), rows="0=bg,1=a,7=b,8=void").notes
-    assert note == "These rows of the class table occur in no mask: 7 (b)."
+    assert note == "These rows of the class table occur in no mask of a split: 7 (b)."

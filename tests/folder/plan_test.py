@@ -274,7 +274,7 @@ def test_a_dry_run_fails_where_the_build_would(cvat, tmp_path, capsys):
     assert cli.main(["build", str(cvat), "--name", "mine", *data]) == 0
     status, printed = dry_run(cvat, capsys, *data)
     assert status == 2
-    assert "a dataset that exists already" in printed.err
+    assert "the dataset exists already" in printed.err
     assert dry_run(cvat, capsys, *data, "--overwrite")[0] == 0
     image = cvat / "JPEGImages" / "000032.JPG"
     image.write_bytes(image.read_bytes()[:-40])
@@ -302,8 +302,11 @@ def test_listed_ids_without_an_image_are_left_out_if_asked_and_counted(cvat, cap
 @pytest.mark.parametrize(
     ("lines", "advice"),
     [
-        ("000032\ngone\n", "1 of 2 ids have no image in JPEGImages. --missing_image skip leaves"),
-        ('{"a": [1, 2]}\n', "Without the list: --splits train=0.8,validation=0.2"),
+        (
+            "000032\ngone\n",
+            "1 of 2 ids of train have no image in JPEGImages: add the images, or leave",
+        ),
+        ('{"a": [1, 2]}\n', "build without its list: --splits train=0.8,validation=0.2"),
     ],
 )
 def test_check_dry_run_and_build_say_what_to_do_about_absent_images(
@@ -360,6 +363,7 @@ def test_a_folder_is_listed_and_its_texts_read_once_for_a_build(tmp_path, monkey
     assert cli.main([*words, "--dry_run"]) == 0
     capsys.readouterr()
     assert {*calls} == {"of", "find", "find_class_files", "parse_table", "__post_init__"}
+    assert calls.pop("__post_init__") == 2  # the name and version alone are checked first
     assert {*calls.values()} == {1}
 
 

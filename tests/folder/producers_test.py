@@ -89,7 +89,7 @@ EXPORTS = {
 REFUSED = {
     "cvat_segmask_1.1/masks_only": "no image with a mask among 4 .png called masks",
     "wild_jpeg_ext_xudafeng": "boxes alone",
-    "wild_subfolders_bridge": r"masks SegmentationClass/defect: .*t_293: no such file",
+    "wild_subfolders_bridge": r"masks in SegmentationClass/defect: .*t_293: no such file",
 }
 
 

@@ -275,6 +275,6 @@ def test_own_data_needs_a_manual_folder(tmp_path):
 
 def test_two_trees_in_the_manual_folder_are_named(devkit, root, tmp_path):
     drawing.put_pair(root.parent / "VOC2007", "a")
-    words = r"2 ways (?s:.*)VOC2012(?s:.*)not possible: images VOCdevkit/VOC2007/.*: no such file"
+    words = r"2 ways (?s:.*)VOC2012(?s:.*)not possible: masks in VOCdevkit/VOC2007/.*: no such file"
     with pytest.raises(voc_seg_tfrecord.VocSegError, match=words):
         build(tmp_path / "data", VocSegConfig(name="mine"), pathlib.Path(devkit))

@@ -286,11 +286,10 @@ def _finding_of_absent_file(
     plan: FolderPlan, image_id: str, error: LayoutError, advice: str
 ) -> Finding:
     """Returns the finding about an id without a file, with advice if it has no image at all."""
-    finding = as_finding(error)
     images = plan.tree.images
     if image_id in images or images.find_similar_id(image_id):
-        return finding
-    return dataclasses.replace(finding, message=f"{error}. {advice}")
+        return as_finding(error)
+    return as_finding(error.changed(remedy=advice))
 
 
 def _read_all(

@@ -21,6 +21,7 @@ from voc_seg_tfrecord.core.errors import ConfigError, RecordError
 from voc_seg_tfrecord.core.example import Item, Source, Task
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.ratios import by_split_name, check_ratios
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.folder.splits.by_ratio import assign
 from voc_seg_tfrecord.reading import metadata
@@ -133,14 +134,12 @@ def check_free(config: VocSegConfig, data_dir: PathLike | None, *, overwrite: bo
             folder.parent / str(newest),
             found=f"a newer version, which tfds.load would take in place of the new "
             f"{builder.version}",
-            expected="a name or version that is not in use",
             remedy=_describe_ways_out(config, newest, f"--version {newest} --overwrite"),
         )
     if folder.exists() and not overwrite:
         raise ConfigError(
             folder,
-            found="a dataset that exists already",
-            expected="a name or version that is not in use",
+            found="the dataset exists already",
             remedy=_describe_ways_out(config, newest, "--overwrite"),
         )
     return builder
@@ -157,11 +156,9 @@ def _describe_ways_out(config: VocSegConfig, newest: tfds.core.Version, overwrit
     ways_out = []
     if not config.release and config.name != SAMPLE:
         next_version = f"{newest.major}.{newest.minor + 1}.0"
-        ways_out.append(
-            f"build the next version with version={next_version!r} (--version {next_version})"
-        )
-    ways_out.append(f"replace the dataset with overwrite ({overwrite})")
-    ways_out.append("choose another name or another data_dir")
+        ways_out.append(f"keep both with {command(version=next_version)}")
+    ways_out.append(f"replace it with {overwrite}")
+    ways_out.append("choose another name or data_dir")
     return ", or ".join(ways_out)
 
 
@@ -207,12 +204,18 @@ def check_name(name: str) -> None:
     Raises:
       ConfigError: if it cannot be taken.
     """
-    names_in_use = [config.name for config in BUILDER_CONFIGS]
-    if not config_fields.is_name(name) or name in names_in_use:
+    if not config_fields.is_name(name):
         raise ConfigError(
             f"name {name[:100]!r}",
-            found="a name that no dataset can have, or that a release or the sample has",
-            expected=f"a name of your own: {config_fields.NAME}",
+            found="a name that no dataset can have",
+            expected=config_fields.NAME,
+            remedy="choose another name",
+        )
+    if name in [config.name for config in BUILDER_CONFIGS]:
+        raise ConfigError(
+            f"name {name!r}",
+            found="the name of a release or of the sample",
+            expected="a name of your own",
             remedy="choose another name",
         )
 

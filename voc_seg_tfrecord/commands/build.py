@@ -16,7 +16,7 @@ from voc_seg_tfrecord.audit.check import check_plan
 from voc_seg_tfrecord.audit.versions import NewClasses, open_older_version
 from voc_seg_tfrecord.build_from.earlier_build import EarlierBuild
 from voc_seg_tfrecord.build_from.plan_text import describe
-from voc_seg_tfrecord.build_from.run import build_source, check_free
+from voc_seg_tfrecord.build_from.run import build_source, check_free, check_name
 from voc_seg_tfrecord.build_from.tree import plan_to_build
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import config_fields, requirements
@@ -257,6 +257,9 @@ def _find_earlier_build(name: str, data_dir: str | None) -> EarlierBuild | None:
 def _build_tree(args: argparse.Namespace) -> _BuildOutcome:
     """Builds a tree of the user, or only shows what a build would do."""
     request = _read_tree_request(args)
+    check_name(request.name)
+    names = VocSegConfig(name=request.name, version=request.fields.get("version"))
+    check_free(names, args.data_dir, overwrite=args.overwrite)
     # TFDS reads no archive, so that has to be unpacked before.
     is_packed = is_archive(args.root) and epath.Path(args.root).expanduser().is_file()
     folder = "FOLDER" if is_packed else str(args.root)
@@ -378,7 +381,6 @@ def _build_release(args: argparse.Namespace) -> _BuildOutcome:
 
 def _find_problems(plan: FolderPlan, config: VocSegConfig, args: argparse.Namespace) -> list[str]:
     """Reads everything, as the build would; prints and returns what would stop it."""
-    check_free(config, args.data_dir, overwrite=args.overwrite)
     older = open_older_version(Builder(data_dir=args.data_dir, config=config).data_path)
     if older is not None:
         older.check_classes(NewClasses.of_plan(plan))

@@ -45,7 +45,10 @@ def run(args: argparse.Namespace) -> int:
         if missing:
             _check_nothing_is_there(files, out, missing)
             staging.write_files(out, files)
-    print(f"{out}: {EXAMPLES[args.name]}; {counted(len(files), 'file')}")
+    count = counted(len(files), "file")
+    if not missing:
+        count += ", there already"
+    print(f"{out}: {EXAMPLES[args.name]}; {count}")
     return 0
 
 

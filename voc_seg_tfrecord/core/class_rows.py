@@ -54,7 +54,7 @@ def is_text_of_color(text: str) -> bool:
     return _COLOR.fullmatch(text) is not None
 
 
-def table_error(found: str, expected: str, remedy: str = "change classes") -> ConfigError:
+def table_error(found: str, expected: str, remedy: str = "correct this row") -> ConfigError:
     """Returns the error that the user's rows are wrong."""
     return ConfigError("option classes", found=found, expected=expected, remedy=remedy)
 
@@ -157,7 +157,7 @@ def _check_no_unknown_class(class_by_key: Mapping[Key, str]) -> None:
     unknown = [key for key, name in class_by_key.items() if name == UNKNOWN]
     if unknown:
         raise table_error(
-            f"no class for {several(map(str, unknown), MAX_LISTED_NAMES)}",
+            f"no class for {several(map(str, unknown), MAX_LISTED_NAMES)}, only ?",
             "a class for each row, or void",
             "write the name of a class, or void, in place of each ?",
         )

@@ -41,10 +41,10 @@ def are_default_names(names: Sequence[str]) -> bool:
     return tuple(names) == name_values(range(len(names)))
 
 
-def note_default_names(
+def list_notes(
     names: Sequence[str], values: Collection[int], *, has_voc_palette: bool
-) -> str:
-    """Returns the note that classes have default names, and how to give others.
+) -> list[str]:
+    """Returns the notes that classes have default names, and how to give others.
 
     Args:
       names: the default names.
@@ -58,12 +58,10 @@ def note_default_names(
         meaning = f"0 is background, and {foreground} is foreground"
     else:
         meaning = f"0 to {len(names) - 1} are {names[0]} to {names[-1]}"
-    if VOID in values and len(values) > 2:
-        meaning += "; 255 is void"
-    note = f"Nobody named the classes: {meaning}. To name them, add {option}."
+    notes = [f"Nobody named the classes: {meaning}. To name them, add {option}."]
     if has_voc_palette:
-        note += " The palette is VOC's; for VOC's names, add --class_names voc."
-    return note
+        notes.append("The palette is VOC's. For VOC's names, add --class_names voc.")
+    return notes
 
 
 def _placeholder_names(names: Sequence[str]) -> str:

@@ -1,12 +1,13 @@
 """Says what a user can do about a list of ids that have no image."""
 
+from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.folder.splits.by_ratio import ShareOfImages
 
 
 def advise_on_absent_images(plan: FolderPlan, split: str) -> str:
-    """Returns how many ids of a split have no image, and what a user can do about them.
+    """Returns how many ids of a split have no image, and what a user can do about all of them.
 
     Empty if all have one, or an image with a similar id.
     """
@@ -18,13 +19,17 @@ def advise_on_absent_images(plan: FolderPlan, split: str) -> str:
             absent_count += 1
     if not absent_count:
         return ""
-    found = f"{absent_count} of {len(ids)} ids have no image in {plan.tree.layout.images}"
+    folder = plan.tree.layout.images
     if absent_count < len(ids):
-        return f"{found}. --missing_image skip leaves them out"
+        return (
+            f"{absent_count} of {len(ids)} ids of {split} have no image in {folder}: add the "
+            "images, or leave these ids out with --missing_image skip"
+        )
     options = command(splits=_splits_without_absent_images(plan))
     return (
-        f"{found}. So the list is one of other images, or --images names their folder. Without the "
-        f"list: {options}"
+        f"none of the {len(ids)} ids of {split} is one of the {counted(len(images), 'image')} in "
+        f"{folder}: name the folder of its images with --images, or build without its list: "
+        f"{options}"
     )
 
 

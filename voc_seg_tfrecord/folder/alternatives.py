@@ -116,17 +116,18 @@ def check_alternatives(question: QuestionError, plan_with: Planner) -> VocSegErr
     is_choice = len(possible) > 1 or (len(possible) == 1 and untried_count > 0)
     if not is_choice:
         return _error_without_choice(question, possible, refused, untried_count)
+    first_answers = [*question.alternatives]
+    possible.sort(key=lambda line: first_answers.index(line.answers[0]))
     possible.sort(key=lambda line: isinstance(line.outcome, ManualStep))
-    facts, task = _join_questions(question, possible)
     return QuestionError(
         question.where,
         [_with_words(line, possible) for line in possible],
-        facts=facts,
+        facts=question.facts,
         by_hand=question.by_hand,
-        task=task,
+        task=question.task,
         expected=question.expected,
         kind=question.kind,
-        refused=_reasons_to_show(refused),
+        remarks=[*_facts_of_joined_questions(possible), *_reasons_to_show(refused)],
         untried_count=untried_count,
     )
 
@@ -229,7 +230,7 @@ def _count_in_words(plan: FolderPlan, options: Mapping[str, Any]) -> str:
     if "splits" in options:
         return by_split
     total = sum(map(len, plan.splits.values()))
-    all_images = f"{counted(total, 'image')} with masks"
+    all_images = counted(total, "image")
     if [*plan.splits] == ["train"]:
         return all_images
     return f"{all_images} ({by_split})"
@@ -258,7 +259,7 @@ def _with_words(line: _AnswerLine, possible: Sequence[_AnswerLine]) -> Answer:
 
     If the plan or another line has images that this line does not use, it says how many.
     """
-    words = [answer.words for answer in line.answers if answer.words]
+    words = _list_words(line)
     if isinstance(line.outcome, ManualStep):
         # It shows none of the options of earlier answers.
         return ManualStep("; ".join(words), line.outcome.advice)
@@ -274,20 +275,23 @@ def _with_words(line: _AnswerLine, possible: Sequence[_AnswerLine]) -> Answer:
     return Alternative("; ".join(words), line.options)
 
 
-def _join_questions(
-    question: QuestionError, possible: Sequence[_AnswerLine]
-) -> tuple[list[str], str]:
-    """Returns the facts and the tasks of a question and of those that are joined.
+def _list_words(line: _AnswerLine) -> list[str]:
+    """Returns the words of the answers of a line, but for those of which a later one says more."""
+    words: list[str] = []
+    for answer in line.answers:
+        is_kept = isinstance(answer, ManualStep) or answer.options.items() <= line.options.items()
+        if answer.words and is_kept:
+            words.append(answer.words)
+    return words
 
-    Of each joined question it is the first fact, and of each kind the task of one question.
-    """
-    facts = dict.fromkeys(question.facts)
-    task_by_kind = {question.kind: question.task}
+
+def _facts_of_joined_questions(possible: Sequence[_AnswerLine]) -> list[str]:
+    """Returns the first fact of each question to which an answer leads."""
+    facts: dict[str, None] = {}
     for line in possible:
         for joined in line.questions[1:]:
             facts |= dict.fromkeys(joined.facts[:1])
-            task_by_kind.setdefault(joined.kind, joined.task)
-    return [*facts], ", and to ".join(task_by_kind.values())
+    return [*facts]
 
 
 def _reasons_to_show(refused: Sequence[_AnswerLine]) -> list[str]:
@@ -304,10 +308,12 @@ def _reasons_to_show(refused: Sequence[_AnswerLine]) -> list[str]:
 
 
 def _explain_refusal(line: _AnswerLine) -> str:
-    """Returns why an alternative cannot be taken: `not possible: masks a: a/1.png: no image`."""
-    texts = Alternative("", line.options).option_texts
-    options = ", ".join(f"{name} {text}" for name, text in texts.items())
-    return f"not possible: {options}: {_reason_of(line)}"
+    """Returns why an alternative cannot be taken: `not possible: masks in a: a/1.png: no image`."""
+    words = "; ".join(_list_words(line))
+    if not words:
+        texts = Alternative("", line.options).option_texts
+        words = ", ".join(f"{name} {text}" for name, text in texts.items())
+    return f"not possible: {words}: {_reason_of(line)}"
 
 
 def _reason_of(line: _AnswerLine) -> str:
@@ -342,11 +348,12 @@ def _error_without_choice(
     common_error = _find_common_error(refused)
     if common_error is not None and not possible and not untried_count:
         return common_error
-    facts, task = _join_questions(question, possible)
+    task = question.task
     lines = [*map(_explain_refusal, refused)]
     if possible:
         line = _with_words(possible[0], possible)
-        lines = [f"found one way to {task}; confirm it:", line.line, *lines]
+        remarks = [*_facts_of_joined_questions(possible), *lines]
+        lines = [f"found one way to {task}; confirm it:", line.line, *remarks]
         remedy = "if it is right, add its options to your command"
         if isinstance(line, ManualStep):
             remedy = "if it is right, follow the line"
@@ -366,7 +373,7 @@ def _error_without_choice(
         remedy = question.by_hand or "rename or remove the files that do not belong to the data"
     return LayoutError(
         question.where,
-        found="\n    ".join([*facts, *lines]),
+        found="\n    ".join([*question.facts, *lines]),
         expected=question.expected,
         remedy=remedy,
         kind=question.kind,

@@ -16,9 +16,9 @@ import numpy as np
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS, WILDCARD, Rows, are_whole, color_key
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.default_names import BINARY_NAMES, name_values, note_default_names
+from voc_seg_tfrecord.core.default_names import BINARY_NAMES, list_notes, name_values
 from voc_seg_tfrecord.core.errors import VocSegError, join_names
-from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, background_index
+from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, VOID_COLOR, background_index
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.spelling import group_by_case
 from voc_seg_tfrecord.core.words import WORDS_FOR_NO_LABELS, words
@@ -130,9 +130,9 @@ def find_classes(
         doubt = _find_doubt(tree, config, ClassTable(names, rows, background)) if names else None
         if not names or doubt is not None:
             raise _ask_for_names(evidence, config, rows, choice.notes, doubt)
-        note = _write_note(tree.labels, names, background)
+        notes = _note_default_names(tree.labels, names, background)
         fields |= {"class_names": names, "default_names": True}
-        return FoundClasses(fields, ClassFileChoice(notes=(note, *choice.notes)))
+        return FoundClasses(fields, ClassFileChoice(notes=(*notes, *choice.notes)))
     advice = advise_table(tree.given, tree.layout, config, named=False)
     file = choose_numbering(tree.labels, choice.numberings, rows, background, advice)
     if file is None:
@@ -247,7 +247,10 @@ def _describe_use(survey: Survey) -> str:
     if len(keys) == 1:
         return f"the masks use {keys[0]} alone, without a name"
     if len(keys) > MAX_LISTED_KEYS:
-        return f"the masks use {len(keys)} values or colors, without names"
+        keys_of_void = (str(VOID), color_key(VOID_COLOR))
+        class_count = len([key for key in keys if key not in keys_of_void])
+        kind = "values" if survey.values else "colors"
+        return f"the masks use {class_count} {kind} without names"
     return f"the masks use {join_names(keys, 'and')}, without names"
 
 
@@ -387,19 +390,18 @@ def _doubt_look(labels: Labels, names: Sequence[str]) -> DoubtedNames | None:
     return DoubtedNames(look.value, (proposal,))
 
 
-def _write_note(labels: Labels, names: Sequence[str], background: str) -> str:
-    """Returns the note that classes have default names, and how to give others."""
+def _note_default_names(labels: Labels, names: Sequence[str], background: str) -> list[str]:
+    """Returns the notes that classes have default names, and how to give others."""
     survey = labels.survey(labels.names, all_colors=True)
     colors = {pixel.color: pixel.value for pixel in survey.palette_entries if pixel.value}
     has_voc_palette = bool(colors) and colors.items() <= VOC_NUMBERS.items()
-    note = note_default_names(names, set(survey.values), has_voc_palette=has_voc_palette)
-    sentences = [note]
+    notes = list_notes(names, set(survey.values), has_voc_palette=has_voc_palette)
     if tuple(names) != BINARY_NAMES and not background:
-        sentences.append(
-            "No class is background, so labels lists class_0, too; to change that, add "
-            f"{command(background=names[0])}."
+        notes.append(
+            f"No class is background, so the feature labels lists {names[0]}, too. If {names[0]} "
+            f"is background, add {command(background=names[0])}."
         )
     for proposal in propose_other_background(survey):
         condition = proposal.words[:1].upper() + proposal.words[1:]
-        sentences.append(f"{condition}, say {proposal.command}.")
-    return " ".join(sentences)
+        notes.append(f"{condition}, add {proposal.command}.")
+    return notes

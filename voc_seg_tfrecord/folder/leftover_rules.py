@@ -467,8 +467,8 @@ def pictures_are_not_explained(splits: Splits, leftovers: Leftovers) -> Question
     return QuestionError(
         tree.given,
         [Alternative("without these files", tree.options)],
-        task="read a folder with pictures that nothing explains",
-        expected="pictures that are used, or whose names say what they are",
+        task="leave these pictures out",
+        expected="pictures that belong to an image or a mask",
         kind="pictures that nothing explains",
         facts=facts,
     )

@@ -112,7 +112,7 @@ class QuestionError(LayoutError):
       kind: the sort of question in a few words.
       facts: what the folder holds, before the ways.
       by_hand: what to do by hand if no line is right; empty if nothing.
-      refused: lines about readings that do not work. They are shown, but not counted as ways.
+      remarks: lines after the ways, such as why another way does not work.
       untried_count: how many more ways there are. They were not planned, so they are counted and
         not shown.
     """
@@ -127,7 +127,7 @@ class QuestionError(LayoutError):
         kind: str,
         facts: Sequence[str] = (),
         by_hand: str = "",
-        refused: Sequence[str] = (),
+        remarks: Sequence[str] = (),
         untried_count: int = 0,
     ):
         self.alternatives = tuple(alternatives)
@@ -139,7 +139,7 @@ class QuestionError(LayoutError):
         lines = [alternative.line for alternative in shown]
         if total > len(shown):
             lines.append(f"and {total - len(shown)} more")
-        lines += refused
+        lines += remarks
         if any(isinstance(alternative, Alternative) for alternative in self.alternatives):
             remedy = "add the options of one line to your command"
         else:

@@ -108,7 +108,7 @@ class FolderReader:
         if not self.folder.is_dir():
             raise ConfigError(
                 self.folder,
-                found="no such folder",
+                found="no such folder or archive",
                 expected="the folder that your labeling tool exported",
                 remedy="check the path",
             )

@@ -16,7 +16,7 @@ LEFT_OUT = "left out"
 IGNORED = "ignored"
 """The effect of a finding that does not change a build."""
 
-ALL_MASKS = "masks of the set"
+ALL_MASKS = "fit of all masks"
 """The kind of a finding about all masks at once."""
 
 NOTE = "note"

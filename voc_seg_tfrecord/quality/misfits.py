@@ -15,8 +15,9 @@ import numpy as np
 from voc_seg_tfrecord.quality.fit import SHIFTED, TRANSFORMS, Fit, Shift
 
 INCONCLUSIVE = (
-    "the borders of these masks lie on edges of their images no more often than those of mirrored "
-    "and shifted masks: the borders are soft, or many masks are wrong. No mask was named"
+    "the borders of the masks follow edges of the images no better than those of mirrored and "
+    "shifted masks do: the objects have soft borders, or many masks are wrong. Single masks were "
+    "not checked for this"
 )
 """The note on a set that does not tell which of its masks are wrong."""
 

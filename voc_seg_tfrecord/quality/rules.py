@@ -297,16 +297,18 @@ def _why_not_compared(labeled_set: LabeledSet, comparison: RegionComparison) -> 
     names = labeled_set.class_names
     if comparison.is_one_group:
         return "Regions are not compared: by their names, all images belong together."
-    reasons = [f"{names[one]} is like {names[other]}" for one, other in comparison.confused]
+    reasons = [f"{names[one]} looks like {names[other]}" for one, other in comparison.confused]
+    reasons = [several(reasons, _MAX_SHOWN_REASONS)] if reasons else []
     classes = {region.label for example in examples for region in example.appearances}
-    if len(comparison.rare_classes) < len(classes):
+    if 0 < len(comparison.rare_classes) < len(classes):
         rare = sorted(comparison.rare_classes.items(), key=lambda item: (-item[1], item[0]))
-        reasons += [f"{names[label]} has {counted(regions, 'region')}" for label, regions in rare]
-    if reasons:
-        return (
-            "No wrong class is found where appearance does not tell classes apart, or a class has "
-            f"fewer than {MIN_REGIONS_OF_CLASS} regions: {several(reasons, _MAX_SHOWN_REASONS)}."
+        rare_names = [f"{names[label]} {regions}" for label, regions in rare]
+        reasons.append(
+            f"fewer than {MIN_REGIONS_OF_CLASS} regions in {len(rare)} of {len(classes)} classes "
+            f"({several(rare_names)})"
         )
+    if reasons:
+        return f"Not searched for regions of a wrong class: {'; '.join(reasons)}."
     measured = sum(example.fit is not None for example in examples)
     if measured >= MIN_REGIONS_OF_CLASS and not appearance.is_available():
         return NEEDS_SCIKIT_LEARN

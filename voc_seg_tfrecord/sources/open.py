@@ -297,7 +297,10 @@ def _find_pairs_of_split(plan: FolderPlan, split: str) -> Pairs:
         return plan.items.of_split(split, plan.splits[split])
     except SplitError as error:
         remedy = advise_on_absent_images(plan, split)
-        with_remedy = SplitError(split, error.problems, error.examined, remedy, error.ids)
+        problems = error.problems
+        if remedy:
+            problems = tuple(problem.changed(remedy="") for problem in problems)
+        with_remedy = SplitError(split, problems, error.examined, remedy, error.ids)
         raise add_way_out(with_remedy, plan.config.exclude) from None
 
 

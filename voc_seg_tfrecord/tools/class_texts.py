@@ -662,7 +662,7 @@ def parse_table(text: str, where: object) -> Rows:
     try:
         return check_rows(class_by_key)
     except ConfigError as error:
-        raise error.changed(where=str(where), remedy="correct the file") from None
+        raise error.changed(where=str(where)) from None
 
 
 def _keys_of_row(row: Mapping[str, str]) -> list[Key]:

@@ -275,7 +275,7 @@ def _splits_contradict_error(
     names = _list_names_of_all(files)
     if names:
         # A question shows only this first line of a reading that is not possible.
-        words += f". To number both by names, build each alone with {command(class_names=names)}"
+        words += f". Build a dataset of each folder, each with {command(class_names=names)}"
     return LayoutError(
         where,
         found=words,

@@ -275,7 +275,8 @@ def _which_tool(
     return QuestionError(
         given.listing.root,
         alternatives,
-        task="read the labels, by polygons of several tools",
+        facts=["polygons of several tools"],
+        task="read the labels",
         expected="polygons of one tool, or a folder of masks that --masks names",
         kind="polygons of several tools",
     )

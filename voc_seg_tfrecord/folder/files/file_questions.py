@@ -5,6 +5,7 @@ import dataclasses
 import posixpath
 import re
 
+from voc_seg_tfrecord.core.errors import several
 from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, LISTS, Layout
 from voc_seg_tfrecord.core.words import parse_split_name
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
@@ -26,12 +27,17 @@ def ask(
     given: GivenLayout,
     alternatives: Sequence[Alternative],
     *,
-    task: str = "read images and masks",
+    facts: Sequence[str] = (),
     expected: str = _UNAMBIGUOUS_PAIR,
 ) -> QuestionError:
     """Returns the question between several readings of a folder; see `QuestionError`."""
     return QuestionError(
-        given.listing.root, alternatives, task=task, expected=expected, kind=SEVERAL_WAYS
+        given.listing.root,
+        alternatives,
+        facts=facts,
+        task="read images and masks",
+        expected=expected,
+        kind=SEVERAL_WAYS,
     )
 
 
@@ -86,17 +92,17 @@ def ask_which_sets(given: GivenLayout, sets: Sequence[Sequence[Pairing]]) -> Que
 def _ask_between(given: GivenLayout, readings: Sequence[Sequence[Pairing]]) -> QuestionError:
     """Returns the question between readings; of those with the same options, only the first."""
     alternatives: list[Alternative] = []
-    for pairings in readings:
-        alternative = Alternative("", options_of(given, pairings))
-        if alternative not in alternatives:
-            alternatives.append(alternative)
+    for words, pairings in zip(_describe_folders(readings), readings, strict=True):
+        options = options_of(given, pairings)
+        if options not in [alternative.options for alternative in alternatives]:
+            alternatives.append(Alternative(words, options))
     two_masks = _find_two_masks(readings)
     if two_masks:
         return ask(
             given,
             alternatives,
-            task=f"read images that have several masks, such as {two_masks}",
-            expected="one mask for each image, or a mask of one class or object in each file",
+            facts=[f"images have several masks, such as {two_masks}"],
+            expected="one mask for each image",
         )
     if any(pairing.pairs_few_masks_by_number for pairings in readings for pairing in pairings):
         return ask(
@@ -106,6 +112,24 @@ def _ask_between(given: GivenLayout, readings: Sequence[Sequence[Pairing]]) -> Q
             "image, merge them",
         )
     return ask(given, alternatives)
+
+
+def _describe_folders(readings: Sequence[Sequence[Pairing]]) -> list[str]:
+    """Returns in which folders readings differ: `masks in masks_anna`, `masks in masks_ben`.
+
+    It is that of the masks, or else that of the images; empty if neither tells all readings apart.
+    """
+    masks: list[str] = []
+    images: list[str] = []
+    for pairings in readings:
+        mask_folders = dict.fromkeys(pairing.masks.folder or "." for pairing in pairings)
+        image_folders = dict.fromkeys(pairing.images.folder or "." for pairing in pairings)
+        masks.append(f"masks in {several(mask_folders)}")
+        images.append(f"images in {several(image_folders)}")
+    for descriptions in (masks, images):
+        if len(set(descriptions)) == len(readings):
+            return descriptions
+    return [""] * len(readings)
 
 
 def _find_two_masks(readings: Sequence[Sequence[Pairing]]) -> str:

@@ -221,6 +221,7 @@ def add_ignore_masks(question: QuestionError, given: GivenLayout) -> QuestionErr
     return QuestionError(
         question.where,
         [*question.alternatives, *added],
+        facts=question.facts,
         task=question.task,
         expected=question.expected,
         kind=question.kind,

@@ -7,6 +7,7 @@ import numpy as np
 
 from voc_seg_tfrecord.core.errors import LayoutError, MaskError, several
 from voc_seg_tfrecord.core.layout import ID, IMAGES, MASK_FOLDERS
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.files.annotation_files import options_for_tool
 from voc_seg_tfrecord.folder.files.paths import paths_below, stem
@@ -90,20 +91,32 @@ def masks_and_polygons_differ(masks: VocTree, polygons: VocTree | None) -> Quest
     """
     if polygons is None or _are_of_copies_of_voc_images(masks, polygons):
         return None
-    difference = _describe_difference(masks, polygons)
-    if not difference:
-        return None
     files = list(dict.fromkeys(polygons.masks.values()))
     tool = polygons.labels.tool
+    alternatives = [_masks_alternative(masks, files)]
+    by_hand = ""
+    options_for_polygons = options_for_tool(tool, files)
+    try:
+        difference = _describe_difference(masks, polygons)
+    except MaskError as error:
+        difference = f"cannot be compared: {error.where}: {error.found}"
+        by_hand = (
+            "to read the polygons, correct them or leave their images out: "
+            f"{command(**options_for_polygons, exclude='IMAGES')}"
+        )
+    else:
+        words = f"{tool}'s polygons, such as {files[0]}"
+        alternatives.append(Alternative(words, options_for_polygons))
+    if not difference:
+        return None
     return QuestionError(
         masks.given,
-        [
-            _masks_alternative(masks, files),
-            Alternative(f"{tool}'s polygons, such as {files[0]}", options_for_tool(tool, files)),
-        ],
-        task=f"read the labels, {difference}",
+        alternatives,
+        facts=[f"the masks and {tool}'s polygons {difference}"],
+        task="read the labels",
         expected="masks or polygons, or the same pixels in both",
         kind="masks and polygons",
+        by_hand=by_hand,
     )
 
 
@@ -141,19 +154,22 @@ def _describe_difference(masks: VocTree, polygons: VocTree) -> str:
 
     The values of masks may be others than the labels of polygons, if each stands for one label and
     each label has one value.
+
+    Raises:
+      MaskError: if polygons cannot be read.
     """
     mask_id_of_path = {masks.images[image_id]: image_id for image_id in masks.labeled_ids}
     pairs: set[tuple[int, int]] = set()
     for image_id in polygons.masks:
         path = polygons.images[image_id]
-        differ = f"which differ, as in {path}"
+        differ = f"differ, as in {path}"
         if path not in mask_id_of_path:
             return differ
         try:
             samples = mask_samples.read_samples(masks.labels.file(mask_id_of_path[path]))
-            labels = mask_samples.read_samples(polygons.labels.file(image_id)).values
         except MaskError as error:
-            return f"of which some cannot be read: {error.where}: {error.found}"
+            return f"cannot be compared: {error.where}: {error.found}"
+        labels = mask_samples.read_samples(polygons.labels.file(image_id)).values
         is_rgb = samples.kind == "rgb"
         values = mask_samples.pack_colors(samples.values) if is_rgb else samples.values
         if values.shape != labels.shape:

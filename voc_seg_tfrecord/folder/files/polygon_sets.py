@@ -314,8 +314,8 @@ def _check_one_labeling(
         raise QuestionError(
             listing.root,
             [Alternative("", {"masks": ",".join(files)}) for files in labelings],
-            task=f"read the shapes, which differ in files of one folder, such as "
-            f"{min(rival_files)}",
+            facts=[f"files of one folder have other shapes, such as {min(rival_files)}"],
+            task="read the shapes",
             expected="one labeling of each image",
             kind="several labelings of an image",
         )
@@ -325,8 +325,11 @@ def _check_one_labeling(
         raise QuestionError(
             listing.root,
             [Alternative("", {"masks": folder or "."}) for folder in sorted(rival_folders)],
-            task=f"read the shapes of {images}, such as {rivals[0].path}, which differ in {first} "
-            f"and {second}",
+            facts=[
+                f"{images} with other shapes in another folder, such as {rivals[0].path} in "
+                f"{first} and {second}"
+            ],
+            task="read the shapes",
             expected="shapes of one person for each image",
             kind="shapes in several folders",
         )

@@ -553,7 +553,7 @@ def _note_absent_rows(taken: MeaningCandidate, evidence: MeaningEvidence) -> lis
             absent.append(f"{key} ({name})")
     if not absent:
         return []
-    return [f"These rows of the class table occur in no mask: {list_first(absent)}."]
+    return [f"These rows of the class table occur in no mask of a split: {list_first(absent)}."]
 
 
 def _note_255_as_void(taken: MeaningCandidate, evidence: MeaningEvidence) -> list[str]:

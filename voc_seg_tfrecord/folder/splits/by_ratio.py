@@ -41,7 +41,7 @@ class ShareOfImages:
 
     Attributes:
       split: the name of the split.
-      words: what it is a share of, as a user reads it: `0.8 of 20, by hash`.
+      words: what it is a share of, as a user reads it: `0.8 of 20, stratified`.
       ids: the ids in the split.
       left_out: the ids that it would have if they had a mask.
     """
@@ -133,13 +133,13 @@ def check_groups(
         return
     groups = counted(len(proposal.members), "group")
     first_group = proposal.members[0]
-    neighbors_look_alike = ", and neighbors look alike" if by_looks is not None else ""
+    neighbors_look_alike = ", and images next to each other look alike" if by_looks else ""
     raise LayoutError(
         where,
         found=f"{sum(map(len, proposal.members))} of {len(ids)} ids are "
         f"{proposal.kind.value.format(groups=groups)}, such as {first_group[0]} to "
         f"{first_group[-1]} ({counted(len(first_group), 'image')}){neighbors_look_alike}. "
-        f"{'Ratios' if config.folds is None else 'Folds'} would divide them",
+        f"{'Ratios' if config.folds is None else 'Folds'} may put these into several splits",
         expected="images that are almost the same in one split; otherwise the scores on the other "
         "splits are too high",
         remedy=_advice(proposal, config, ratios),
@@ -215,7 +215,7 @@ def divide_by_hash(
             )
     groups_of_left_out = _group_ids(left_out, config, linked_ids)
     left_out_by_split = assign(left_out, ratios, config.seed, groups_of_left_out)
-    words = f"{_count(ids, groups)}, by hash"
+    words = f"{_count(ids, groups)}, approximate: by a hash of the ids"
     return _name_shares(ratios, words, ids_by_split, left_out_by_split, notes)
 
 
@@ -247,6 +247,8 @@ def divide_stratified(
     if len(ratios) > 1:
         classes.update(ordered_map(read_classes, ids))
     words = f"{_count(ids, group_by_id)}, stratified"
+    if group_by_id:
+        words += " as far as whole groups allow"
     ids_by_split = stratify(classes, ratios, config.seed, groups)
     left_out_by_split = assign(left_out, ratios, config.seed, groups)
     return _name_shares(ratios, words, ids_by_split, left_out_by_split)
@@ -313,7 +315,9 @@ def _group_ids(
 
 def _count(ids: Collection[str], groups: Mapping[str, str] | None) -> str:
     """Returns how many ids there are, and in how many groups if they are in any."""
-    return f"{len(ids)} in {len({*groups.values()})} groups" if groups else f"{len(ids)}"
+    if not groups:
+        return str(len(ids))
+    return f"{len(ids)} in {counted(len({*groups.values()}), 'group')}"
 
 
 def _largest_share_off(

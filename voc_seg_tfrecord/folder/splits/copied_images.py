@@ -138,7 +138,8 @@ def check_repeated_labels(
     raise QuestionError(
         tree.given,
         _list_alternatives(tree, differing[0]),
-        task=f"read {images} with other labels in another folder, such as {first} and {second}",
+        facts=[f"{images} with other labels in another folder, such as {first} and {second}"],
+        task="read the labels",
         expected="the labels of one person for each image",
         kind="images in several folders",
     )

@@ -283,8 +283,9 @@ def _check_disjoint(
         if shared:
             in_both = [image_id for image_id in one.ids if image_id in shared]
             sentences.append(
-                f"{one.words} and {other.words} have {len(in_both)} of {len(ids)} and "
-                f"{len(other_ids)} ids in both, such as {', '.join(in_both[:_MAX_SHOWN_IDS])}"
+                f"{one.words} ({counted(len(ids), 'id')}) and {other.words} "
+                f"({counted(len(other_ids), 'id')}) have {counted(len(in_both), 'id')} in common, "
+                f"such as {', '.join(in_both[:_MAX_SHOWN_IDS])}"
             )
     if not sentences:
         return

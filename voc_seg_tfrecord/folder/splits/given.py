@@ -238,15 +238,20 @@ def _no_source_error(evidence: SplitEvidence, split: str, option: str, part: str
     else:
         kind = "list"
         choices = [evidence.option_for(split_list) for split_list in evidence.lists]
-    expected = f"one of the {kind}s {several(choices, _MAX_SHOWN_CHOICES)}"
-    if not choices:
-        expected = "ratios"
+    if choices:
+        expected = f"one of the {kind}s {several(choices, _MAX_SHOWN_CHOICES)}"
+        remedy = (
+            "name a list, a part of one such as data.csv:val, a folder that ends with /, or give "
+            f"ratios such as {EXAMPLE_RATIOS}"
+        )
+    else:
+        expected = f"ratios, because there are no {kind}s of splits"
+        remedy = f"give ratios such as {EXAMPLE_RATIOS}"
     missing = f"no such {kind}" if part == option else f"no {kind} {part}"
     return ConfigError(
         "option splits",
         found=f"{split}={option}, but there is {missing} in {evidence.tree.root}"
         + did_you_mean(part, choices),
         expected=expected,
-        remedy="name a list, a part of one such as data.csv:val, a folder that ends with /, or "
-        f"give ratios such as {EXAMPLE_RATIOS}",
+        remedy=remedy,
     )

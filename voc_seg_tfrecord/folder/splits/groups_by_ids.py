@@ -92,10 +92,10 @@ def find_photos_in_several_splits(
 
 
 class GroupKind(enum.Enum):
-    """How the ids of a group are named, in words, with `{groups}` for how many groups there are."""
+    """Why ids are in groups, as the end of a sentence with `{groups}` for how many there are."""
 
-    NUMBERED = "numbered in {groups}"  # frames of a film, patients
-    NAMED = "named in {groups}"  # they have parts of their names in common
+    NUMBERED = "in {groups} by the numbers in their names"  # frames of a film, patients
+    NAMED = "in {groups} by parts of their names"  # they have parts of their names in common
     IN_A_ROW = "numbered in a row"  # a group is a block of successive numbers
 
 

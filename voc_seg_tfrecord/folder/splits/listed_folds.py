@@ -65,7 +65,7 @@ def ask_for_fold(_: SplitCandidate, evidence: SplitEvidence) -> QuestionError | 
         evidence.tree.given,
         alternatives,
         task="divide the images into splits",
-        expected="the fold that validates, because lists of folds do not say it",
+        expected="lists that say which fold validates",
         kind="several ways to divide",
     )
 
@@ -82,12 +82,13 @@ def _alternatives(evidence: SplitEvidence, lists: Sequence[SplitList]) -> list[A
         for source in candidate.sources:
             if ids.isdisjoint(source.ids):
                 other_splits.setdefault(source.split, source.option)
-    choices = []
-    for option in options:
-        train = "+".join(other for other in options if other != option)
-        choices.append({**other_splits, "train": train, "validation": option})
     names = [f"fold_{fold_in(split_list.innermost_name)}" for split_list in lists]
+    alternatives: list[Alternative] = []
+    for name, option in zip(names, options, strict=True):
+        train = "+".join(other for other in options if other != option)
+        splits = {**other_splits, "train": train, "validation": option}
+        alternatives.append(Alternative(f"{name} validates", {"splits": splits}))
     all_folds = {**other_splits, **dict(zip(names, options, strict=True))}
     # People take the first fold, or all: both come first, however many folds there are.
-    choices.insert(1, all_folds)
-    return [Alternative("", {"splits": choice}) for choice in choices]
+    alternatives.insert(1, Alternative("each fold is a split", {"splits": all_folds}))
+    return alternatives
