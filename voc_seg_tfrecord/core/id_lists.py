@@ -28,7 +28,7 @@ _BYTE_ORDER_MARKS = (
 _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 _MAX_PATHS_CHARACTERS = 8192
-"""A longer line is not tried as paths."""
+"""A longer line can only be a name as it is."""
 
 _MAX_ID_CHARACTERS = 4096
 """The length of a path on Linux."""
@@ -101,11 +101,7 @@ class IdsOfImages:
 
     def _look_up(self, line: str) -> str | None:
         """Returns the id of the image that a line stands for; None if there is no such image."""
-        if line in self.ids:
-            return line
-        if len(line) > _MAX_PATHS_CHARACTERS:
-            return None
-        for image_id in _candidate_ids(line.replace("\\", "/")):
+        for image_id in _candidate_ids(line):
             if image_id in self.ids:
                 return image_id
         return None
@@ -129,15 +125,9 @@ class NamesOfImages:
 
     def find_id(self, line: str) -> str | None:
         """Returns the id of the image that a line stands for; None if no image is known."""
-        image_id = self.id_by_name.get(line)
-        if image_id is not None:
-            return image_id
-        if _is_plain_id(line) or len(line) > _MAX_PATHS_CHARACTERS:
-            return None
-        for name in _candidate_names(line.replace("\\", "/")):
-            image_id = self.id_by_name.get(name)
-            if image_id is not None:
-                return image_id
+        for name in _candidate_names(line):
+            if name in self.id_by_name:
+                return self.id_by_name[name]
         return None
 
 
@@ -226,11 +216,15 @@ def _is_plain_id(text: str) -> bool:
     return text.isascii() and _PLAIN_NAME.fullmatch(text) is not None and not has_ending
 
 
-def _candidate_names(text: str) -> Iterator[str]:
+def _candidate_names(line: str) -> Iterator[str]:
     """Yields the names of an image that a line may have, the likeliest first.
 
     A mapping of names knows endings and paths, so these are not cut here as for ids.
     """
+    yield line
+    if _is_plain_id(line) or len(line) > _MAX_PATHS_CHARACTERS:
+        return
+    text = line.replace("\\", "/")
     yield text
     columns = _split_columns(text)
     are_files = all(_PATH_OR_ENDING_IN_COLUMN.search(column) for column in columns)
@@ -247,11 +241,15 @@ def _split_columns(text: str) -> list[str]:
     return text.split()
 
 
-def _candidate_ids(text: str) -> Iterator[str]:
+def _candidate_ids(line: str) -> Iterator[str]:
     """Yields the ids that a line may have, the likeliest first.
 
     Ids have no endings and no folders above that of the images, so these are cut off.
     """
+    yield line
+    if len(line) > _MAX_PATHS_CHARACTERS:
+        return
+    text = line.replace("\\", "/")
     yield text
     yield from _ids_at_end_of_path(text)
     columns = text.split()
