@@ -1,6 +1,8 @@
-"""Checks of a config that need more than a row of `config_fields`.
+"""Checks of a config's fields together; `config_fields` checks the type of each.
 
-A config here is a `VocSegConfig`, whose module imports this one.
+A config here is a `VocSegConfig`, whose module imports this one. It calls the checks in their order
+here, when the defaults of its release are filled in. Until the classes of a folder are known,
+`check_classes` is left out.
 """
 
 from collections.abc import Iterable, Sequence
@@ -97,10 +99,11 @@ def check_split_name(name: str, where: object, kind: type[VocSegError] = ConfigE
 
 def _check_class_names(config: Any) -> None:
     names = config.class_names
+    has_no_class = not names and not config.classes
     if config.task == "images":
         if names:
             raise option_error("class_names", names, "none: images alone have no classes")
-    elif not all(names) or not (names or config.classes):
+    elif "" in names or has_no_class:
         raise option_error("class_names", names, "names, none empty, and not all void")
     same = find_same_name(names)
     if same:
@@ -113,6 +116,7 @@ def _check_class_names(config: Any) -> None:
     for name in names:
         if unprintable(name):
             raise option_error("class_names", name, "names without control characters")
+    # The position of a name is its value in masks.
     classes_beyond_void = [name for name in names[VOID:] if not is_void_name(name)]
     expected = f"at most {VOID} names, as the value {VOID} is void"
     if classes_beyond_void:
@@ -186,12 +190,13 @@ def _check_layout(config: Any) -> None:
     names = sorted(LAYOUT_OPTIONS)
     if set(layout) - set(names):
         raise option_error("layout", layout, f"some of {', '.join(names)}")
+    # Patterns are parsed for the errors that this raises.
     if "image_name" in layout:
-        Naming.parse(layout["image_name"], "image_name")  # it raises if the pattern is wrong
+        Naming.parse(layout["image_name"], "image_name")
     masks_of_classes = find_class_masks(layout)
     for masks in masks_of_classes:
-        if masks.pattern:
-            ClassMaskNaming(masks.pattern)  # likewise
+        if masks.pattern:  # without one, masks have the names of their images
+            ClassMaskNaming(masks.pattern)
     if "mask_name" in layout and not masks_of_classes:
         Naming.parse(layout["mask_name"])
 
@@ -231,14 +236,16 @@ def check_train_can_be_divided(splits: Iterable[str], folds: int, where: object)
       ConfigError: if they do not.
     """
     names = list(splits)
-    merged = "put all images to train on into train, such as --splits train=train.txt+val.txt, or "
-    merged += f"{command(splits='train=1')} for all images"
+    advice = (
+        "put all images to train on into train, such as --splits train=train.txt+val.txt, or "
+        f"{command(splits='train=1')} for all images"
+    )
     if TRAIN not in names:
         raise ConfigError(
             where,
             found=f"{folds} folds, and the splits {several(names)}",
             expected="a split train, which is divided into folds",
-            remedy=merged,
+            remedy=advice,
         )
     rivals = [name for name in names if _is_validation(name) or find_folds([name])]
     if rivals:
@@ -247,7 +254,7 @@ def check_train_can_be_divided(splits: Iterable[str], folds: int, where: object)
             found=f"{folds} folds and the split {rivals[0]}",
             expected="no other validation split, because each fold is the validation split of one "
             "round; a test split is fine",
-            remedy=f"{merged}; or give {rivals[0]} another name, such as test",
+            remedy=f"{advice}; or give {rivals[0]} another name, such as test",
         )
 
 
