@@ -72,12 +72,12 @@ def test_a_release_has_the_splits_that_its_archives_hold():
     ],
 )
 def test_the_official_counts_are_pinned(config, train, validation):
-    assert releases.official_splits()[config, "train"].examples == train
-    assert releases.official_splits()[config, "validation"].examples == validation
+    assert releases.official_splits()[config, "train"].counts[0] == train
+    assert releases.official_splits()[config, "validation"].counts[0] == validation
 
 
 def test_the_test_split_of_2007_is_pinned():
-    assert releases.official_splits()["2007", "test"].examples == 210
+    assert releases.official_splits()["2007", "test"].counts[0] == 210
 
 
 @pytest.mark.parametrize("split", ["train", "validation"])

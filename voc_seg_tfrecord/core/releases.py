@@ -242,12 +242,10 @@ RELEASES: dict[str, Release] = {row.name: row for row in _ROWS}
 """The releases by name. The first is the default config."""
 
 
-NO_FIELDS: Mapping[str, Any] = types.MappingProxyType({})
-"""No further fields of a config."""
-
-
 def advise_part(
-    name: str, manual_dir: epath.PathLike | None, fields: Mapping[str, Any] = NO_FIELDS
+    name: str,
+    manual_dir: epath.PathLike | None,
+    fields: Mapping[str, Any] = types.MappingProxyType({}),
 ) -> str:
     """Returns how to build a part of a release: the command, for an error about its lists.
 
@@ -280,11 +278,6 @@ class OfficialSplit:
     counts: tuple[int, ...]
     ids_sha256: str
     masks_sha256: str
-
-    @property
-    def examples(self) -> int:
-        """How many ids it has, as papers say."""
-        return self.counts[0]
 
     def describe_counts(self) -> str:
         """Returns the counts in words, such as `4998 or 4996`."""
@@ -333,7 +326,8 @@ def check_ids(config: str, split: str, ids: Sequence[str], where: object) -> Non
     """
     expected = official_splits()[config, split]
     digest = id_list_sha256(ids)
-    if len(ids) in expected.counts and expected.ids_sha256 in ("", digest):
+    is_other_list = bool(expected.ids_sha256) and digest != expected.ids_sha256
+    if len(ids) in expected.counts and not is_other_list:
         return
     found = f"{counted(len(ids), 'id')}, sha256 {digest}"
     other = _split_with_ids(digest)
