@@ -163,10 +163,10 @@ def _polygon_line(
     height, width = image.mask.shape
     if len(corners) < _MIN_CORNERS:
         corners = np.resize(corners, (_MIN_CORNERS, 2))  # repeats them
-    x = (corners[:, 0] + labeled.left + _OFFSET_PX) / width
-    y = (corners[:, 1] + labeled.top + _OFFSET_PX) / height
-    fractions = [f"{value:.6f}" for value in np.stack([x, y], axis=1).ravel()]
-    return " ".join([str(class_number), *fractions]) + "\n"
+    corners_in_image = np.add(corners, (labeled.left, labeled.top))
+    fractions = (corners_in_image + _OFFSET_PX) / (width, height)
+    words = [str(class_number), *(f"{fraction:.6f}" for fraction in fractions.ravel())]
+    return f"{' '.join(words)}\n"
 
 
 def _number_classes(builder: tfds.core.DatasetBuilder) -> dict[int, int]:
