@@ -38,7 +38,7 @@ def write_tree(
     report: Report,
     config: VocSegConfig | None,
     out: epath.Path,
-    plan: str,
+    plan_text: str,
     naming: FolderNaming,
     rgb: Sequence[int] | None = None,
 ) -> None:
@@ -48,7 +48,7 @@ def write_tree(
       report: what was found.
       config: of a build; None if there is no folder that can be read.
       out: the file to write.
-      plan: what a build would do, in words.
+      plan_text: what a build would do.
       naming: the folder or archive, as the user named it and as findings name it.
       rgb: see `FolderExamples.find_display`.
 
@@ -93,7 +93,7 @@ def write_tree(
         cards_without_images=card_maker.cards_without_images,
         regions=card_maker.region_urls,
         views=any(card.example.pictures.image for section in kinds for card in section.cards),
-        plan=plan,
+        plan=plan_text,
         splits=dict(report.plan.splits) if report.plan else {},
         names=name_all_values(names, "value"),
         used=used,
