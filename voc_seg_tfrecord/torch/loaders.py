@@ -145,14 +145,13 @@ def loader(
         first_epoch=first_epoch,
         start_step=start_step,
     )
-    # Libraries of transforms draw from generators of the process, which threads would share.
-    in_threads = transform is None
     return SegmentationLoader(
         dataset,
         index_lists,
         workers,
         byte_count=dataset.count_bytes(batch_size),
-        in_threads=in_threads,
+        # Libraries of transforms draw from generators of the process, which threads would share.
+        in_threads=transform is None,
         options=options,
     )
 
