@@ -331,6 +331,21 @@ def test_the_table_says_which_images_it_counts_and_counts_those_of_two_splits_tw
     assert [row[2], row[5], row[7]] == ["4", "2", "2"]  # total, train, validation
 
 
+def test_files_that_no_split_has_are_named_once(tmp_path, capsys):
+    root = write(tmp_path, "abcd images/{}.jpg masks/{}.png", "e images/{}.jpg -")
+    drawing.put(root, "masks/f.png", (root / "masks" / "d.png").read_bytes())
+    drawing.put(root, "train.txt", "a\nb\nc\n")
+    _, report = check(root, capsys, "--class_names", ",".join(NAMES))
+    messages = [text for found in report["findings"] for text in found["messages"]]
+    for name, sentence in (
+        ("images/d.jpg", "and its mask are in no split"),
+        ("images/e.jpg", "is in no split, and has no mask"),
+        ("masks/f.png", "belongs to no image"),
+    ):
+        assert messages.count(f"{root / name} {sentence}") == 1
+    assert not [text for text in messages if "masks/d.png" in text]
+
+
 def test_what_can_be_left_out_is_said_beside_other_problems(tmp_path, capsys):
     root = write(tmp_path, "abcd images/{}.jpg masks/{}.png")
     cut(root / "images" / "d.jpg")
@@ -340,7 +355,7 @@ def test_what_can_be_left_out_is_said_beside_other_problems(tmp_path, capsys):
     *_, advice, verdict = capsys.readouterr().out.splitlines()
     assert advice.startswith("leave these images out with --exclude d ")
     assert advice.endswith("; this does not solve 1 other problem")
-    assert verdict == "3 images read; not ready to build: 2 problems, 2 warnings"
+    assert verdict == "3 images read; not ready to build: 2 problems, 1 warning"
     assert cli.main(["build", *words, "--name=x", f"--data_dir={tmp_path}"]) == 1
     last = capsys.readouterr().err.splitlines()[-1]
     assert f"see all problems with voc-seg-tfrecord check {root} " in last

@@ -77,9 +77,9 @@ def test_images_that_findings_name_have_no_line_beside_them(tmp_path):
     line = "not used:         1 image without a mask: images/9.jpg"
     assert line in describe(plan_of(tmp_path))
     assert line not in describe(plan_of(tmp_path), has_findings=True)
-    drawing.put_image(tmp_path, "images/10.jpg")  # in no list, so no finding names it
-    line = "not used:         2 images without a mask, such as images/10.jpg"
-    assert line in describe(plan_of(tmp_path), has_findings=True)
+    drawing.put_image(tmp_path, "images/10.jpg")  # in no list
+    assert "2 images without a mask" in describe(plan_of(tmp_path))
+    assert "images without a mask" not in describe(plan_of(tmp_path), has_findings=True)
 
 
 def test_paths_of_unused_files_begin_at_the_tree_that_is_read(tmp_path):

@@ -416,25 +416,25 @@ def _largest(regions: RegionTable) -> RegionTable:
 
 
 def _unused(plan: FolderPlan) -> Iterable[Finding]:
-    """Yields images and masks that no split has, if splits list any id."""
+    """Yields images that no split has, if splits list any id; and masks without an image."""
     listed_ids = {*itertools.chain(*plan.splits.values(), *plan.left_out.values())}
     if not listed_ids:
         return
     listed_ids.update(plan.chosen_splits.excluded)
     tree = plan.tree
-    parts = (
-        ("image in no split", tree.images),
-        ("mask in no split", tree.masks),
-    )
-    for kind, names in parts:
-        used_ids = {names.find_id(image_id) for image_id in listed_ids}
-        for image_id in sorted(names.keys() - used_ids):
-            where = str(tree.given / names[image_id])
-            if image_id in tree.images:
-                message = f"{where} is in no split"
-                remedy = "list it in a split, or remove it"
-                yield Finding(kind, where, message, IGNORED, remedy=remedy)
-            else:
-                message = f"{where} belongs to no image"
-                remedy = "add the image, or remove the mask"
-                yield Finding("mask without an image", where, message, IGNORED, remedy=remedy)
+    used_ids = {tree.images.find_id(image_id) for image_id in listed_ids}
+    for image_id in sorted(tree.images.keys() - used_ids):
+        where = str(tree.given / tree.images[image_id])
+        if image_id in tree.masks:
+            message = f"{where} and its mask are in no split"
+        else:
+            message = f"{where} is in no split, and has no mask"
+        remedy = "list it in a split, or remove it"
+        yield Finding("image in no split", where, message, IGNORED, remedy=remedy)
+    used_ids = {tree.masks.find_id(image_id) for image_id in listed_ids}
+    for image_id in sorted(tree.masks.keys() - used_ids):
+        if image_id not in tree.images:
+            where = str(tree.given / tree.masks[image_id])
+            message = f"{where} belongs to no image"
+            remedy = "add the image, or remove the mask"
+            yield Finding("mask without an image", where, message, IGNORED, remedy=remedy)

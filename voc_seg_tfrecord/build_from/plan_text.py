@@ -2,7 +2,6 @@
 
 from collections import Counter
 import itertools
-import posixpath
 
 from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.errors import counted
@@ -17,14 +16,17 @@ from voc_seg_tfrecord.writing.tiles import JPEG_QUALITY
 _MAX_SHOWN_CLASSES = 24
 """Of more classes, the first ones and the last one are listed."""
 
+_IN_FINDINGS = (PAIRS_IN_NO_SPLIT, UNLABELED_IMAGES)
+"""The kinds of unused files that findings name."""
+
 
 def describe(plan: FolderPlan, *, has_findings: bool = False) -> str:
     """Returns what was found and decided, one fact per line.
 
     Args:
       plan: the plan.
-      has_findings: whether the reader also gets findings, which name each listed image without a
-        mask, and what is in no split. Then these need no line here.
+      has_findings: whether the reader also gets findings, which name each image without a mask,
+        and what is in no split. Then these need no line here.
     """
     facts = [
         ("folder", str(plan.tree.root)),
@@ -34,29 +36,12 @@ def describe(plan: FolderPlan, *, has_findings: bool = False) -> str:
         *_facts_of_splits(plan),
     ]
     facts += [("note", note) for note in [*plan.notes, *_notes_on_idle_options(plan)]]
-    kinds_in_findings = []
+    unused = plan.unused
     if has_findings:
-        kinds_in_findings.append(PAIRS_IN_NO_SPLIT)
-        if _are_unlabeled_images_listed(plan):
-            kinds_in_findings.append(UNLABELED_IMAGES)
-    unused = {
-        group: plan.unused[group] for group in plan.unused if group.kind not in kinds_in_findings
-    }
+        unused = {group: unused[group] for group in unused if group.kind not in _IN_FINDINGS}
     for line in unused_files.describe(unused, plan.tree.root_below_given):
         facts.append(("not used", line))
     return "\n".join(f"{name + ':':18}{fact}" for name, fact in facts)
-
-
-def _are_unlabeled_images_listed(plan: FolderPlan) -> bool:
-    """Says whether a list of a split has each image without a mask."""
-    images = plan.tree.images
-    left_out_ids = itertools.chain.from_iterable(plan.left_out.values())
-    listed_paths = {images[image_id] for image_id in left_out_ids if image_id in images}
-    unlabeled_paths: set[str] = set()
-    for group, names in plan.unused.items():
-        if group.kind == UNLABELED_IMAGES:
-            unlabeled_paths.update(posixpath.join(group.folder, name) for name in names)
-    return unlabeled_paths <= listed_paths
 
 
 def _notes_on_idle_options(plan: FolderPlan) -> list[str]:
