@@ -27,7 +27,7 @@ FOLDERS = [
         "`JPEGImages`",
         "`SegmentationClass`, RGB",
         "`labelmap.txt`, in its order",
-        "`ImageSets/Segmentation/*.txt`",
+        "`ImageSets/Segmentation/*.txt`; `default.txt` is `train`",
     ),
     (
         "datumaro",

@@ -64,16 +64,16 @@ SAME_IMAGE_OTHER_MASK = LabelErrorKind(
     text="the same image as {other}, whose mask differs",
     remedy="keep the mask that is right, and remove the other image",
     score=0.9,
-    meaning="Two images have the same bytes, and their masks differ in more than 40 % of the "
-    "labeled pixels. Keep the mask that is right, and remove the other image.",
+    meaning="Two images have the same bytes, and their masks differ in more than 40 % of "
+    "their foreground. Keep the mask that is right, and remove the other image.",
 )
 SAME_PICTURE_OTHER_MASK = LabelErrorKind(
     name="same picture, other mask",
     text="the same picture as {other}, whose mask differs",
     remedy="check whether they are one photo; if so, keep the mask that is right",
     score=0.4,
-    meaning="Two files show the same picture, and their masks differ in more than 40 % of the "
-    "labeled pixels. Check whether both are one photo.",
+    meaning="Two files show the same picture, and their masks differ in more than 40 % of "
+    "their foreground. Check whether both are one photo.",
     exceptions="the object moved, as in a film, or a copy is mirrored or rotated",
 )
 ALL_VOID = LabelErrorKind(
