@@ -95,7 +95,7 @@ def test_the_commands_print_the_same_digest(tree, tmp_path, capsys):
     place = ["--data_dir", str(tmp_path)]
     words = [str(tree), "--name", "mine", "--class_names", "voc", *place]
     cli.main(["build", *words])
-    assert f"\nids of train: sha256 {DIGEST}\n" in capsys.readouterr().out
+    assert f"\n  train: {DIGEST}\n" in capsys.readouterr().out
     cli.main(["build", *words, "--version", "1.1.0", "--tile", "16", "--json"])
     assert json.loads(capsys.readouterr().out)["ids_sha256"] == {"train": DIGEST}
     cli.main(["verify", "mine:1.0.0", *place])

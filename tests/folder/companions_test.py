@@ -103,10 +103,10 @@ def test_pictures_that_no_row_explains_are_asked_about_and_then_the_first_notes(
         "1 mask without an image: masks/77.png",
         "1 picture: else/view.jpg",
     )
-    with pytest.raises(LayoutError, match="\n +".join(lines)) as asked:
+    with pytest.raises(LayoutError, match="\n +nothing explains ".join(lines)) as asked:
         plan_to_build(tmp_path, name="mine", class_names=NAMES)
     ((words, answer),) = proposed(str(asked.value))
-    assert words == "without these files; 1 image left out"
+    assert words == "leave these out; 1 image left out"
     plan = plan_to_build(tmp_path, name="mine", **{"class_names": NAMES} | said_by(answer))
     assert [len(ids) for ids in plan.splits.values()] == [7]
     assert plan.notes[:2] == tuple(f"Nothing explains {line}." for line in lines)

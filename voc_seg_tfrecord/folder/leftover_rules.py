@@ -461,13 +461,13 @@ def pictures_are_not_explained(splits: Splits, leftovers: Leftovers) -> Question
         for group, names in leftovers.unused.items()
         if split_of(group.folder) in splits_of_asked_folders
     }
-    facts = list_unexplained(asked)
+    facts = [f"nothing explains {line}" for line in list_unexplained(asked)]
     if not facts:
         return None
     return QuestionError(
         tree.given,
-        [Alternative("without these files", tree.options)],
-        task="leave these pictures out",
+        [Alternative("leave these out", tree.options)],
+        task="read the rest",
         expected="pictures that belong to an image or a mask",
         kind="pictures that nothing explains",
         facts=facts,
