@@ -222,7 +222,8 @@ def test_unused_files_of_many_folders_are_one_line(tmp_path, capsys):
             drawing.put(tmp_path, f"notes{number:02}/{name}", "text")
     words = ["build", str(tmp_path), "--name", "mine", "--dry_run"]
     assert cli.main(words) == 0
-    assert "30 lists, tables or other texts, in 15 folders, such as notes00/x.txt" in capsys.readouterr().out
+    line = "30 lists, tables or other texts, in 15 folders, such as notes00/x.txt"
+    assert line in capsys.readouterr().out
 
 
 BUILD = "build", "--name", "m"
