@@ -182,6 +182,15 @@ def test_a_source_without_an_image_of_the_dataset_is_a_fault_and_no_error(sample
     ]
 
 
+def test_a_source_of_another_dataset_is_one_fault_and_not_one_for_each_record(sample, root):
+    train, val = (root / "ImageSets" / "Segmentation" / f"{name}.txt" for name in ("train", "val"))
+    texts = train.read_text(), val.read_text()
+    val.write_text(texts[0])
+    train.write_text(texts[1])
+    ids = "2010_000004, 2011_000005"
+    assert f"train: missing: all 2 records of the source: {ids}" in found(sample, root)
+
+
 def test_a_source_with_other_splits_is_refused(sample, root):
     (root / "ImageSets" / "Segmentation" / "test.txt").unlink()
     with pytest.raises(ConfigError, match=r"(?s)splits train, validation.*the dataset's splits"):

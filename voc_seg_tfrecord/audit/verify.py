@@ -275,9 +275,10 @@ def _split_faults(
     if standard.source is not None:
         expected_ids = standard.source.expected_ids(split)
         missing_ids = sorted(expected_ids - set(records_of_split.digests))
-        if records_of_split.digests and len(missing_ids) == len(expected_ids):
-            message = f"no id in common with the source, which has {several(missing_ids)}"
-            yield Fault(split, "", message)
+        is_every_id_missing = len(missing_ids) == len(expected_ids)
+        if is_every_id_missing and len(missing_ids) > 1:
+            count = counted(len(missing_ids), "record")
+            yield Fault(split, "", f"missing: all {count} of the source: {several(missing_ids)}")
             return
         for record_id in missing_ids:
             message = "missing: the source lists it, no record has it"
