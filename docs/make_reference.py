@@ -49,6 +49,8 @@ Parsers: TypeAlias = Mapping[str, argparse.ArgumentParser]
 OptionRow: TypeAlias = tuple[str, str]
 """How an option is spelled, and its effect."""
 
+LINK_TO_FIELDS = "[options of a build](#options-of-a-build-fields-of-a-config)"
+
 MIN_SHARING_COMMANDS = 2
 """How many commands have to have an option, with the same words, to have it in the shared table."""
 
@@ -91,10 +93,13 @@ def _group_of_fields(group: str | None) -> list[tuple[str, ConfigField]]:
 
 
 def _table_of_fields(rows: Iterable[tuple[str, ConfigField]]) -> str:
-    cells = [(_option_cell(field), _field_cell(name, field), field.meaning) for name, field in rows]
-    if not any(option for option, _, _ in cells):
-        return table(("in a config", "effect"), (row[1:] for row in cells))
-    return table(("option", "in a config", "effect"), cells)
+    cells = [
+        (_option_cell(field), _field_cell(name, field), _effect_cell(field), _default_cell(field))
+        for name, field in rows
+    ]
+    if not any(option for option, *_ in cells):
+        return table(("in a config", "effect", "default"), (row[1:] for row in cells))
+    return table(("option", "in a config", "effect", "default"), cells)
 
 
 def _option_cell(field: ConfigField) -> str:
@@ -105,17 +110,36 @@ def _option_cell(field: ConfigField) -> str:
         for action in command_parsers()["build"]._actions
         if f"--{field.option_name}" in action.option_strings
     )
-    return "; ".join(text for text in (_spelling(action), field.usage) if text)
+    return _spelling(action)
 
 
 def _field_cell(name: str, field: ConfigField) -> str:
     is_text_of_layout = name.startswith("layout.")
     expected = "" if field.choices or is_text_of_layout else field.expected
-    default = f"default: `{field.default}`" if field.choices and field.default else ""
-    if f"default: {field.default}" in f"{field.usage}; {field.meaning}":
-        default = ""
-    words = "; ".join(text for text in (expected, default, field.in_config) if text)
+    words = "; ".join(text for text in (expected, _split_default(field.in_config)[0]) if text)
     return f"`{name}`: {words}" if words else f"`{name}`"
+
+
+def _effect_cell(field: ConfigField) -> str:
+    parts = (_split_default(text)[0] for text in (field.meaning, field.usage))
+    return "; ".join(text for text in parts if text)
+
+
+def _default_cell(field: ConfigField) -> str:
+    """Returns the default of the option, and that in a config if it is another one."""
+    default = _split_default(field.usage)[1] or _split_default(field.meaning)[1]
+    default_in_config = _split_default(field.in_config)[1]
+    if field.choices and field.default:
+        default_in_config = str(field.default)
+    if not default_in_config or default_in_config == default:
+        return default
+    return f"{default}; in a config: {default_in_config}" if default else default_in_config
+
+
+def _split_default(text: str) -> tuple[str, str]:
+    """Returns a text without its last clause `default: ...`, and what that clause says."""
+    words, _, default = f"; {text}".partition("; default: ")
+    return words.removeprefix("; ").removeprefix(";").strip(), default
 
 
 def shared_options() -> str:
@@ -161,6 +185,16 @@ def _command(name: str, parser: argparse.ArgumentParser) -> str:
     rows = [row for row in _rows_of(parser) if row not in _shared_rows()]
     if rows:
         text.append(table(("argument", "effect"), rows))
+    shared = [
+        spelling.split()[0].strip("`")
+        for spelling, _ in _rows_of(parser)
+        if (spelling, _) in _shared_rows()
+    ]
+    if shared:
+        names = ", ".join(f"`{name}`" for name in shared)
+        also = f"Also [shared arguments](#commands): {names}"
+        has_fields = any(group.title in config_fields.GROUPS for group in parser._action_groups)
+        text.append(f"{also}, and {LINK_TO_FIELDS}." if has_fields else f"{also}.")
     return "\n\n".join(text)
 
 

@@ -18,7 +18,7 @@ site = runpy.run_path(str(REPOSITORY / "docs" / "make_reference.py"))
 
 def names_in_configs(tables):
     """Returns the names that a config has for the fields, in whichever column they stand."""
-    return re.findall(r"^\| (?:`--.* \| )?`([\w.]+)`", tables, re.M)
+    return re.findall(r"^\| (?:`--.*? \| )?`([\w.]+)`", tables, re.M)
 
 
 @pytest.mark.slow  # the pages are made anew before a release, not with every message

@@ -87,13 +87,6 @@ def add_dataset(parser: argparse.ArgumentParser) -> None:
     add(parser, "data_dir")
 
 
-def add_target_data_dir(parser: argparse.ArgumentParser) -> None:
-    """Adds `--data_dir` to a command that builds a dataset."""
-    parser.add_argument(
-        "--data_dir", help="where to write; default: $TFDS_DATA_DIR or ~/tensorflow_datasets"
-    )
-
-
 def add_predictions(parser: argparse.ArgumentParser, dataset: str, **options: Any) -> None:
     """Adds DATASET@SPLIT with a help text and options, `--data_dir` and `--predictions`."""
     parser.add_argument("dataset", metavar="DATASET@SPLIT", help=dataset, **options)

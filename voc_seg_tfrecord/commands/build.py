@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="folder for downloads; default: downloads in the data_dir",
     )
-    arguments.add_target_data_dir(parser)
+    arguments.add(parser, "data_dir")
     parser.add_argument(
         "--num_shards", type=int, help="number of shards per split; default: TFDS chooses"
     )

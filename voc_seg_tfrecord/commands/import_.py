@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="convert images with more bits to 8-bit RGB; default: such an image is an error",
     )
     parser.add_argument("--dry_run", action="store_true", help="show the records and build nothing")
-    arguments.add_target_data_dir(parser)
+    arguments.add(parser, "data_dir")
     arguments.add(parser, "workers", "version", "overwrite", "json")
 
 

@@ -140,7 +140,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     strict: bool | None = row(
         None,
         "whether the id lists must be the release's official lists; for a release, yes by default. "
-        "`False` builds a part of a release",
+        "`false` builds a part of a release",
         needs=(OF_RELEASE,),
     )
     class_names: Sequence[str] = row(
@@ -158,7 +158,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
     classes: Sequence[Sequence[Any]] | Mapping[Any, str] = row(
         (),
         "the class of each value, color or class name, with `*` for all others. It replaces what "
-        "class_names gives for these keys, and without class_names it is the complete table",
+        "class_names gives for these keys",
+        in_config="without `class_names`, the complete table",
         words='pairs of a key and a class, such as [[255, "crack"], ["*", "void"]]',
         accepts=are_pairs,
         group=CLASSES,
@@ -234,15 +235,15 @@ class VocSegConfig(tfds.core.BuilderConfig):
         "images to leave out, such as those of damaged files",
         words="a list of ids",
         group=CLASSES,
-        usage="in a file as for --ids, such as the decisions that a page saved; or their ids "
-        "separated by commas; the word none drops those of --like; default: none",
+        usage="a file as for --ids, such as the decisions that a page saved; or ids separated by "
+        "commas; --exclude none cancels the --exclude of --like",
         metavar="FILE",
         needs=(OWN_IMAGES,),
     )
     threshold: int | None = row(
         None,
-        "for soft masks (black and white with gray edges, such as JPEGs): pixels of this gray, "
-        "such as 128, and lighter ones are read as 255, and darker ones as 0; default: each gray "
+        "for soft masks (black and white with gray edges, such as JPEGs): pixels of this gray "
+        "and lighter ones are read as 255, and darker ones as 0; default: each gray "
         "is a value, and JPEGs are not masks",
         words="a gray from 1 to 255, such as 128",
         accepts=is_gray,
@@ -282,10 +283,10 @@ class VocSegConfig(tfds.core.BuilderConfig):
         "would lose bands or bits is an error",
         words=f"a list of the bands' numbers, from 0, such as [3, 0]; or {RGB}",
         group=CLASSES,
-        usage="as in 3,0; or all",
+        usage="such as 3,0; or all",
         metavar="NUMBERS",
         needs=(OWN_BANDS,),
-        in_config="`builder_from_tree` also takes `all`",
+        in_config="only `builder_from_tree` also takes `all`",
     )
     dtype: Dtype = row(
         "uint8",
@@ -351,7 +352,6 @@ class VocSegConfig(tfds.core.BuilderConfig):
         group=FOLDERS,
         metavar="K",
         needs=(OWN_SPLITS,),
-        in_config="`builder_from_tree` then divides `stratified` by default",
     )
     group_by: str = row(
         "",
