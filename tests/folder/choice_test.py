@@ -9,7 +9,7 @@ import apache_beam
 import numpy as np
 from PIL import Image
 import pytest
-from support import drawing, exports, made_folders
+from support import drawing, exports, made_folders, pages
 from support.building import build, examples, from_tree, records
 from support.drawing import write
 from support.folders import (
@@ -86,9 +86,9 @@ def test_images_and_masks_are_found_in_folders_that_are_said_or_not(tmp_path, im
 def test_the_page_lists_the_rules_of_files_in_their_order_with_what_they_say():
     page = pathlib.Path(__file__).parents[2] / "docs" / "background" / "folder-rules.md"
     _, _, section = page.read_text().partition("## Images and masks\n")
-    _, _, rows = section.partition("| rule | meaning |\n|---|---|\n")
+    _, _, rows = section.partition("| rule | example |\n|---|---|\n")
     listed = re.findall(r"^\| (.*) \| (.*) \|$", rows.partition("\n\n")[0], re.M)
-    assert listed == [(rule.name, rule.loses.__doc__.partition("\n")[0]) for rule in FILE_RULES]
+    assert listed == [pages.sentence_and_example(rule.loses) for rule in FILE_RULES]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 import numpy as np
 from PIL import Image
 import pytest
-from support import drawing, exports
+from support import drawing, exports, pages
 from support.building import examples, from_tree
 from support.drawing import write
 from support.folders import plan_of, read_as, refused, unused_of
@@ -606,9 +606,9 @@ def test_the_background_that_datumaro_names_fills_missing_masks(apple):
 def test_the_page_lists_the_rules_as_the_table_has_them():
     page = (REPOSITORY / "docs" / "background" / "folder-rules.md").read_text()
     _, _, section = page.partition("## Class files\n")
-    _, _, table = section.partition("| rule | meaning |\n|---|---|\n")
+    _, _, table = section.partition("| rule | example |\n|---|---|\n")
     listed = re.findall(r"^\| (.*?) \| (.*?) \|$", table.partition("\n\n")[0], re.M)
-    assert listed == [(rule.name, rule.loses.__doc__.partition("\n")[0]) for rule in RULES]
+    assert listed == [pages.sentence_and_example(rule.loses) for rule in RULES]
 
 
 @pytest.mark.parametrize("head", ["label,class", "class,label", "category,label"])

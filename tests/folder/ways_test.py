@@ -9,7 +9,7 @@ import re
 import numpy as np
 from PIL import Image
 import pytest
-from support import drawing, made_folders
+from support import drawing, made_folders, pages
 from support.folders import pairs_of, plan_of, proposed, refused, said_by, unused_of
 
 from voc_seg_tfrecord.build_from.plan_text import describe
@@ -130,12 +130,10 @@ def test_nobody_is_in_a_wrong_split_without_a_word(tmp_path, way, other):
 def test_the_page_lists_the_rules_in_their_order():
     page = pathlib.Path(__file__).parents[2] / "docs" / "background" / "folder-rules.md"
     _, _, section = page.read_text().partition("## Splits\n")
-    verdicts = {"folders": [(rule.name, rule.find) for rule in FOLDER_RULES]}
-    verdicts["rule"] = [(rule.name, rule.loses) for rule in RULES if rule.loses]
-    for head, rows_of_table in verdicts.items():
-        _, _, rows = section.partition(f"| {head} | meaning |\n|---|---|\n")
-        listed = re.findall(r"^\| (.*) \| (.*) \|$", rows.partition("\n\n")[0], re.M)
-        assert listed == [(name, says.__doc__.partition("\n")[0]) for name, says in rows_of_table]
+    verdicts = [rule.find for rule in FOLDER_RULES]
+    verdicts += [rule.loses for rule in RULES if rule.loses]
+    listed = re.findall(r"^\d\. (.*)$", section, re.M)
+    assert listed == [pages.sentence_and_example(verdict)[0] for verdict in verdicts]
 
 
 FOLDERS_BY_RULE = {

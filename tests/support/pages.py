@@ -51,6 +51,12 @@ class Fence:
     marks: dict[str, str]
 
 
+def sentence_and_example(rule) -> tuple[str, str]:
+    """Returns the first sentence of a rule's docstring, and its example, as pages have them."""
+    _, _, example = rule.__doc__.partition("Example: ")
+    return rule.__doc__.partition("\n")[0], " ".join(example.split())
+
+
 def fences(page: pathlib.Path) -> list[Fence]:
     """Returns the fences of a page, in its order."""
     found, marks, opened = [], {}, None

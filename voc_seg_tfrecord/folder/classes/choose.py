@@ -313,7 +313,7 @@ def says_less(candidate: ClassFile, other: ClassFile, evidence: ClassFileEvidenc
 
 
 def says_the_same(candidate: ClassFile, other: ClassFile, evidence: ClassFileEvidence) -> bool:
-    """If two class files have the same classes, the later one in the search order loses.
+    """If two class files have the same classes, the first one that is found is used.
 
     Example: `classes.txt` and `labels.txt` have the same names in the same order.
     """

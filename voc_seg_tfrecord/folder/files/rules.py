@@ -251,7 +251,7 @@ def may_be_masks_alone(candidate: PairingCandidate, evidence: FileEvidence) -> b
 def have_images_as_masks(
     candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> bool:
-    """Masks lose if masks in a folder named masks have them as their images.
+    """Files that are the images of masks in a folder named masks are not masks.
 
     Example: `normal` with `abnormal` loses to `abnormal` with `abnormal_mask`.
     """

@@ -190,8 +190,7 @@ def means_the_same(
 ) -> bool:
     """If two readings give each pixel the same class, the one with more classes loses.
 
-    If they have equally many, the one listed later loses. Example: `colors.txt` has no background,
-    and no mask has black. Then no class is added for it.
+    Example: `colors.txt` has no background, and no mask has black. Then no class is added for it.
     """
     if candidate.class_by_pixel != other.class_by_pixel:
         return False
