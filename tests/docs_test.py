@@ -65,7 +65,7 @@ def test_the_pages_of_other_libraries_run_on_other_data_too(name, world, sample)
     page = REPOSITORY / "docs" / "guides" / name
     for fence in [*pages.fences_before(page), *pages.fences(page)]:
         if fence.language == "python" and not pages.missing(fence):
-            text = re.sub(r'"(jax_)?walls"', '"sample"', fence.text)
+            text = re.sub(r'"(voc_seg_tfrecord/)?(jax_)?walls"', '"sample"', fence.text)
             other = dataclasses.replace(fence, text=text)
             assert "the process ended" not in world.run(other)
 
