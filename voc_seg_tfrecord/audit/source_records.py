@@ -17,7 +17,14 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.config_fields import NO_GROUPS
-from voc_seg_tfrecord.core.errors import ConfigError, RecordError, VocSegError
+from voc_seg_tfrecord.core.errors import (
+    ConfigError,
+    LayoutError,
+    MissingPackageError,
+    RecordError,
+    SplitError,
+    VocSegError,
+)
 from voc_seg_tfrecord.core.example import ExampleSpec, Item, Source
 from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.mask_rule import rule_of_rows
@@ -261,13 +268,15 @@ def _open_folder(builder: tfds.core.DatasetBuilder, folder: epath.Path) -> Sourc
         config = dataclasses.replace(config, missing_image="skip")
     try:
         source = open_source(config, _OnlyFolder(folder), rule)
-    except VocSegError as error:
-        if "--" not in str(error):
-            raise
-        # The options that it advises are those of `build`.
+    except MissingPackageError:
+        raise
+    except (ConfigError, LayoutError, SplitError) as error:
         build = command("voc-seg-tfrecord", "build", folder, name="NAME")
         diff = command("voc-seg-tfrecord", "diff", builder.data_path, "NAME")
-        remedy = f"build it with the options that fit, and compare the datasets: {build}; {diff}"
+        remedy = (
+            f"{error.remedy}. Options are those of a build; to use some, build the folder, and "
+            f"compare the datasets: {build}; {diff}"
+        )
         raise error.changed(remedy=remedy) from None
     # Bytes are compared, so no image has to be decoded.
     spec = dataclasses.replace(source.spec, decoding="none")
