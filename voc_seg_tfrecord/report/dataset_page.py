@@ -55,7 +55,7 @@ def write(
       fits: whether to look for masks that do not fit their images.
       rgb: for images other than 8-bit RGB: the numbers, from 0, of the bands to show as red, green
         and blue; by default the first three, or the first one in gray. All images share one range
-        of values.
+        of values per band.
       progress: whether to show a progress bar on standard error (False).
 
     Raises:

@@ -57,7 +57,7 @@ def preview(
       seed: a seed of 0 or more chooses examples at random; by default the first are shown.
       rgb: for images other than 8-bit RGB: the numbers, from 0, of the bands to show as red, green
         and blue; by default the first three, or the first one in gray. All images share one range
-        of values.
+        of values per band.
       data_dir: the folder of all datasets, in which a name is looked up; by default TFDS's.
 
     Returns:
