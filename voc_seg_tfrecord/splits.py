@@ -135,7 +135,8 @@ def labeled_unlabeled(dataset: Any, labeled: IdList, *, partial: bool = False) -
       partial: whether ids of the list may be missing (False).
 
     Returns:
-      The labeled part, and all other examples without masks and other labels.
+      The labeled part, and all other examples without masks and other labels. `torch.loader`
+      refuses the unlabeled part, because it needs masks.
 
     Raises:
       ConfigError: as in `only`.

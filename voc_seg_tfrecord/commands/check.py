@@ -63,8 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--write_config",
         metavar="FILE",
-        help="also write the complete config of a build into this JSON file, for --config; the "
-        "dataset is named after the file",
+        help="also write the options of this check, and the class names, into this JSON file, for "
+        "--config; the dataset is named after the file",
     )
     parser.add_argument(
         "--write_classes",

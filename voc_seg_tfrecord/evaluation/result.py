@@ -119,8 +119,7 @@ class Result:
     def foreground_miou(self) -> float:
         """The mean IoU of the classes that occur, without background; NaN if none does.
 
-        The command `evaluate` prints it as `no background`; in its JSON, the key is
-        `miou_without_background`.
+        In the JSON of the command `evaluate`, its key is `miou_without_background`.
         """
         return _mean(self.iou[self._foreground & self.present])
 
@@ -213,7 +212,7 @@ class Result:
 
     @property
     def accuracy(self) -> npt.NDArray[np.float64]:
-        """The share of correct pixels of each class, float64 `[C]`; NaN without pixels."""
+        """Recall: the share of correct pixels of each class, float64 `[C]`; NaN without pixels."""
         return _ratio(self.matrix.diagonal(), self.matrix.sum(1))
 
     @property
