@@ -132,7 +132,7 @@ SHAPES = {
     "YOLO": (
         "YOLO segmentation",
         "`images`, `labels` and `data.yaml`, as from Ultralytics or Roboflow",
-        "the smaller one",
+        "the one with fewer pixels",
         "`names` of `data.yaml`, or `classes.txt`. The splits are the folders, or else `train`, "
         "`val` and `test` of `data.yaml`",
     ),
@@ -151,7 +151,7 @@ SHAPES = {
     "VIA": (
         "VIA 1, 2 and 3",
         "`via_region_data.json` or `.csv`, or a project; one or several",
-        "the smaller one",
+        "the one with fewer pixels",
         "the values of the attribute named class, label or category, or of the only attribute, by "
         "name; without attributes, one class, `region`",
     ),
