@@ -161,9 +161,8 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
         return 0
     sentence = f"wrote {out}: {counted(row_count, 'row')}"
     if table.rows_without_class:
-        sentence += (
-            f", {table.rows_without_class} of them without a class: fill in the column class"
-        )
+        rows = counted(table.rows_without_class, "row")
+        sentence += f". Replace the ? in {rows} by the name of a class, or by void"
     print(sentence)
     files = {name: getattr(args, name) for name in _OPTIONS_THAT_FIND_FILES}
     words = command("voc-seg-tfrecord", "build", args.root, name="NAME", **files, classes=out)

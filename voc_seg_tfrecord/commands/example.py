@@ -45,10 +45,7 @@ def run(args: argparse.Namespace) -> int:
         if missing:
             _check_nothing_is_there(files, out, missing)
             staging.write_files(out, files)
-    count = counted(len(files), "file")
-    if not missing:
-        count += ", there already"
-    print(f"{out}: {EXAMPLES[args.name]}; {count}")
+    print(f"{out}: {EXAMPLES[args.name]}; {counted(len(files), 'file')}")
     return 0
 
 
