@@ -45,8 +45,8 @@ def run(args: argparse.Namespace) -> int:
     if layout not in LAYOUTS:
         raise ConfigError(
             f"--layout {args.layout} --palette",
-            found="--palette without --layout parquet",
-            expected="--palette for Parquet files alone; --layout voc always writes palette PNGs",
+            found="a layout other than parquet",
+            expected="--palette with --layout parquet alone; --layout voc always has palette PNGs",
             remedy="leave out --palette",
         )
     builder = open_built(args.dataset, args.data_dir)

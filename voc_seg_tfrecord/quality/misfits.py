@@ -15,9 +15,8 @@ import numpy as np
 from voc_seg_tfrecord.quality.fit import SHIFTED, TRANSFORMS, Fit, Shift
 
 INCONCLUSIVE = (
-    "the borders of the masks follow edges of the images no better than those of mirrored and "
-    "shifted masks do: the objects have soft borders, or many masks are wrong. Single masks were "
-    "not checked for this"
+    "the borders of the masks follow the edges of the images no better than mirrored and shifted "
+    "masks do: the objects have soft borders, or many masks are wrong. So no single mask is named"
 )
 """The note on a set that does not tell which of its masks are wrong."""
 
