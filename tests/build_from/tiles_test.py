@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pytest
@@ -44,6 +45,16 @@ def test_tiles_that_tfds_reads_are_the_images_masks_and_instances(tree, tmp_path
         assert (objects == np.where(mask == 1, 7, mask)[at][:height, :width]).all()
         seen[number][at][:height, :width] += 1
     assert all((count > 0).all() for count in seen.values())
+
+
+def test_the_class_table_of_a_build_counts_tiles(tree, tmp_path, capsys):
+    words = ["build", str(tree), "--name=x", f"--data_dir={tmp_path}", "--tile=16", *WAY]
+    assert cli.main(words) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"index  class +tiles +pixels +share", printed)
+    images, tiles = re.search(r"tiles: (\d+) images became (\d+) tiles; pixels", printed).groups()
+    assert images == "12"
+    assert f"1.0.0: train {tiles}\n" in printed
 
 
 @pytest.mark.slow
