@@ -63,6 +63,24 @@ def test_the_same_folder_is_built_to_the_same_bytes(root, case, capsys):
     assert shards_of(root, "mine", "1.1.0") == shards_of(root, "mine", "1.0.0")
 
 
+def test_a_new_class_in_the_class_file_is_asked_about_with_names_that_build(tmp_path, capsys):
+    root = tmp_path / "walls"
+    assert cli.main(["example", "cracks", "--out", str(root)]) == 0
+    assert build(root, "--name", "walls") == 0
+    labelmap = root / "labelmap.txt"
+    text = labelmap.read_text()
+    labelmap.write_text(text.replace("crack:", "hole:50,183,250::\ncrack:"))
+    again = ["--like", "walls", "--version", "1.1.0"]
+    capsys.readouterr()
+    assert build(root, *again) == 2
+    names = "background,crack,hole"
+    error = capsys.readouterr().err
+    assert "to keep the numbers of your names, with new classes after them" in error
+    assert f"give --class_names {names};" in error
+    assert build(root, *again, "--class_names", names) == 0
+    assert "0 background, 1 crack, 2 hole" in capsys.readouterr().out
+
+
 def test_an_option_that_is_given_too_replaces_the_old_one_and_is_named(root, capsys):
     assert build(root, "--name", "mine", *OPTIONS["ratios"]) == 0
     words = ["--like", "mine:1.0.0", "--name", "next", "--seed", "0", "--classes", "0=bg,*=fruit"]

@@ -12,6 +12,7 @@ from etils import epath
 from voc_seg_tfrecord.core.class_entries import is_void
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, counted, several
 from voc_seg_tfrecord.core.names import background_index, describe_color
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.classes.candidates import (
     FolderTable,
     GivenClasses,
@@ -197,13 +198,25 @@ def _check_names_of_labels(file: ClassFile, given: GivenClasses) -> None:
 
 def _other_names_error(file: ClassFile, given: GivenClasses) -> ConfigError:
     names = given.names_without_void
+    new_names = [name for name in file.class_names if name not in names]
+    if {*names} < {*file.class_names}:  # the names of an earlier build, and there is a new class
+        kept_numbers = command(class_names=",".join([*names, *new_names]))
+        new_numbers = command(class_names=",".join(file.class_names))
+        remedy = (
+            f"to keep the numbers of your names, with new classes after them, give {kept_numbers}; "
+            f"to take the order of {file.source}, give {new_numbers}"
+        )
+    else:
+        remedy = (
+            "leave --class_names out; or give these names, in the order that you want, and say "
+            "what they become with --classes OLD=NEW"
+        )
     return ConfigError(
         "option class_names",
         found=f"{len(names)} names: {several(names, MAX_LISTED_NAMES)}",
         expected=f"the {len(file.class_names)} names in {file.source}: "
         f"{several(file.class_names, MAX_LISTED_NAMES)}",
-        remedy="leave --class_names out; or give these names, in the order that you want, and say "
-        "what they become with --classes OLD=NEW",
+        remedy=remedy,
     )
 
 
