@@ -12,6 +12,7 @@ from voc_seg_tfrecord import from_arrays
 from voc_seg_tfrecord.audit import diff
 from voc_seg_tfrecord.audit.diff import Change, MaskChange
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.errors import SplitError
 
 NAMES = list(planted.NAMES)
 SPLITS = {"train": ["a", "b", "c"], "validation": ["d", "e"], "test": ["f"]}
@@ -180,15 +181,25 @@ def test_tiles_are_compared_with_the_images_that_they_would_be_cut_from(tree):
     assert changed == {"a"}
 
 
-def test_an_image_that_is_gone_from_a_folder_is_removed_and_a_question_is_for_a_build(
-    tree, tmp_path, capsys
-):
+def test_a_listed_image_that_the_folder_does_not_have_is_an_error(tree):
     before = build(tree)
-    (tree / "JPEGImages/e.jpg").unlink()
-    assert diff.compare(before, tree).changes == [Change("e", "validation", "")]
+    image = tree / "JPEGImages/e.jpg"
+    data = image.read_bytes()
+    image.unlink()
+    with pytest.raises(SplitError, match="JPEGImages/e"):
+        diff.compare(before, tree)
+    image.write_bytes(data)
+    drawing.put_lists(tree, **{**SPLITS, "train": [*SPLITS["train"], "ghost"]})
+    with pytest.raises(SplitError, match="JPEGImages/ghost"):
+        diff.compare(before, tree)
+
+
+def test_a_question_about_a_folder_is_one_for_a_build(tree, tmp_path, capsys):
+    before = build(tree)
     for name in ("masks", "others"):
         shutil.copytree(tree / "SegmentationClass", tmp_path / "set" / name)
     shutil.copytree(tree / "JPEGImages", tmp_path / "set/images")
+    (tmp_path / "set/images/e.jpg").unlink()
     assert cli.main(["diff", str(before.data_path), str(tmp_path / "set")]) == 1
     said = capsys.readouterr().err
     assert f"voc-seg-tfrecord build {tmp_path}/set --name NAME; voc-seg-tfrecord diff" in said

@@ -14,7 +14,7 @@ from support.paths import DUMMY_DATA
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core.errors import ConfigError, RecordError
+from voc_seg_tfrecord.core.errors import ConfigError, RecordError, SplitError
 from voc_seg_tfrecord.core.named_lists import named_lists
 from voc_seg_tfrecord.reading import dataset_files
 from voc_seg_tfrecord.reading.dataset import open_built
@@ -175,20 +175,17 @@ def test_own_data_without_instances_and_with_png_images_is_verified(tmp_path):
     assert report.splits["train"].fingerprint.instances == ""
 
 
-def test_a_source_without_an_image_of_the_dataset_is_a_fault_and_no_error(sample, root):
+def test_a_source_that_lists_an_image_that_it_does_not_have_is_refused(sample, root):
     (root / "JPEGImages" / f"{FIRST}.jpg").unlink()
-    assert found(sample, root) == [
-        f"train {FIRST}: only in the dataset: this split of the source has no such example"
-    ]
+    with pytest.raises(SplitError, match=FIRST):
+        found(sample, root)
 
 
-def test_a_source_of_another_dataset_is_one_fault_and_not_one_for_each_record(sample, root):
-    train, val = (root / "ImageSets" / "Segmentation" / f"{name}.txt" for name in ("train", "val"))
-    texts = train.read_text(), val.read_text()
-    val.write_text(texts[0])
-    train.write_text(texts[1])
-    ids = "2010_000004, 2011_000005"
-    assert f"train: missing: all 2 records of the source: {ids}" in found(sample, root)
+def test_a_source_that_lists_a_further_image_that_it_does_not_have_is_refused(sample, root):
+    path = root / "ImageSets" / "Segmentation" / "train.txt"
+    path.write_text(f"{path.read_text()}new_1\n")
+    with pytest.raises(SplitError, match="new_1"):
+        found(sample, root)
 
 
 def test_a_source_with_other_splits_is_refused(sample, root):
@@ -218,7 +215,7 @@ def test_the_command_prints_hashes_and_names_what_is_wrong(sample, doctored, cap
     right = capsys.readouterr().out
     assert right.endswith(
         "checked: sha256 of every file, sizes, labels, mask values\n"
-        f"compared with the files in {TREE}: every record that is there too\n"
+        f"compared with the files in {TREE}: every record that the source has\n"
         "no faults in what was checked\n"
     )
     report = verify.verify(sample)

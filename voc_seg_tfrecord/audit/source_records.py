@@ -263,11 +263,8 @@ def _open_folder(builder: tfds.core.DatasetBuilder, folder: epath.Path) -> Sourc
 
     rows = (builder.info.metadata or {}).get("classes")
     rule = rule_of_rows(rows, class_names(builder)) if rows else None
-    config = _config_of_build(builder)
-    if config.official is None:  # an image that was deleted is a difference, and no error
-        config = dataclasses.replace(config, missing_image="skip")
     try:
-        source = open_source(config, _OnlyFolder(folder), rule)
+        source = open_source(_config_of_build(builder), _OnlyFolder(folder), rule)
     except MissingPackageError:
         raise
     except (ConfigError, LayoutError, SplitError) as error:

@@ -103,7 +103,7 @@ def _checked(builder: Any, report: "VerificationReport", source: str | None) -> 
     if not report.has_sums:
         lines.append(f"sha256 of the files not checked: the dataset has no {SUMS}")
     if source:
-        lines.append(f"compared with the files in {source}: every record that is there too")
+        lines.append(f"compared with the files in {source}: every record that the source has")
         return lines + facts
     advice = "not compared with the source; give --source ROOT to compare with its files"
     return [*lines, *facts, advice]
