@@ -202,7 +202,7 @@ def test_a_question_about_a_folder_is_one_for_a_build(tree, tmp_path, capsys):
     (tmp_path / "set/images/e.jpg").unlink()
     assert cli.main(["diff", str(before.data_path), str(tmp_path / "set")]) == 1
     said = capsys.readouterr().err
-    assert f"voc-seg-tfrecord build {tmp_path}/set --name NAME; voc-seg-tfrecord diff" in said
+    assert f"voc-seg-tfrecord build {tmp_path}/set --like {before.data_path} --name NAME;" in said
     assert "add the options" not in said
 
 
@@ -222,7 +222,7 @@ def test_the_command_says_what_changed_and_exits_with_1_if_a_test_split_did(tree
     assert f"-> {archive}\n" in out
     assert "moved to another split: 1\n  d: validation -> train\n" in out
     assert "b (train): 6 pixels: " in out
-    assert "validation: 2 examples new, removed or changed; do not compare" in out
+    assert "validation: 2 examples new, removed or changed (d, e); do not compare" in out
     assert cli.main(["diff", str(before.data_path), str(tree), "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert [c["id"] for c in document["changes"]] == list("bcgde")

@@ -81,6 +81,16 @@ def test_a_new_class_in_the_class_file_is_asked_about_with_names_that_build(tmp_
     assert "0 background, 1 crack, 2 hole" in capsys.readouterr().out
 
 
+def test_a_stop_with_options_of_an_earlier_build_names_no_check_without_them(root, capsys):
+    assert build(root, "--name", "mine", *OPTIONS["lists"]) == 0
+    drawing.put(root, "chosen.txt", "a\nb\nnowhere\n")
+    capsys.readouterr()
+    assert build(root, "--like", "mine", "--version", "1.1.0") == 1
+    error = capsys.readouterr().err
+    assert "nowhere" in error
+    assert "see all problems" not in error
+
+
 def test_an_option_that_is_given_too_replaces_the_old_one_and_is_named(root, capsys):
     assert build(root, "--name", "mine", *OPTIONS["ratios"]) == 0
     words = ["--like", "mine:1.0.0", "--name", "next", "--seed", "0", "--classes", "0=bg,*=fruit"]

@@ -11,6 +11,7 @@ import pytest
 from support import drawing
 from support.folders import plan_of, said_by
 
+from voc_seg_tfrecord.build_from.plan_text import describe
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, MaskError, VocSegError
@@ -305,6 +306,8 @@ def test_an_image_without_the_mask_of_a_class_is_what_the_user_says(tmp_path):
     assert any("1 image without a mask of cup" in note for note in with_background.notes)
     assert sorted(masks_of(without_image)) == ["hall", "lake", "roof"]
     assert without_image.left_out == {"train": ["pool"]}
+    # `check` finds that the image has no mask, and this line says that it has that of a class.
+    assert "in no split" in describe(without_image, has_findings=True)
 
 
 def test_two_masks_of_a_class_that_differ_in_unicode_form_alone_are_refused(tmp_path):

@@ -17,6 +17,7 @@ from tensorflow_datasets.core.utils import Size
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.core import releases
+from voc_seg_tfrecord.core.errors import SplitError
 from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.sources import fetcher
 from voc_seg_tfrecord.sources.fetcher import Fetcher
@@ -278,3 +279,21 @@ def test_two_trees_in_the_manual_folder_are_named(devkit, root, tmp_path):
     words = r"2 ways (?s:.*)VOC2012(?s:.*)not possible: masks in VOCdevkit/VOC2007/.*: no such file"
     with pytest.raises(voc_seg_tfrecord.VocSegError, match=words):
         build(tmp_path / "data", VocSegConfig(name="mine"), pathlib.Path(devkit))
+
+
+def test_beside_missing_images_each_other_missing_file_keeps_its_advice(tmp_path):
+    root = tmp_path / "set"
+    for image_id in "abcd":
+        drawing.put_image(root, f"JPEGImages/{image_id}.jpg")
+        for folder in ("SegmentationClass", "SegmentationObject"):
+            drawing.put_mask(root, f"{folder}/{image_id}.png", drawing.truth(image_id))
+    drawing.put_lists(root, train=["a", "b", "c", "d"])
+    (root / "JPEGImages/a.jpg").unlink()
+    (root / "SegmentationObject/b.png").unlink()
+    with pytest.raises(SplitError) as raised:
+        voc_seg_tfrecord.builder_from_tree(
+            root, name="set", class_names=["background", "disc", "cup"], instance_mask=True
+        )
+    remedies = [problem.remedy for problem in raised.value.problems]
+    assert remedies[0] == ""  # the remedy of the split says what to do about images
+    assert "no --instance_masks" in remedies[1]

@@ -268,7 +268,7 @@ def _open_folder(builder: tfds.core.DatasetBuilder, folder: epath.Path) -> Sourc
     except MissingPackageError:
         raise
     except (ConfigError, LayoutError, SplitError) as error:
-        build = command("voc-seg-tfrecord", "build", folder, name="NAME")
+        build = command("voc-seg-tfrecord", "build", folder, like=builder.data_path, name="NAME")
         diff = command("voc-seg-tfrecord", "diff", builder.data_path, "NAME")
         remedy = (
             f"{error.remedy}. Options are those of a build; to use some, build the folder, and "

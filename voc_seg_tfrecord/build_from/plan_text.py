@@ -16,9 +16,6 @@ from voc_seg_tfrecord.writing.tiles import JPEG_QUALITY
 _MAX_SHOWN_CLASSES = 24
 """Of more classes, the first ones and the last one are listed."""
 
-_IN_FINDINGS = (PAIRS_IN_NO_SPLIT, UNLABELED_IMAGES)
-"""The kinds of unused files that findings name."""
-
 
 def describe(plan: FolderPlan, *, has_findings: bool = False) -> str:
     """Returns what was found and decided, one fact per line.
@@ -38,7 +35,10 @@ def describe(plan: FolderPlan, *, has_findings: bool = False) -> str:
     facts += [("note", note) for note in [*plan.notes, *_notes_on_idle_options(plan)]]
     unused = plan.unused
     if has_findings:
-        unused = {group: unused[group] for group in unused if group.kind not in _IN_FINDINGS}
+        kinds_in_findings = [UNLABELED_IMAGES]
+        if not plan.tree.labels.origin:  # else a mask is made of several files
+            kinds_in_findings.append(PAIRS_IN_NO_SPLIT)
+        unused = {group: unused[group] for group in unused if group.kind not in kinds_in_findings}
     for line in unused_files.describe(unused, plan.tree.root_below_given):
         facts.append(("not used", line))
     return "\n".join(f"{name + ':':18}{fact}" for name, fact in facts)

@@ -113,6 +113,8 @@ def run(args: argparse.Namespace) -> int:
         try:
             outcome = _build_tree(args)
         except (ListError, SplitError) as error:  # it names the problems of one list or split
+            if args.like:  # `check` does not take the options of an earlier build
+                raise
             raise _with_call_of_check(error, args) from None
     if args.json:
         screen.write_json(outcome.document)

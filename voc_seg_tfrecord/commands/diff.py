@@ -129,7 +129,7 @@ def _print(diff: "Diff", naming: FolderNaming) -> None:
         print(_describe_renumbered(diff.renumbered))
     for split, ids in diff.broken.items():
         print(
-            f"{split}: {counted(len(ids), 'example')} new, removed or changed; "
+            f"{split}: {counted(len(ids), 'example')} new, removed or changed ({several(ids)}); "
             f"do not compare scores on {split} before and after"
         )
     _print_lost_and_new_classes(before.classes, after.classes)

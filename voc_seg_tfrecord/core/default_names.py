@@ -58,6 +58,8 @@ def list_notes(
         meaning = f"0 is background, and {foreground} is foreground"
     else:
         meaning = f"0 to {len(names) - 1} are {names[0]} to {names[-1]}"
+    if VOID in values and not is_255_foreground:
+        meaning += "; 255 is void"
     notes = [f"Nobody named the classes: {meaning}. To name them, add {option}."]
     if has_voc_palette:
         notes.append("The palette is VOC's. For VOC's names, add --class_names voc.")

@@ -43,6 +43,7 @@ from voc_seg_tfrecord.folder.plan import (
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.splits.excluded import add_way_out
+from voc_seg_tfrecord.folder.tree.pairs import MISSING_IMAGE, NO_SUCH_FILE
 from voc_seg_tfrecord.folder.tree.voc_tree import Pairs, VocTree
 from voc_seg_tfrecord.formats.bands import with_band_count
 from voc_seg_tfrecord.sources.devkit import ReleaseList
@@ -297,9 +298,13 @@ def _find_pairs_of_split(plan: FolderPlan, split: str) -> Pairs:
         return plan.items.of_split(split, plan.splits[split])
     except SplitError as error:
         remedy = advise_on_absent_images(plan, split)
-        problems = error.problems
-        if remedy:
-            problems = tuple(problem.changed(remedy="") for problem in problems)
+        problems = []
+        for problem in error.problems:
+            is_absent_image = problem.kind == MISSING_IMAGE and problem.found == NO_SUCH_FILE
+            if remedy and is_absent_image:  # the remedy of the split is about these
+                problems.append(problem.changed(remedy=""))
+            else:
+                problems.append(problem)
         with_remedy = SplitError(split, problems, error.examined, remedy, error.ids)
         raise add_way_out(with_remedy, plan.config.exclude) from None
 

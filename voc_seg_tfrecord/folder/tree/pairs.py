@@ -142,6 +142,12 @@ WORDS_BY_PART = {
 }
 """The words of each part, by its name in `Pair`."""
 
+MISSING_IMAGE = "missing image"
+"""The kind of an error that an id has no image; other parts have theirs likewise."""
+
+NO_SUCH_FILE = "no such file"
+"""What is found where the file of an id should be, if no file has a similar name."""
+
 
 @dataclasses.dataclass(frozen=True)
 class PartFiles:
@@ -205,7 +211,7 @@ class PartFiles:
                 found = f"no such file, but {_difference(image_id, similar_id)}"
                 remedy = "write the ids exactly as the files are named, or rename the files"
             else:
-                found = "no such file"
+                found = NO_SUCH_FILE
                 remedy = "put the file there, or remove the id from the list"
                 if words.without:
                     remedy += f", or {words.without}"
