@@ -375,10 +375,10 @@ def test_a_class_that_a_split_lacks_is_named(tree, capsys):
     report = json.loads(capsys.readouterr().out)
     (found,) = [f for f in report["findings"] if f["kind"] == "class without images"]
     assert found["effect"] == "ignored"
-    assert found["messages"][0] == "no image has 1 of 4 classes: river"
+    assert found["messages"][0] == "1 of 4 classes is in no image: river"
     by_split = report["classes"][2]["splits"]
     lacking = [split for split, counts in by_split.items() if not counts["images"]]
-    assert found["messages"][1:] == [f"{s} has no image of 1 of 4 classes: tree" for s in lacking]
+    assert found["messages"][1:] == [f"1 of 4 classes is in no image of {s}: tree" for s in lacking]
     assert sum(counts["pixels"] for counts in by_split.values()) == report["classes"][2]["pixels"]
 
 

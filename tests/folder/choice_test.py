@@ -557,11 +557,17 @@ def test_pictures_are_preferred_to_arrays_whatever_letters_their_ending_has(tmp_
 
 
 def test_what_is_no_tree_is_told_the_layouts_one_per_line(tmp_path):
-    (tmp_path / "photos").mkdir()
-    text = refused(tmp_path, "no masks in an empty folder")
+    drawing.put_image(tmp_path, "photos/a.jpg")
+    text = refused(tmp_path, "no masks among 1 .jpg, such as photos/a.jpg")
     layouts = [line for line in text.splitlines() if line.startswith("    ")]
     assert len(layouts) == 6
     assert max(map(len, layouts)) < 90
+
+
+def test_an_empty_folder_is_told_no_layouts(tmp_path):
+    (tmp_path / "photos").mkdir()
+    text = refused(tmp_path, "an empty folder")
+    assert "expected: images and masks" in text.splitlines()[1]
 
 
 def test_a_pair_among_other_images_above_a_complete_tree_is_asked_about(tmp_path):

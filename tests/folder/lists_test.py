@@ -21,7 +21,7 @@ from voc_seg_tfrecord.core.errors import (
 IDS = ("0001", "0002", "0010")
 LISTS = "ImageSets/Segmentation"
 CLASSES = "background\napple\ntree\n"
-CVAT = "CVAT calls the list of images without a subset default.txt"
+CVAT = "default.txt, CVAT's list of images without a subset, makes the split train"
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_lists_say_which_images_are_in_which_split(voc, texts, said, splits, not
     found, notes = read(put(voc, texts), **said)
     assert found == splits
     assert note in notes
-    assert ("CVAT calls" in notes) == (note == CVAT)
+    assert ("CVAT's list" in notes) == (note == CVAT)
 
 
 IN_BOTH = r"train\.txt \(1 id\) and val\.txt \(1 id\) have 1 id in common, such as a"

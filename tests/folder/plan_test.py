@@ -290,7 +290,7 @@ def test_listed_ids_without_an_image_are_left_out_if_asked_and_counted(cvat, cap
     assert dry_run(cvat, capsys)[0] == 1
     status, printed = dry_run(cvat, capsys, "--missing_image", "skip")
     assert status == 0
-    line = "2 ids, default.txt; 1 left out, without a mask; 1 left out, without an image"
+    line = "2 of 4 ids, default.txt; 1 left out, without a mask; 1 left out, without an image"
     assert line in printed.out
     assert cli.main(["check", str(cvat), "--missing_image", "skip"]) == 0
     assert "000032: listed in split 'train', but it has no image" in capsys.readouterr().out
@@ -305,7 +305,7 @@ def test_listed_ids_without_an_image_are_left_out_if_asked_and_counted(cvat, cap
     [
         (
             "000032\ngone\n",
-            "1 of 2 ids of train have no image in JPEGImages: add the images, or leave",
+            "add the images to the folder JPEGImages, or leave",
         ),
         ('{"a": [1, 2]}\n', "build without its list: --splits train=0.8,validation=0.2"),
     ],

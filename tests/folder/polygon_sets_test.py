@@ -271,9 +271,13 @@ TOLD = [
         "516 pixels in shapes of several classes. The later one in the file lies above",
     ),
     ("labelme", labelme_apart, "images:           4 in photos\nmasks:            4 drawn"),
-    ("labelme", removed("street_1.json"), "3 ids, all images; 1 left out, without a mask"),
+    ("labelme", removed("street_1.json"), "3 of 4 ids, all images; 1 left out, without a mask"),
     ("labelme", elsewhere, "such as IMG_0001.JPG, read from street_1.jpg."),
-    ("labelme", boxes, "1 shape with the outline of a box; all pixels in it have the class."),
+    (
+        "labelme",
+        boxes,
+        "1 shape drawn as a box. If its object does not fill it, draw an outline.",
+    ),
     ("labelme", boxes, "2 points drawn as a disc with a radius of 5 pixels."),
     ("labelme", in_two_cases, "Car and car are classes that differ only in spelling."),
     ("labelme", written("street_2.json", ""), "street_2.json is not labelme's."),
@@ -305,7 +309,7 @@ TOLD = [
     ("coco", keypoints_alone, "split train:      3 ids, annotations/instances_train.json"),
     ("coco", keypoints_alone, "!not read"),
     ("cvat", points_of_cvat, "2 shapes of the kind points, which is not drawn."),
-    ("cvat", gone, "1 image is in CVAT's files and not here, such as train/street_1.jpg."),
+    ("cvat", gone, "1 image is in CVAT's files and not here: train/street_1.jpg."),
 ]
 
 
@@ -681,7 +685,7 @@ def test_a_name_without_folder_or_ending_means_the_image_of_the_files_split(
     tmp_path, names, files, sizes
 ):
     assert sizes_of_shapes(of_coco(tmp_path, names, **files)) == sizes
-    lost = "1 image is in COCO's files and not here, such as train/a.jpg"
+    lost = "1 image is in COCO's files and not here: train/a.jpg"
     assert (lost in notes(tmp_path)) == ("all" in files and "train/b.jpg" in names)
 
 

@@ -274,7 +274,7 @@ def test_the_class_under_the_pointer_is_named_also_where_an_image_has_many(hosti
 
 def test_a_class_that_a_split_lacks_is_marked_in_words(page):
     text = page.read_text()
-    assert "test has no image of" in text
+    assert " in no image of test: " in text
     assert '<span class="warn">absent</span>' in text
 
 
@@ -383,7 +383,9 @@ def test_masks_of_void_alone_and_an_image_of_one_pixel_have_a_page(tmp_path):
     )
     with shown(dataset, tmp_path) as window:
         assert "100.0 % of the pixels are void" in window.locator("header").text_content()
-        assert "no image has 3 of 3 classes: a, b, c" in window.locator("#findings").text_content()
+        assert (
+            "3 of 3 classes are in no image: a, b, c" in window.locator("#findings").text_content()
+        )
 
 
 def test_only_the_named_splits_are_shown(sample, tmp_path, capsys):

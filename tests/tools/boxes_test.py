@@ -144,7 +144,7 @@ def test_two_labelings_of_the_same_images_are_asked_and_each_line_builds(tmp_pat
     lines = folders.proposed(text)
     assert len(lines) == 2
     for (words, option), name in zip(lines, ("door", "damage"), strict=True):
-        assert words == "4 images (train 3, validation 1)"
+        assert words == f"shapes of {name}"
         plan = folders.plan_of(tmp_path, **folders.said_by(option), class_names=())
         assert plan.config.class_names == ("background", name)
         assert {split: len(ids) for split, ids in plan.splits.items()} == {

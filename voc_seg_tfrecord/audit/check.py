@@ -65,9 +65,9 @@ class Report:
       findings: in the order in which they were found.
       plan: what a build would do, None if it could not be decided.
       class_names: the classes, in mask order.
-      total: counts of the classes over all masks that can be used; as in a build, an image of two
-        splits counts twice.
-      by_split: the same for each split of a build; empty if the splits are not decided.
+      total: counts of the classes over all masks that can be used. An image of two splits counts
+        once, though a build has an example of it in each.
+      by_split: the counts of each split of a build; empty if the splits are not decided.
       examined: images that were read.
       counted: those of them whose masks are in the counts.
       tree: the tree, None if there is none that could be read.
@@ -275,21 +275,24 @@ def _find_pairs(plan: FolderPlan) -> tuple[list[tuple[str, Pair]], list[Finding]
             try:
                 pairs.append((split, plan.items.find(image_id)))
             except LayoutError as error:
-                findings.append(_finding_of_absent_file(plan, image_id, error, advice))
+                findings.append(_finding_of_absent_file(plan, split, image_id, error, advice))
         if unnamed_ids:
             message = f"{len(unnamed_ids)} more ids of the split {split!r} without an image"
-            findings.append(Finding("missing image", split, f"{message}. {advice}"))
+            findings.append(Finding("missing image", split, f"{message}: {advice}"))
     return pairs, findings
 
 
 def _finding_of_absent_file(
-    plan: FolderPlan, image_id: str, error: LayoutError, advice: str
+    plan: FolderPlan, split: str, image_id: str, error: LayoutError, advice: str
 ) -> Finding:
     """Returns the finding about an id without a file, with advice if it has no image at all."""
     images = plan.tree.images
     if image_id in images or images.find_similar_id(image_id):
         return as_finding(error)
-    return as_finding(error.changed(remedy=advice))
+    ids = counted(len(plan.splits[split]), "id")
+    return as_finding(
+        error.changed(expected=f"an image for each of the {ids} of {split}", remedy=advice)
+    )
 
 
 def _read_all(
@@ -318,8 +321,6 @@ def _read_all(
             report.total.add(result.pixel_counts)
             for split in splits_of[pair.id]:
                 report.by_split[split].add(result.pixel_counts)
-    if report.by_split:
-        report.total = sum(report.by_split.values(), ClassCounts())
     return evidence
 
 

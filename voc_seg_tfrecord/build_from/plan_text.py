@@ -69,16 +69,19 @@ def _facts_of_files(plan: FolderPlan) -> list[_Fact]:
     mask_folders = tree.layout.describe("masks")
     if mask_folders == ".":
         mask_folders = "the folder itself"
-    origin = tree.labels.origin or f"in {mask_folders}"
+    origin = f"in {mask_folders}"
     meaning = "value"
     if isinstance(plan.meaning, MaskMeaning):
         source = plan.meaning.candidate.source
         if plan.class_file and not _are_names_given(plan):  # the line of classes has its path
             source = source.replace(plan.class_file.source, "the class file")
         meaning = f"{plan.meaning.by}, {source}"
+    origin += f", by {meaning}"
+    if tree.labels.origin:  # no file has values or colors
+        origin = tree.labels.origin
     return [
         ("images", f"{len(tree.images)} in {image_folders}"),
-        ("masks", f"{len(tree.masks) + len(plan.replaced_masks)} {origin}, by {meaning}"),
+        ("masks", f"{len(tree.masks) + len(plan.replaced_masks)} {origin}"),
     ]
 
 
@@ -158,7 +161,8 @@ def _facts_of_splits(plan: FolderPlan) -> list[_Fact]:
         left_out = plan.left_out.get(split, ())
         without_mask = sum(1 for image_id in left_out if image_id in plan.tree.images)
         without_image = len(left_out) - without_mask
-        text = f"{counted(len(ids), 'id')}, {plan.sources[split]}"
+        used = f"{len(ids)} of " if left_out else ""
+        text = f"{used}{counted(len(ids) + len(left_out), 'id')}, {plan.sources[split]}"
         if without_mask:
             text += f"; {without_mask} left out, without a mask"
         if without_image:

@@ -156,7 +156,7 @@ def _describe_ways_out(config: VocSegConfig, newest: tfds.core.Version, overwrit
     ways_out = []
     if not config.release and config.name != SAMPLE:
         next_version = f"{newest.major}.{newest.minor + 1}.0"
-        ways_out.append(f"keep both with {command(version=next_version)}")
+        ways_out.append(f"keep it with {command(version=next_version)}")
     ways_out.append(f"replace it with {overwrite}")
     ways_out.append("choose another name or data_dir")
     return ", or ".join(ways_out)

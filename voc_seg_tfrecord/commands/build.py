@@ -416,7 +416,10 @@ def _print_classes(builder: Builder, plan: FolderPlan) -> dict[str, Any]:
     if plan.config.tiling:
         images = counted(sum(map(len, plan.splits.values())), "image")
         tiles = counted(sum(split.num_examples for split in builder.info.splits.values()), "tile")
-        print(f"tiles: {images} became {tiles}; pixels that two tiles share count in both")
+        print(
+            f"tiles: {images} became {tiles}; pixels that tiles share, such as where "
+            "the last ones of a row were moved into the image, count in each"
+        )
     for missing in missing_classes(class_names, by_split):
         print(f"{'note:':18}{missing}")
     counts_by_class = {}

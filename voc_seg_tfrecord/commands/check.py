@@ -307,7 +307,7 @@ def _print_report(
         print(plan_text)
         if findings or right or stale:
             print()
-    _print_findings(findings)
+    _print_findings(findings, csv_file=args.csv)
     if right:
         print(f"called right in {several(args.decisions)}, and so not named: {right}")
     if stale:
@@ -357,13 +357,15 @@ def _without_notes_of_plan(kinds: Sequence[dict[str, Any]], plan_text: str) -> l
     return others
 
 
-def _print_findings(findings: Sequence[dict[str, Any]]) -> None:
+def _print_findings(findings: Sequence[dict[str, Any]], *, csv_file: str | None) -> None:
+    """Prints the first findings of each kind, and which file lists all of them."""
+    rest = f"{csv_file} lists all" if csv_file else "--csv FILE lists all"
     for kind in findings:
         title = kind["kind"]
         if title != NOTE:
             title = f"{_EFFECTS[kind['effect']]}: {title}"
         print(f"{title} ({kind['count']:,})")
-        screen.show_first(kind["messages"], _MAX_LISTED_FINDINGS, rest="--csv FILE lists all")
+        screen.show_first(kind["messages"], _MAX_LISTED_FINDINGS, rest=rest)
 
 
 _CSV_COLUMNS = (

@@ -34,6 +34,7 @@ from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.errors import share_advice
 from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.reading.find import versions_in
 from voc_seg_tfrecord.reading.metadata import ids_sha256
 
 _CONTROL = {*range(32), *range(127, 160)} - {ord("\n"), ord("\t")}
@@ -285,6 +286,9 @@ def show_built(builder: Any, data_dir: str | None) -> dict[str, Any]:
 def _show_how_to_load(builder: Any, data_dir: str | None) -> None:
     """Prints the call that loads a dataset: with TFDS only if TensorFlow is installed."""
     name = f"voc_seg_tfrecord/{builder.builder_config.name}"
+    newest = versions_in(builder.data_path.parent)[-1].name
+    if newest != str(builder.version):  # TFDS takes the newest one if a name has no version
+        name += f":{builder.version}"
     folder = f", data_dir={data_dir!r}" if data_dir else ""
     if requirements.is_installed("tensorflow"):
         print(f"load it with tfds.load('{name}'{folder})")

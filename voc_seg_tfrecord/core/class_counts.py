@@ -53,19 +53,23 @@ class MissingClasses:
     """Classes that no image has, or that no image of a split has.
 
     Attributes:
-      classes: how many they are and their names, as in `2 of 21 classes: bus, cat`.
+      count: how many they are.
+      total: how many classes there are.
+      names: their names, as in `bus, cat and 3 more`.
       split: the split that lacks them; empty if no image has them.
       advice: what to do, as a sentence without its full stop; empty if there is nothing to say.
     """
 
-    classes: str
+    count: int
+    total: int
+    names: str
     split: str = ""
     advice: str = ""
 
     def __str__(self) -> str:
-        if self.split:
-            return f"{self.split} has no image of {self.classes}"
-        sentence = f"no image has {self.classes}"
+        verb = "is" if self.count == 1 else "are"
+        place = f"in no image of {self.split}" if self.split else "in no image"
+        sentence = f"{self.count} of {self.total} classes {verb} {place}: {self.names}"
         return f"{sentence}. {self.advice}" if self.advice else sentence
 
 
@@ -85,7 +89,8 @@ def missing_classes(
         has_at_most_one_class = len(absent) >= len(class_names) - 1
         if has_at_most_one_class and total.images[VOID]:
             advice = f"{VOID} is void here; if it is a class, say --classes {VOID}=NAME"
-        yield MissingClasses(_name_classes(class_names, absent), advice=advice)
+        names = _name_classes(class_names, absent)
+        yield MissingClasses(len(absent), len(class_names), names, advice=advice)
     for split, counts in by_split.items():
         lacking = [
             index
@@ -93,9 +98,9 @@ def missing_classes(
             if total.images[index] and not counts.images[index]
         ]
         if lacking:
-            yield MissingClasses(_name_classes(class_names, lacking), split)
+            names = _name_classes(class_names, lacking)
+            yield MissingClasses(len(lacking), len(class_names), names, split)
 
 
 def _name_classes(class_names: Sequence[str], indices: Sequence[int]) -> str:
-    names = several((class_names[index] for index in indices), _MAX_NAMED_CLASSES)
-    return f"{len(indices)} of {len(class_names)} classes: {names}"
+    return several((class_names[index] for index in indices), _MAX_NAMED_CLASSES)

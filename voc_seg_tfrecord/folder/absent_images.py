@@ -7,7 +7,7 @@ from voc_seg_tfrecord.folder.splits.by_ratio import ShareOfImages
 
 
 def advise_on_absent_images(plan: FolderPlan, split: str) -> str:
-    """Returns how many ids of a split have no image, and what a user can do about all of them.
+    """Returns what a user can do about all ids of a split that have no image.
 
     Empty if all have one, or an image with a similar id.
     """
@@ -22,8 +22,8 @@ def advise_on_absent_images(plan: FolderPlan, split: str) -> str:
     folder = plan.tree.layout.images
     if absent_count < len(ids):
         return (
-            f"{absent_count} of {len(ids)} ids of {split} have no image in {folder}: add the "
-            "images, or leave these ids out with --missing_image skip"
+            f"add the images to the folder {folder}, or leave ids without an image out with "
+            "--missing_image skip"
         )
     options = command(splits=_splits_without_absent_images(plan))
     return (

@@ -122,12 +122,12 @@ def check_alternatives(question: QuestionError, plan_with: Planner) -> VocSegErr
     return QuestionError(
         question.where,
         [_with_words(line, possible) for line in possible],
-        facts=question.facts,
+        facts=[*question.facts, *_facts_of_joined_questions(possible)],
         by_hand=question.by_hand,
         task=question.task,
         expected=question.expected,
         kind=question.kind,
-        remarks=[*_facts_of_joined_questions(possible), *_reasons_to_show(refused)],
+        remarks=_reasons_to_show(refused),
         untried_count=untried_count,
     )
 
@@ -352,8 +352,8 @@ def _error_without_choice(
     lines = [*map(_explain_refusal, refused)]
     if possible:
         line = _with_words(possible[0], possible)
-        remarks = [*_facts_of_joined_questions(possible), *lines]
-        lines = [f"found one way to {task}; confirm it:", line.line, *remarks]
+        facts = _facts_of_joined_questions(possible)
+        lines = [*facts, f"found one way to {task}; confirm it:", line.line, *lines]
         remedy = "if it is right, add its options to your command"
         if isinstance(line, ManualStep):
             remedy = "if it is right, follow the line"

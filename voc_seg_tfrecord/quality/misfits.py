@@ -12,7 +12,7 @@ import functools
 
 import numpy as np
 
-from voc_seg_tfrecord.quality.fit import SHIFTED, TRANSFORMS, Fit, Shift
+from voc_seg_tfrecord.quality.fit import TRANSFORMS, Fit, Shift
 
 INCONCLUSIVE = (
     "the borders of the masks follow the edges of the images no better than mirrored and shifted "
@@ -362,12 +362,12 @@ def _describe_out_of_step(others: _OtherImages) -> str:
 
 
 def describe_shift(correction: Shift) -> str:
-    """Returns in words how a mask was shifted that fits after this correction."""
+    """Returns in words where a mask lies that fits after this correction."""
     parts = []
     if correction.right:
-        direction = "to the left" if correction.right > 0 else "to the right"
-        parts.append(f"{abs(correction.right)} px {direction}")
+        direction = "far left" if correction.right > 0 else "far right"
+        parts.append(f"{abs(correction.right)} px too {direction}")
     if correction.down:
-        direction = "up" if correction.down > 0 else "down"
-        parts.append(f"{abs(correction.down)} px {direction}")
-    return f"{SHIFTED} by {' and '.join(parts)}"
+        direction = "high" if correction.down > 0 else "low"
+        parts.append(f"{abs(correction.down)} px too {direction}")
+    return " and ".join(parts)

@@ -229,6 +229,7 @@ def _describe_misfit(masks: Sequence[Evidence], misfit: Misfit) -> Finding:
     elif misfit.is_shifted and example.fit:
         shift = example.fit.shift
         correction = Correction(SHIFTED, right=shift.right, down=shift.down)
+        evidence = "moved back, its borders lie on edges of the image. Or it is of another image"
     finding = _about_example(
         example,
         kinds.MISFIT,
@@ -304,11 +305,11 @@ def _why_not_compared(labeled_set: LabeledSet, comparison: RegionComparison) -> 
         rare = sorted(comparison.rare_classes.items(), key=lambda item: (-item[1], item[0]))
         rare_names = [f"{names[label]} {regions}" for label, regions in rare]
         reasons.append(
-            f"fewer than {MIN_REGIONS_OF_CLASS} regions in {len(rare)} of {len(classes)} classes "
+            f"{len(rare)} of {len(classes)} classes have fewer than {MIN_REGIONS_OF_CLASS} regions "
             f"({several(rare_names)})"
         )
     if reasons:
-        return f"Not searched for regions of a wrong class: {'; '.join(reasons)}."
+        return f"These were not searched for regions of a wrong class: {'; '.join(reasons)}."
     measured = sum(example.fit is not None for example in examples)
     if measured >= MIN_REGIONS_OF_CLASS and not appearance.is_available():
         return NEEDS_SCIKIT_LEARN

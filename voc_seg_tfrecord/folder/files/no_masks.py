@@ -162,6 +162,11 @@ def _explain(content: FolderContent) -> Explanation:
     if error is not None:
         return Explanation(found=error.found, expected=error.expected, remedy=error.remedy)
     advice = _advise_on_masks(content) if content.masks else _advise_without_masks(content)
+    if not content.names:
+        return Explanation(found="an empty folder", expected="images and masks", remedy=advice)
+    if _list_photos_called_masks(content) and not content.masks:
+        expected = "masks in a format that keeps each value, such as PNG"
+        return Explanation(found=_describe_files(content), expected=expected, remedy=advice)
     return Explanation(
         found=_describe_files(content),
         expected=f"""\
@@ -200,8 +205,6 @@ def _describe_files(content: FolderContent) -> str:
         if path in called_masks:
             kind += " called masks"
         paths_by_kind.setdefault(kind, []).append(path)
-    if not paths_by_kind:
-        return "no masks in an empty folder"
     largest = sorted(paths_by_kind.items(), key=lambda item: -len(item[1]))[:_MAX_SHOWN_KINDS]
     kinds = "; ".join(f"{len(paths):,} {kind}, such as {paths[0]}" for kind, paths in largest)
     lack = "image with a mask" if content.masks else "masks"

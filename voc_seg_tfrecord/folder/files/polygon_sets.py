@@ -9,13 +9,13 @@ An *annotation* is the shapes of one image. The steps:
 """
 
 import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 import dataclasses
 import os
 import posixpath
 from typing import NamedTuple
 
-from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, counted
+from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, counted, several
 from voc_seg_tfrecord.core.layout import ID, Layout
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.words import (
@@ -294,8 +294,11 @@ def _check_one_labeling(
     if not rivals:
         return
     image_counts = collections.Counter[str]()
+    labels_by_file: dict[str, set[str]] = collections.defaultdict(set)
     for annotations in matched.by_path.values():
-        image_counts.update(filed.file for filed in annotations)
+        for filed in annotations:
+            image_counts[filed.file] += 1
+            labels_by_file[filed.file].update(shape.label for shape in filed.annotation.shapes)
     rival_files: set[str] = set()
     rival_folders: set[str] = set()
     for (first, second), count in collections.Counter(rival.files for rival in rivals).items():
@@ -305,20 +308,7 @@ def _check_one_labeling(
         elif first != second and 2 * count > min(image_counts[first], image_counts[second]):
             rival_files |= {first, second}
     if rival_files:
-        files_by_name: dict[tuple[str, ...], list[str]] = {}
-        for file in image_counts:
-            words_of_name = words(stem(file))
-            name = tuple(word for word in words_of_name if word not in SPLIT_BY_WORD)
-            files_by_name.setdefault(name, []).append(file)
-        labelings = [files for files in files_by_name.values() if not rival_files.isdisjoint(files)]
-        raise QuestionError(
-            listing.root,
-            [Alternative("", {"masks": ",".join(files)}) for files in labelings],
-            facts=[f"files of one folder have other shapes, such as {min(rival_files)}"],
-            task="read the shapes",
-            expected="one labeling of each image",
-            kind="several labelings of an image",
-        )
+        raise _ask_which_files(listing, rival_files, labels_by_file)
     if rival_folders:
         images = counted(len({rival.path for rival in rivals}), "image")
         first, second = rivals[0].files
@@ -333,6 +323,32 @@ def _check_one_labeling(
             expected="shapes of one person for each image",
             kind="shapes in several folders",
         )
+
+
+def _ask_which_files(
+    listing: Listing, rival_files: Set[str], labels_by_file: Mapping[str, Collection[str]]
+) -> QuestionError:
+    """Returns the question which files of one folder to read, with a line for each name of them."""
+    files_by_name: dict[tuple[str, ...], list[str]] = {}
+    for file in labels_by_file:
+        words_of_name = words(stem(file))
+        name = tuple(word for word in words_of_name if word not in SPLIT_BY_WORD)
+        files_by_name.setdefault(name, []).append(file)
+    alternatives = []
+    for files in files_by_name.values():
+        if not rival_files.isdisjoint(files):
+            labels = set[str]().union(*(labels_by_file[file] for file in files))
+            labels.discard("")  # of shapes without a class
+            difference = f"shapes of {several(sorted(labels))}" if labels else ""
+            alternatives.append(Alternative(difference, {"masks": ",".join(files)}))
+    return QuestionError(
+        listing.root,
+        alternatives,
+        facts=[f"files of one folder have other shapes, such as {min(rival_files)}"],
+        task="read the shapes",
+        expected="one labeling of each image",
+        kind="several labelings of an image",
+    )
 
 
 def _read_splits(annotations_by_id: Mapping[str, Sequence[_FiledAnnotation]]) -> list[LabelSplit]:
@@ -390,7 +406,7 @@ def _notes_on_lost(tool: str, lost: Sequence[str]) -> list[str]:
         return []
     verb = "is" if len(lost) == 1 else "are"
     images = counted(len(lost), "image")
-    return [f"{images} {verb} in {tool}'s files and not here, such as {min(lost)}."]
+    return [f"{images} {verb} in {tool}'s files and not here: {several(sorted(lost), 1)}."]
 
 
 def _notes_on_moved(tool: str, moved: Mapping[str, str]) -> list[str]:

@@ -218,8 +218,10 @@ def ask_what_pixels_mean(
         pixels_without_class.sort(key=lambda pixel: -survey.pixels[pixel].pixels)
         lines = []
         for pixel in pixels_without_class:
-            pixels = counted(survey.pixels[pixel].pixels, "pixel")
-            lines.append(f"{describe_pixel(pixel)} on {pixels}")
+            occurrence = survey.pixels[pixel]
+            pixels = counted(occurrence.pixels, "pixel")
+            masks = counted(occurrence.masks, "mask")
+            lines.append(f"{describe_pixel(pixel)} on {pixels} of {masks}")
         words = f"no class for {len(lines)} of {len(survey.pixels)} values or colors"
         return evidence.ask(pixels_without_class[0], f"{words}: {list_first(lines)}")
     occurrence = survey.pixels[pixels_with_several[0]] if pixels_with_several else survey.voc

@@ -126,7 +126,7 @@ def _choose_list_of_each_split(
     if default is None or default.rank != ListRank.SEGMENTATION or "train" in list_by_split:
         return list_by_split
     notes.append(
-        "CVAT calls the list of images without a subset default.txt; it makes the split train. "
+        "default.txt, CVAT's list of images without a subset, makes the split train. "
         "To keep its name, give --splits default=default."
     )
     return {_train_for_default(split): one for split, one in list_by_split.items()}

@@ -36,7 +36,10 @@ _WORDS_BY_COUNT = {
     "outside": ("point", "outside of the image, where shapes are cut off"),
     "contested": ("pixel", "in shapes of several classes"),
     "discs": ("point", "drawn as a disc with a radius of 5 pixels"),
-    "boxes": ("shape", "with the outline of a box; all pixels in it have the class"),
+    "boxes": (
+        "shape",
+        "drawn as a box. If its object does not fill it, draw an outline",
+    ),
     "empty": ("shape", "without a pixel in the image"),
 }
 """The noun and the words of the note on each count of `DrawnMask.counts`."""
