@@ -98,7 +98,17 @@ def test_a_split_whose_reading_stopped_has_no_fingerprint(folder, commands, caps
     assert (document["splits"][SPLIT]["images"], document["splits"][SPLIT]["ids"]) == ("", "")
     assert document["splits"]["validation"]["images"]
     cli.main(commands["verify"])
-    assert "fingerprint   none, because reading stopped\n" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "fingerprint   none, because reading stopped\n" in printed
+    assert "sizes, labels and mask values of 3 of 6 examples\n" in printed
+
+
+def test_a_missing_shard_is_one_fault(folder, commands, capsys):
+    (folder / SHARD).unlink()
+    assert cli.main(commands["verify"]) == 1
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[0].endswith(": 1 fault")
+    assert printed.count("no such file") == 1
 
 
 def shard_of_validation(folder):

@@ -202,7 +202,8 @@ def test_a_question_about_a_folder_is_one_for_a_build(tree, tmp_path, capsys):
     (tmp_path / "set/images/e.jpg").unlink()
     assert cli.main(["diff", str(before.data_path), str(tmp_path / "set")]) == 1
     said = capsys.readouterr().err
-    assert f"voc-seg-tfrecord build {tmp_path}/set --like {before.data_path} --name NAME;" in said
+    build_command = f"build {tmp_path}/set --like {before.data_path} --name NAME"
+    assert f"voc-seg-tfrecord {build_command}; voc-seg-tfrecord diff" in said
     assert "add the options" not in said
 
 

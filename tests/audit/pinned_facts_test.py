@@ -151,13 +151,14 @@ def release(tmp_path, pin):
 
 def test_a_tampered_mask_is_a_fault_in_a_release_under_a_name_of_its_own(release, tmp_path, capsys):
     assert cli.main(["verify", str(release.data_dir)]) == 0
-    assert capsys.readouterr().out.endswith(
-        "checked: sha256 of every file, sizes, labels, mask values\n"
+    assert (
+        "/1.0.0: no faults\n"
+        "checked: sha256 of every file in the folder; sizes, labels and mask values of 3 examples\n"
         "train: ids and masks agree with the published facts of VOC2012 train; images, instance "
         "masks and objects not checked (no public hash)\n"
         "not compared with the source; give --source ROOT to compare with its files\n"
-        "no faults in what was checked\n"
-    )
+        "sha256 of its contents, to compare builds:\n"
+    ) in capsys.readouterr().out
     folder = shutil.copytree(release.data_dir, tmp_path / "1.0.0")
     doctoring.rewrite(open_built(folder), "train", doctoring.change_pixel)
     assert cli.main(["verify", str(folder)]) == 1

@@ -45,7 +45,7 @@ def test_a_dataset_equals_its_source(sample):
             doctoring.change_pixel,
             [
                 f"train {FIRST}: segmentation_mask: 1 pixel differs from the source, first at "
-                "row 0, column 0: 1 instead of 0"
+                "row 0, column 0: 1, the source has 0"
             ],
         ),
         (
@@ -213,17 +213,19 @@ def test_a_dataset_whose_features_are_not_those_of_its_source_is_refused(sample,
 def test_the_command_prints_hashes_and_names_what_is_wrong(sample, doctored, capsys):
     assert cli.main(["verify", str(sample.data_dir), "--source", str(TREE)]) == 0
     right = capsys.readouterr().out
-    assert right.endswith(
-        "checked: sha256 of every file, sizes, labels, mask values\n"
-        f"compared with the files in {TREE}: every record that the source has\n"
-        "no faults in what was checked\n"
+    assert right.startswith(
+        "voc_seg_tfrecord/sample/1.0.0: no faults\n"
+        "checked: sha256 of every file in the folder; sizes, labels and mask values of 6 examples\n"
+        f"compared with the files in {TREE}: 6 of 6 examples\n"
     )
     report = verify.verify(sample)
     assert report.fingerprint in right
     assert report.splits["train"].fingerprint.masks in right
     wrong = doctored(doctoring.drop)
     assert cli.main(["verify", str(wrong.data_dir), "--source", str(TREE)]) == 1
-    assert f"train {FIRST}: missing" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert f"train {FIRST}: missing" in printed
+    assert f"compared with the files in {TREE}: 5 of 5 examples\n" in printed
 
 
 def test_the_command_prints_json(sample, capsys):
@@ -232,7 +234,7 @@ def test_the_command_prints_json(sample, capsys):
     assert report["faults"] == []
     assert report["splits"]["train"]["examples"] == 3
     assert report["checked"] == [
-        "checked: sha256 of every file, sizes, labels, mask values",
+        "checked: sha256 of every file in the folder; sizes, labels and mask values of 6 examples",
         "not compared with the source; give --source ROOT to compare with its files",
     ]
     assert report["archives"] == []

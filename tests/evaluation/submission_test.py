@@ -97,7 +97,7 @@ def test_a_prediction_of_an_image_that_is_not_in_the_test_is_named(folder, tmp_p
 
 
 def test_sizes_of_other_images_are_a_wrong_call(folder, tmp_path):
-    with pytest.raises(ConfigError, match="1 image, 1 of them in the test set"):
+    with pytest.raises(ConfigError, match="1 image, 1 of them in VOC2012's test set"):
         write_submission(folder, tmp_path / "results.tgz", sizes={"2008_000006": (4, 6)})
 
 

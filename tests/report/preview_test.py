@@ -126,7 +126,8 @@ def test_classes_of_whole_images_are_chosen_by_their_label(tmp_path):
 
 
 def test_a_split_that_is_not_there_is_refused(sample):
-    with pytest.raises(ConfigError, match="split 'trian': no such split; did you mean 'train'"):
+    found = "split 'trian': no such split or slice; did you mean 'train'"
+    with pytest.raises(ConfigError, match=found):
         some(sample, "trian", 1)
 
 

@@ -89,13 +89,14 @@ def test_verify_checks_sizes_and_says_of_a_part_that_its_ids_are_not_compared(bu
     assert cli.main(["verify", str(built.data_dir)]) == 0
     printed = capsys.readouterr().out
     assert "masks" not in printed
-    assert printed.endswith(
-        "checked: sha256 of every file, image sizes\n"
+    assert (
+        "/1.0.0: no faults\n"
+        "checked: sha256 of every file in the folder; image sizes of 1 example\n"
         "test: a part of VOC2012_test, or another list of it: ids not compared, because only "
         "complete official splits have published facts\n"
         "not compared with the source; give --source ROOT to compare with its files\n"
-        "no faults in what was checked\n"
-    )
+        "sha256 of its contents, to compare builds:\n"
+    ) in printed
     assert cli.main(["verify", str(built.data_dir), "--source", str(DUMMY_DATA)]) == 0
 
 

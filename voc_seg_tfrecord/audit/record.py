@@ -511,7 +511,7 @@ def _array_difference(stored: np.ndarray, expected: np.ndarray, unit: str) -> st
         position += f", band {bands[0]}"
     return (
         f"{counted(len(indices), unit)} {verb} from the source, first at {position}: "
-        f"{stored[first]} instead of {expected[first]}"
+        f"{stored[first]}, the source has {expected[first]}"
     )
 
 

@@ -34,6 +34,7 @@ from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.threads import THREADS, ordered_map
 from voc_seg_tfrecord.core.tiling import image_of
+from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.fields import FEATURES
 from voc_seg_tfrecord.reading.metadata import RETIRED_OPTION, class_names, config_of
@@ -268,16 +269,28 @@ def _open_folder(builder: tfds.core.DatasetBuilder, folder: epath.Path) -> Sourc
     except MissingPackageError:
         raise
     except (ConfigError, LayoutError, SplitError) as error:
-        build = command("voc-seg-tfrecord", "build", folder, like=builder.data_path, name="NAME")
-        diff = command("voc-seg-tfrecord", "diff", builder.data_path, "NAME")
-        remedy = (
-            f"{error.remedy}. Options are those of a build; to use some, build the folder, and "
-            f"compare the datasets: {build}; {diff}"
-        )
-        raise error.changed(remedy=remedy) from None
+        raise error.changed(remedy=_advise_build(builder, folder, error)) from None
     # Bytes are compared, so no image has to be decoded.
     spec = dataclasses.replace(source.spec, decoding="none")
     return dataclasses.replace(source, spec=spec)
+
+
+def _advise_build(builder: tfds.core.DatasetBuilder, folder: epath.Path, error: VocSegError) -> str:
+    """Returns what to do if a folder cannot be read as the dataset's source was.
+
+    `verify` and `diff` take no options about a folder, so that it has to be built with them.
+    """
+    build = command("voc-seg-tfrecord", "build", folder, like=builder.data_path, name="NAME")
+    diff = command("voc-seg-tfrecord", "diff", builder.data_path, "NAME")
+    if isinstance(error, QuestionError):
+        return (
+            "give the folder as it was when the dataset was built; or build this one with the "
+            f"options of one line, and compare the datasets: {build}; {diff}"
+        )
+    return (
+        f"{error.remedy}. If this needs options, build the folder with them, and compare the "
+        f"datasets: {build}; {diff}"
+    )
 
 
 def read_folder(

@@ -92,6 +92,7 @@ class VerificationReport:
         verified.
       has_sums: whether its files were compared with SHA256SUMS.
       files: faults of files that belong to no split.
+      compared: how many examples were compared with those of the source; None without a source.
     """
 
     splits: Mapping[str, SplitReport]
@@ -99,6 +100,7 @@ class VerificationReport:
     archives: tuple[Mapping[str, str], ...] = ()
     has_sums: bool = True
     files: tuple[Fault, ...] = ()
+    compared: int | None = None
 
     def __repr__(self) -> str:
         parts = [counted(len(self.faults), "fault")]
@@ -171,7 +173,7 @@ def verify(
         split: _read_split(builder, split, standard, progress) for split in builder.info.splits
     }
     faults_by_split: dict[str, list[Fault]] = collections.defaultdict(list)
-    for fault in _file_faults(builder, sums, shards):
+    for fault in _file_faults(builder, sums, shards, read_splits):
         faults_by_split[fault.split].append(fault)
     for fault in _faults_across_splits(builder, read_splits):
         faults_by_split[fault.split].append(fault)
@@ -188,7 +190,16 @@ def verify(
         metadata.archives_of(builder),
         has_sums=bool(sums),
         files=tuple(faults_by_split[""]),
+        compared=None if source is None else _count_compared(source, read_splits),
     )
+
+
+def _count_compared(source: Originals, read_splits: "Mapping[str, _ReadSplit]") -> int:
+    """Returns how many examples the source has too, in files that can be used."""
+    count = 0
+    for split, records_of_split in read_splits.items():
+        count += len(records_of_split.digests.keys() & source.splits[split].digests.keys())
+    return count
 
 
 @dataclasses.dataclass
@@ -200,6 +211,7 @@ class _ReadSplit:
       places: of each tile in its image, by id.
       records: how many records were read.
       is_complete: whether reading reached the end.
+      stopped_at: the file at which reading stopped; empty if it did not.
       faults: what is wrong.
     """
 
@@ -207,6 +219,7 @@ class _ReadSplit:
     places: dict[str, TilePlace] = dataclasses.field(default_factory=dict)
     records: int = 0
     is_complete: bool = True
+    stopped_at: str = ""
     faults: list[Fault] = dataclasses.field(default_factory=list)
 
     def add(self, split: str, record_report: RecordReport) -> None:
@@ -248,6 +261,7 @@ def _read_split(
     except VocSegError as error:
         records_of_split.faults.append(Fault(split, "", f"reading stopped: {error}"))
         records_of_split.is_complete = False
+        records_of_split.stopped_at = error.where
     records_of_split.faults += _split_faults(builder, split, records_of_split, standard)
     return records_of_split
 
@@ -408,11 +422,17 @@ def _drop_repeats(faults: Iterable[Fault]) -> Iterable[Fault]:
 
 
 def _file_faults(
-    builder: tfds.core.DatasetBuilder, sums: Mapping[str, str], shards: Mapping[str, str]
+    builder: tfds.core.DatasetBuilder,
+    sums: Mapping[str, str],
+    shards: Mapping[str, str],
+    read_splits: Mapping[str, _ReadSplit],
 ) -> Iterator[Fault]:
     """Yields which files are not those that were built, and lines and files without the other."""
     folder = builder.data_path
+    stopped_at = {records_of_split.stopped_at for records_of_split in read_splits.values()}
     for name, problem in dataset_files.compare_sums(folder, sums):
+        if str(folder / name) in stopped_at and not (folder / name).exists():
+            continue  # a fault says so already
         yield Fault(shards.get(name, ""), "", f"{name}: {problem}")
     for split in builder.info.splits:
         message = records.wrong_size(builder, split)

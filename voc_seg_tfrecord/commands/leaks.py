@@ -224,7 +224,11 @@ def show_overlap(overlap: "Overlap") -> None:
     print(f"{_titles(overlap)}:")
     has_pairs = bool(overlap.same_file_pairs or overlap.similar_pairs or overlap.part_pairs)
     if not overlap.shared_ids and not has_pairs:
-        print("  no shared image found")
+        has_files = [any(side.sha256_by_id.values()) for side in (overlap.first, overlap.second)]
+        if all(has_files):
+            print("  no shared image found by id, bytes or appearance")
+        else:
+            print("  no id in common; only ids were compared")
         return
     same_files = [a if a == b else f"{a} = {b}" for a, b in overlap.same_file_pairs]
     differing_ids = overlap.differing_ids

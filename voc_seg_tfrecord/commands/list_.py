@@ -1,4 +1,4 @@
-"""Lists the datasets that are built: examples, size, when they were built, and what is broken.
+"""Lists the datasets that are built: examples, size, date of their files, and what is broken.
 
 Every config and version of voc_seg_tfrecord in the data_dir is shown. Records are not read; verify
 does that. Exits with 1 if a dataset is broken or not finished.
@@ -15,7 +15,7 @@ from typing import Any
 from etils import epath
 
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, several
 from voc_seg_tfrecord.core.storage import PathLike, as_storage_error
 from voc_seg_tfrecord.reading.dataset import open_built, shard_paths
 from voc_seg_tfrecord.reading.dataset_files import INFO
@@ -39,7 +39,8 @@ class ListedVersion:
       splits: the number of examples by split; empty if that cannot be read.
       file_format: such as `tfrecord`; empty likewise.
       bytes: size of all files in the folder.
-      built: when it was built, in UTC; None if that cannot be read.
+      built: the date of its dataset_info.json, in UTC; None if that cannot be read. It is when it
+        was built, or when it was copied.
       problem: why it cannot be used; empty if every file that it needs is there. The records
         themselves are not read, which `audit.verify` does.
     """
@@ -88,10 +89,12 @@ def _print(folder: str, datasets: list[ListedVersion]) -> None:
         print(f"{folder}: no dataset of voc_seg_tfrecord is built here")
         return
     print(f"{folder}:")
-    columns = ("dataset", "version", "built (UTC)", "size", "examples", "state")
+    columns = ("dataset", "version", "file date (UTC)", "size", "examples", "state")
     screen.show_table(columns, [_row(dataset) for dataset in datasets])
-    if not all(dataset.complete for dataset in datasets):
-        print("if no build is running, build what is not complete again with --overwrite")
+    broken = [dataset for dataset in datasets if not dataset.complete]
+    if broken:
+        names = [f"{dataset.name}:{dataset.version}".rstrip(":") for dataset in broken]
+        print(f"not complete: {several(names)}; if no build is running, build with --overwrite")
 
 
 def _row(dataset: ListedVersion) -> tuple[str | None, ...]:

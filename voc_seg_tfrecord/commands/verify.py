@@ -17,7 +17,7 @@ from voc_seg_tfrecord.reading.dataset_files import SUMS
 from voc_seg_tfrecord.reading.metadata import class_map, has_only_images
 
 if TYPE_CHECKING:
-    from voc_seg_tfrecord.audit.verify import VerificationReport
+    from voc_seg_tfrecord.audit.verify import SplitReport, VerificationReport
 
 SUMMARY = "check built records against their source or official facts; print the fingerprint"
 EXAMPLE = "voc-seg-tfrecord verify cracks --source /data/cracks"
@@ -51,31 +51,38 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(builder: Any, report: "VerificationReport", source: str | None) -> None:
-    print(f"{builder.info.full_name}; sha256 of its contents, to compare builds:")
-    for name, split in report.splits.items():
-        examples = counted(split.fingerprint.examples, "example")
-        has_hashes = bool(split.fingerprint.ids)
-        print(f"  {name}: {examples}" if has_hashes else f"  {name}: {examples} could be read")
-        for field in ("ids", "images", "masks", "instances"):
-            digest = getattr(split.fingerprint, field)
-            published = split.published_as.get(field)
-            if digest and published:
-                print(f"    {field:9} {digest}  = {published}")
-            elif digest:
-                print(f"    {field:9} {digest}")
-        has_tiles = split.ids_sha256 != split.fingerprint.ids
-        if has_tiles:
-            print(f"    image ids {split.ids_sha256}")
-    print(f"fingerprint   {report.fingerprint or 'none, because reading stopped'}")
     faults = report.faults
-    screen.show_first([str(fault) for fault in faults], _MAX_LISTED_FAULTS)
-    _print_class_map(class_map(builder))
-    for archive in report.archives:
-        print(f"archive verified at build: {archive['filename']}, sha256 {archive['sha256']}")
+    count = counted(len(faults), "fault") if faults else "no faults"
+    print(f"{builder.info.full_name}: {count}")
+    lines = [str(fault) for fault in faults]
+    screen.show_first(lines, _MAX_LISTED_FAULTS, rest="--json lists all")
     for line in _checked(builder, report, source):
         print(line)
-    count = counted(len(faults), "fault") if faults else "no faults"
-    print(f"{count} in what was checked")
+    _print_class_map(class_map(builder))
+    print("sha256 of its contents, to compare builds:")
+    for name, split in report.splits.items():
+        _print_split(name, split)
+    print(f"  fingerprint   {report.fingerprint or 'none, because reading stopped'}")
+    for archive in report.archives:
+        print(f"archive verified at build: {archive['filename']}, sha256 {archive['sha256']}")
+
+
+def _print_split(name: str, split: "SplitReport") -> None:
+    """Prints how many examples of a split were read, and the sha256 of what they hold."""
+    examples = counted(split.fingerprint.examples, "example")
+    has_hashes = bool(split.fingerprint.ids)
+    print(f"  {name}: {examples}" if has_hashes else f"  {name}: {examples} could be read")
+    has_tiles = split.ids_sha256 != split.fingerprint.ids
+    for field in ("ids", "images", "masks", "instances"):
+        digest = getattr(split.fingerprint, field)
+        published = split.published_as.get(field)
+        title = "tile ids" if has_tiles and field == "ids" else field
+        if digest and published:
+            print(f"    {title:9} {digest}  = {published}")
+        elif digest:
+            print(f"    {title:9} {digest}")
+    if has_tiles:
+        print(f"    image ids {split.ids_sha256}")
 
 
 def _print_class_map(new_by_old: Mapping[str, str]) -> None:
@@ -92,18 +99,23 @@ def _print_class_map(new_by_old: Mapping[str, str]) -> None:
 def _checked(builder: Any, report: "VerificationReport", source: str | None) -> list[str]:
     """Returns sentences on what was checked and what was not."""
     facts = [f"{name}: {split.facts}" for name, split in report.splits.items() if split.facts]
-    checks = ["sha256 of every file"] if report.has_sums else []
+    examples = sum(split.fingerprint.examples for split in report.splits.values())
+    total = counted(examples, "example")
+    read = total
+    if not report.fingerprint:  # reading stopped
+        total = counted(builder.info.splits.total_num_examples, "example")
+        read = f"{examples} of {total}"
+    checks = "sizes, labels and mask values"
     if has_only_images(builder):
-        checks.append("image sizes")
-    else:
-        checks += ["sizes", "labels", "mask values"]
-        if TILE_IMAGE_ID in builder.info.features:
-            checks.append("tile positions")
-    lines = [f"checked: {', '.join(checks)}"]
+        checks = "image sizes"
+    elif TILE_IMAGE_ID in builder.info.features:
+        checks = "sizes, labels, mask values and tile positions"
+    files = "sha256 of every file in the folder; " if report.has_sums else ""
+    lines = [f"checked: {files}{checks} of {read}"]
     if not report.has_sums:
         lines.append(f"sha256 of the files not checked: the dataset has no {SUMS}")
     if source:
-        lines.append(f"compared with the files in {source}: every record that the source has")
+        lines.append(f"compared with the files in {source}: {report.compared} of {total}")
         return lines + facts
     advice = "not compared with the source; give --source ROOT to compare with its files"
     return [*lines, *facts, advice]

@@ -355,11 +355,11 @@ def write_submission(
     ids = list_ids("voc2012_test")
     if sizes is not None and sizes.keys() != set(ids):
         raise ConfigError(
-            "sizes",
-            found=f"{counted(len(sizes), 'image')}, {len(sizes.keys() & set(ids))} of them in the "
-            "test set",
-            expected=f"the {len(ids)} images of VOC2012's test set",
-            remedy="give the test split of the config 2012_test",
+            "sizes of images",
+            found=f"{counted(len(sizes), 'image')}, {len(sizes.keys() & set(ids))} of them in "
+            "VOC2012's test set",
+            expected=f"all {len(ids)} images of VOC2012's test set, and no others",
+            remedy="name the dataset 2012_test@test, or none: then sizes are not checked",
         )
     readable = Predictions(predictions)
     images = f"the {len(ids)} test images of VOC2012"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core.errors import ConfigError, counted, did_you_mean
+from voc_seg_tfrecord.core.errors import ConfigError, counted, did_you_mean, join_names
 from voc_seg_tfrecord.core.names import LABEL, LABELS, MASK
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.reading import records
@@ -147,10 +147,12 @@ def _count_examples(builder: tfds.core.DatasetBuilder, split: str) -> int:
     try:
         return int(builder.info.splits[split].num_examples)
     except (ValueError, KeyError):
+        splits = builder.info.splits
+        counts = [f"{name} ({counted(splits[name].num_examples, 'example')})" for name in splits]
         raise ConfigError(
             f"split {split!r}",
-            found=f"no such split{did_you_mean(split, builder.info.splits)}",
-            expected=f"one of {', '.join(builder.info.splits)}, or a slice such as train[20:26]",
+            found=f"no such split or slice{did_you_mean(split, splits)}",
+            expected=f"{join_names(counts, 'or')}; or a slice, such as {next(iter(splits))}[:1]",
         ) from None
 
 
