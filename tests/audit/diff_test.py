@@ -223,7 +223,7 @@ def test_the_command_says_what_changed_and_exits_with_1_if_a_test_split_did(tree
     assert f"-> {archive}\n" in out
     assert "moved to another split: 1\n  d: validation -> train\n" in out
     assert "b (train): 6 pixels: " in out
-    assert "validation: 2 examples new, removed or changed (d, e); do not compare" in out
+    assert "validation: 2 examples new, moved, removed or changed (d, e); do not compare" in out
     assert cli.main(["diff", str(before.data_path), str(tree), "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert [c["id"] for c in document["changes"]] == list("bcgde")

@@ -283,7 +283,7 @@ def test_dry_run_shows_features_types_counts_and_first_records(tmp_path, capsys)
     assert "train.tfrecord: 4 records" in printed
     assert "bytes [1] (4)" in printed
     assert "record 0: height=30; image_raw=3600 bytes" in printed
-    assert "layout: image=image_raw, mask=label_raw" in printed
+    assert "layout of the first record: image=image_raw, mask=label_raw" in printed
     assert "split train: 4 examples" in printed
 
 

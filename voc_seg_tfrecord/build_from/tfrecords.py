@@ -88,8 +88,8 @@ def import_records(
     with staging.temporary_folder() as folder:
         scan = scan_records(files, folder, keys, shape)
         task = _task_of(scan)
-        if scan.problems and task == "segmentation" and not (names or classes):
-            # Default names need all masks.
+        if scan.problems and task != "images" and not (names or classes):
+            # Default names need all records, and names do not mend these problems.
             raise SplitError("records", scan.problems, len(scan.records) + len(scan.problems))
         default_names: tuple[str, ...] = ()
         if task != "images" and not (names or classes):
@@ -150,7 +150,7 @@ def _find_default_names(scan: Scan) -> tuple[str, ...]:
         "--class_names",
         found=f"{found}; {doubt}" if doubt else found,
         expected="the names of all classes, in the order of their indices",
-        remedy="give them with --class_names (class_names)",
+        remedy="give them with --class_names; in Python, with class_names",
     )
 
 

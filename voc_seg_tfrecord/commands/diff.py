@@ -119,8 +119,13 @@ def _print(diff: "Diff", naming: FolderNaming) -> None:
     before = diff.before
     after = diff.after
     print(f"{before.name} -> {after.name}")
-    if diff.unnamed:
-        print(f"classes are compared by number: {several(diff.unnamed)} has default names")
+    if len(diff.unnamed) == 2:
+        print("classes are compared by number: both sides have default names")
+    elif diff.unnamed:
+        print(
+            f"classes are compared by number: {diff.unnamed[0]} has default names, and gets those "
+            "of the other side here"
+        )
     if not diff.changes and before.classes != after.classes:
         print("images and masks are the same; the class list changed")
     elif not diff.changes:
@@ -129,8 +134,8 @@ def _print(diff: "Diff", naming: FolderNaming) -> None:
         print(_describe_renumbered(diff.renumbered))
     for split, ids in diff.broken.items():
         print(
-            f"{split}: {counted(len(ids), 'example')} new, removed or changed ({several(ids)}); "
-            f"do not compare scores on {split} before and after"
+            f"{split}: {counted(len(ids), 'example')} new, moved, removed or changed "
+            f"({several(ids)}); do not compare scores on {split} before and after"
         )
     _print_lost_and_new_classes(before.classes, after.classes)
     changes_by_kind: dict[str, list[Change]] = {}
@@ -229,6 +234,9 @@ def _describe_mask_of(change: "Change") -> str:
 def _describe_mask(mask: "MaskChange") -> str:
     """Returns how a mask changed: pixels, and the classes that they had and have."""
     classes = [f"{old} -> {new} {pixels:,}" for old, new, pixels in mask.classes]
+    if mask.pixels is not None and len(mask.classes) == 1:
+        (old, new, _), *_ = mask.classes
+        return f"{counted(mask.pixels, 'pixel')}: {old} -> {new}"
     if mask.pixels is not None:
         return f"{counted(mask.pixels, 'pixel')}: {several(classes, _MAX_LISTED_CLASSES)}"
     return classes[0] if classes else "another size, or only one side has it"
@@ -258,22 +266,22 @@ _KINDS = {
         includes=lambda change: change.id_after and not change.moved,
         describe=_describe_rename,
     ),
-    "moved": _ChangeKind(
+    "moved out": _ChangeKind(
         title="moved to another split",
         includes=lambda change: change.moved,
         describe=_describe_move,
     ),
-    "image": _ChangeKind(
+    "image changed": _ChangeKind(
         title="image file changed",
         includes=lambda change: change.image,
         describe=_name_example,
     ),
-    "mask": _ChangeKind(
+    "mask changed": _ChangeKind(
         title="mask changed",
         includes=lambda change: change.mask is not None,
         describe=_describe_mask_of,
     ),
-    "other": _ChangeKind(
+    "other changed": _ChangeKind(
         title="other features changed",
         includes=lambda change: change.others,
         describe=_describe_other_features,

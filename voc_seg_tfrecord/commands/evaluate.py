@@ -140,7 +140,10 @@ def _print(result: "Result", args: argparse.Namespace) -> None:
         print(f"FB-IoU                   {_percent(result.fb_iou)}  foreground and background")
     print(f"mean Dice (F1)           {_percent(result.mean_dice)}")
     if args.boundary:
-        print(f"Boundary IoU             {_percent(result.boundary_miou)}")
+        print(
+            f"Boundary IoU             {_percent(result.boundary_miou)}  "
+            f"bands of {args.boundary:g} of the diagonal"
+        )
     print(f"mean recall (mAcc)       {_percent(result.mean_accuracy)}")
     print(f"pixel accuracy           {_percent(result.pixel_accuracy)}")
     if result.absent:

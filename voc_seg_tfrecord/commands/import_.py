@@ -244,7 +244,7 @@ class _PlannedImport:
     def show(self) -> None:
         """Prints it."""
         keys = ", ".join(f"{role}={key}" for role, key in self.keys.items())
-        print(f"layout: {keys}")
+        print(f"layout of the first record: {keys}")
         if self.unused:
             print(f"  features that are not read: {', '.join(self.unused)}")
         for name, split in self.splits.items():
@@ -287,12 +287,12 @@ def _show_scan(
     """Prints what files hold, and what an import would make of it if all of them are complete."""
     files = []
     outcome: _PlannedImport | _FailedImport | None = None
+    print("each feature: type [values per record] (number of records)")
     with staging.temporary_folder() as folder:
         for path in find_files(args.files):
             file = _summarize_file(path, unpack_gzip(path, folder))
             file.show()
             files.append(file)
-        print("features: type [values per record] (number of records)")
         is_complete = all(file.error is None for file in files)
         if is_complete:
             outcome = _plan_import(args, folder, keys, size, ratios)

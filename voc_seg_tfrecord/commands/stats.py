@@ -113,19 +113,16 @@ def _print(
         print(f"\n{split}: {counted(len(stats_of_split.ids), 'image')}")
         absent = [*np.flatnonzero(stats_of_split.pixels == 0)]
         rows = [row for row in _class_rows(stats_of_split) if row[0] not in absent]
-        screen.show_table(_COLUMNS, rows, _FORMATS)
+        columns = [*_COLUMNS]
+        if stats_of_split.objects is None:
+            place = columns.index("objects")
+            columns.pop(place)
+            rows = [(*row[:place], *row[place + 1 :]) for row in rows]
+        screen.show_table(columns, rows, _FORMATS)
         if absent:
             names = [stats_of_split.class_names[index] for index in absent]
             print(f"  without a pixel: {', '.join(names)}")
-        for side, (low, _, median, _, high) in stats_of_split.size_percentiles().items():
-            if low == high:
-                print(f"  {side} {low}")
-            else:
-                print(f"  {side}s from {low} to {high}, median {median}")
-        sizes = []
-        for height, width, count in stats_of_split.most_common_sizes():
-            sizes.append(f"{width} x {height} ({count})")
-        print(f"  most common sizes, width x height: {', '.join(sizes)}")
+        _print_sizes(stats_of_split)
         _print_bands(stats_of_split)
         comparison = comparisons[split]
         if comparison is not None:
@@ -133,7 +130,23 @@ def _print(
     print(f"\n{screen.SHARE_NOTE}")
     print("median_frequency, inverse_log: class weights for a loss")
     if any(stats_of_split.objects is None for stats_of_split in counts.values()):
-        print("objects: counted if the dataset was built with --instance_masks")
+        print("objects: counted only if the dataset was built with --instance_masks")
+
+
+def _print_sizes(stats_of_split: "Stats") -> None:
+    """Prints the sizes of the images of a split; only one if all have it."""
+    sizes = []
+    for height, width, count in stats_of_split.most_common_sizes():
+        sizes.append(f"{width} x {height} ({count})")
+    if len(sizes) == 1:
+        print(f"  size of all images, width x height: {sizes[0]}")
+        return
+    for side, (low, _, median, _, high) in stats_of_split.size_percentiles().items():
+        if low == high:
+            print(f"  {side} {low}")
+        else:
+            print(f"  {side}s from {low} to {high}, median {median}")
+    print(f"  most common sizes, width x height: {', '.join(sizes)}")
 
 
 def _print_comparison(comparison: "PublishedComparison") -> None:

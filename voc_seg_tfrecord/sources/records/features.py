@@ -402,14 +402,18 @@ def _one_value(record: Record, key: str, where: object) -> Value:
             where,
             found=f"no feature {key!r}, but {', '.join(sorted(record))}",
             expected="the same features in all records, those that --keys names if it is given",
-            remedy=f"import files with other features alone. {ADVICE_ON_KEYS}",
+            remedy="import files with other features alone; if you give --keys, name features that "
+            "all records have",
         )
     if len(values) > 1:
         raise _wrong_feature(where, f"{len(values)} values in feature {key!r}", "one value")
     return values[0]
 
 
-ADVICE_ON_KEYS = "Say which feature holds what: --keys image=FEATURE,mask=FEATURE"
+ADVICE_ON_KEYS = (
+    "say which feature holds what: --keys image=FEATURE,mask=FEATURE, and for raw pixels also "
+    "height=FEATURE,width=FEATURE"
+)
 
 
 def _wrong_feature(where: object, problem: str, expected: str) -> RecordError:
