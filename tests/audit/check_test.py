@@ -350,7 +350,7 @@ def test_what_can_be_left_out_is_said_beside_other_problems(tmp_path, capsys):
     words = [str(root), "--class_names", ",".join(NAMES)]
     assert cli.main(["check", *words]) == 1
     *_, advice, verdict = capsys.readouterr().out.splitlines()
-    assert advice.startswith("leave these images out with --exclude d ")
+    assert advice.startswith("leave this image out with --exclude d ")
     assert advice.endswith("; this does not solve 1 other problem")
     assert verdict == "3 images read; not ready to build: 2 problems, 1 warning"
     assert cli.main(["build", *words, "--name=x", f"--data_dir={tmp_path}"]) == 1

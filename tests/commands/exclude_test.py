@@ -131,7 +131,7 @@ def test_check_proposes_it_too_and_then_finds_nothing_that_stops_a_build(tree):
     damage(tree / "JPEGImages" / "003.jpg")
     checked = run_command("check", tree)
     assert checked.status == 1
-    assert "leave these images out with --exclude 003 " in checked.output
+    assert "leave this image out with --exclude 003 " in checked.output
     checked_without = run_command("check", tree, "--exclude=003")
     assert checked_without.status == 0
     assert "in no split" not in checked_without.output

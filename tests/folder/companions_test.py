@@ -63,7 +63,7 @@ def test_a_row_explains_its_example_and_says_what_it_is(tmp_path, row, monkeypat
     if row.option:
         shown += f"; to use such files, give {row.option}"
     assert f"not used:         {shown}\n" in f"{describe(plan)}\n"
-    assert not [note for note in plan.notes if note.startswith("Nothing explains")]
+    assert not [note for note in plan.notes if note.startswith("Not used: ")]
     # Without the row the file is a leftover: no other row has it.
     others = [other for other in COMPANIONS if other != row]
     monkeypatch.setattr(unused_files, "COMPANIONS", others)
@@ -109,14 +109,14 @@ def test_pictures_that_no_row_explains_are_asked_about_and_then_the_first_notes(
     assert words == "leave these out; 1 image left out"
     plan = plan_to_build(tmp_path, name="mine", **{"class_names": NAMES} | said_by(answer))
     assert [len(ids) for ids in plan.splits.values()] == [7]
-    assert plan.notes[:2] == tuple(f"Nothing explains {line}." for line in lines)
+    assert plan.notes[:2] == tuple(f"Not used: {line}." for line in lines)
 
 
 def test_pictures_in_the_folder_of_a_split_that_is_not_built_are_only_noted(tmp_path):
     drawing.put_pairs(tmp_path, "123", "test/{}.jpg", "truth/{}.png")
     drawing.put_image(tmp_path, "train/view.jpg")
     plan = plan_to_build(tmp_path, name="mine", class_names=NAMES)
-    assert plan.notes[0] == "Nothing explains 1 picture: train/view.jpg."
+    assert plan.notes[0] == "Not used: 1 picture: train/view.jpg."
 
 
 def test_a_drawing_in_the_folder_of_one_image_is_explained(tmp_path):

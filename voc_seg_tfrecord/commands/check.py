@@ -23,7 +23,7 @@ from voc_seg_tfrecord.core.layout import LAYOUT_OPTIONS
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.class_table import write_table
-from voc_seg_tfrecord.folder.plan import FolderPlan
+from voc_seg_tfrecord.folder.plan import NAMES_OF_VALUES, FolderPlan
 from voc_seg_tfrecord.formats.archives import FolderNaming, unpacked
 from voc_seg_tfrecord.quality.finding import (
     IGNORED,
@@ -312,7 +312,8 @@ def _print_report(
         print(f"called right in {several(args.decisions)}, and so not named: {right}")
     if stale:
         print(f"called right, but the files changed since, or are not in this folder: {stale}")
-    if report.total.pixels.any():
+    # Without names, the question about them has the pixels of each value or color.
+    if report.total.pixels.any() and report.class_names != NAMES_OF_VALUES:
         print()
         if report.counted < report.examined:
             images = counted(report.examined, "image")

@@ -34,7 +34,12 @@ _FOLDER = pathlib.Path(__file__).parent / "examples"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     lines = [f"{name}: {about}" for name, about in EXAMPLES.items()]
     parser.add_argument("name", choices=EXAMPLES, help="; ".join(lines))
-    parser.add_argument("--out", required=True, metavar="FOLDER", help="folder to write")
+    parser.add_argument(
+        "--out",
+        required=True,
+        metavar="FOLDER",
+        help="folder to write into; other files in it stay",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

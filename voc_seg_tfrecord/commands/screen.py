@@ -326,9 +326,6 @@ def show_class_table(
     void_pixels = int(total.pixels[VOID])
     rows = []
     for index, name in [*enumerate(class_names), (VOID, "void")]:
-        has_made_up_name = name == f"class {index}"  # by `check`, if no file names the classes
-        if has_made_up_name and not total.pixels[index]:
-            continue
         pixels = int(total.pixels[index])
         compared_pixels = class_pixels + void_pixels if index == VOID else class_pixels
         row = [index, name, total.images[index], pixels, pixels / max(1, compared_pixels)]

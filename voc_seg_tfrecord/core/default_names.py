@@ -60,10 +60,12 @@ def list_notes(
         meaning = f"0 to {len(names) - 1} are {names[0]} to {names[-1]}"
     if VOID in values and not is_255_foreground:
         meaning += "; 255 is void"
-    notes = [f"Nobody named the classes: {meaning}. To name them, add {option}."]
+    advice = f"To name them, add {option}."
     if has_voc_palette:
-        notes.append("The palette is VOC's. For VOC's names, add --class_names voc.")
-    return notes
+        voc_advice = "The palette is VOC's. For VOC's names, add --class_names voc."
+        is_binary = tuple(names) == BINARY_NAMES
+        advice = f"{advice} {voc_advice}" if is_binary else voc_advice
+    return [f"Nobody named the classes: {meaning}. {advice}"]
 
 
 def _placeholder_names(names: Sequence[str]) -> str:

@@ -400,8 +400,8 @@ COMPANIONS: Sequence[Companion] = (
     ),
     Companion(
         "instances",
-        one="picture of object numbers",
-        many="pictures of object numbers",
+        one="file of instances, by its name",
+        many="files of instances, by their names",
         option=f"{_AS_MASKS}, or --instance_masks for VOC",
         example="instances/1_instance.png",
         holds=_is_called(INSTANCE_WORDS),

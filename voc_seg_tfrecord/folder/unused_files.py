@@ -87,7 +87,7 @@ def list_first_notes(tree: VocTree, unused: UnusedFiles) -> list[str]:
     Unlabeled images have a note only if they are many.
     """
     unexplained = list_unexplained(unused, tree.root_below_given)
-    notes = [f"Nothing explains {line}." for line in unexplained]
+    notes = [f"Not used: {line}." for line in unexplained]
     unlabeled_count = 0
     for group, names in unused.items():
         if group.kind == UNLABELED_IMAGES:

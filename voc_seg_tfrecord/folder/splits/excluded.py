@@ -137,4 +137,5 @@ def advise_exclude(ids: Iterable[str], examined: int, excluded: Sequence[str]) -
     in_braces = json.dumps({"exclude": all_ids}, ensure_ascii=False)
     in_config = in_braces[1:-1]
     option = command(exclude=text.getvalue())
-    return f"leave these images out with {option} (in a config: {in_config})"
+    which = "this image" if len(ids) == 1 else "these images"
+    return f"leave {which} out with {option} (in a config: {in_config})"
