@@ -10,7 +10,8 @@ def test_a_list_of_ids_is_counted_alone(sample, tmp_path, capsys):
     assert "@test, list some.txt: 2 of 2 ids missing" in capsys.readouterr().err
 
 
-def test_a_side_of_one_length_is_one_number(sample, capsys):
+def test_images_of_one_size_have_one_line(sample, capsys):
     assert cli.main(["stats", f"{sample.data_dir}@test"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if "height" in line and "x" not in line] == ["  height 48"]
+    sizes = [line for line in lines if "height" in line]
+    assert sizes == ["  size of all images, width x height: 72 x 48 (1)"]

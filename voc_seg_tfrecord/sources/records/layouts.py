@@ -272,13 +272,10 @@ def _detect_layout(record: Record, size: tuple[int, ...], where: str) -> tuple[s
     """
     detected = detect(record, size)
     if detected is None:
-        known = ""
-        for name, layout in KNOWN.items():
-            known += f"\n    {name}: {', '.join(layout.keys.values())}"
         raise RecordError(
             where,
             found=f"features {', '.join(sorted(record))}, which match no known layout",
-            expected="the features of one of these layouts:" + known,
+            expected="those of a known layout, such as image_raw, mask_raw, height, width",
             remedy=features.ADVICE_ON_KEYS,
         )
     _, layout = detected
