@@ -62,7 +62,7 @@ class CrossValidationRound:
 def cross_validation(
     dataset: BuiltDataset, *, data_dir: PathLike | None = None
 ) -> tuple[CrossValidationRound, ...]:
-    """Returns the rounds of a dataset that was built with folds, one round for each fold.
+    """Returns the rounds of a dataset with the splits fold_0, fold_1, ..., one for each fold.
 
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the

@@ -337,16 +337,16 @@ class VocSegConfig(tfds.core.BuilderConfig):
     )
     split_by: SplitBy = row(
         "hash",
-        "divide images by a hash of their ids (`hash`), or so that the ratios are exact and each "
-        "split has every class if possible (`stratified`)",
+        "divide images by a hash of their ids (`hash`), or so that the ratios are exact, as far as "
+        "whole groups allow, and each split has every class if possible (`stratified`)",
         group=FOLDERS,
         usage="default: hash, or stratified with --folds",
         needs=(IS_DIVIDED,),
     )
     folds: int | None = row(
         None,
-        "for k-fold cross-validation: divide train into this number of splits of equal size, "
-        "`fold_0`, `fold_1` and so on; other splits do not change",
+        "for k-fold cross-validation: divide train into this number of splits, `fold_0`, "
+        "`fold_1` and so on, of about equal size if groups allow; other splits do not change",
         words=f"{MIN_FOLDS} to {MAX_FOLDS}",
         accepts=is_number_of_folds,
         group=FOLDERS,
