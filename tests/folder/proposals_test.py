@@ -215,7 +215,8 @@ def folders_of_splits(root, name):
 
 
 def classes_of_a_file(root, name):
-    (root / "class_names.txt").write_text(f"background\n{name}\n")
+    others = [f"class_{number}" for number in range(2, 21)]
+    (root / "class_names.txt").write_text("\n".join(["background", name, *others]))
 
 
 CHANGES = [

@@ -149,7 +149,7 @@ def test_where_classes_are_given_at_random_nothing_is_named_and_a_note_says_so(
     assert strangers(tmp_path) == []
     cli.main(["check", str(tmp_path)])
     printed = capsys.readouterr().out
-    assert printed.count("Not searched for regions of a wrong class") == 1
+    assert printed.count("not searched for regions of a wrong class") == 1
     assert "coin looks like leaf" in printed
     assert "background looks like" not in printed
 
