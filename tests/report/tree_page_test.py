@@ -174,7 +174,7 @@ def test_advice_on_which_all_messages_of_a_kind_agree_stands_once(broken, tmp_pa
     check(broken, tmp_path / "a.html")
     text = (tmp_path / "a.html").read_text()
     assert "/lost: no such file" in text
-    assert text.count("put the file there, or remove the id from the list") == 1
+    assert text.count("add the images to the folder JPEGImages") == 1
 
 
 def test_what_may_be_wrong_with_a_label_stands_at_its_image(broken, tmp_path):
