@@ -342,7 +342,7 @@ def test_pytorchs_format_gives_the_indices_of_a_mask_with_a_palette(sample, tmp_
 def test_a_palette_is_refused_where_it_would_do_nothing(sample, tmp_path, capsys, layout):
     words = ["export", str(sample.data_dir), "--layout", layout, "--palette"]
     assert cli.main([*words, "--out", str(tmp_path / "out")]) == 2
-    assert "expected: --layout parquet --palette" in capsys.readouterr().err
+    assert "expected: --palette with --layout parquet alone" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
