@@ -149,7 +149,7 @@ def test_options_that_would_do_nothing_are_refused(sample, tmp_path, capsys, lay
     assert cli.main([*words, "--palette"]) == 2
     assert cli.main([*words, "--num_shards", "2"]) == 2
     printed = capsys.readouterr().err
-    assert "expected: --layout parquet --palette" in printed
+    assert "expected: --palette with --layout parquet alone" in printed
     assert "which writes one file per image" in printed
     assert not (tmp_path / "out").exists()
 
