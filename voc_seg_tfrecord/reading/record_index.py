@@ -94,9 +94,9 @@ class RecordIndex:
 
         def index_file(instruction: Any) -> _FileIndex:
             path = epath.Path(instruction.filename)
-            if is_bucket(path):
-                path = _copy_to_disk(path, builder.data_path, cache_dir)
             total = instruction.examples_in_shard
+            if is_bucket(path):
+                path = _copy_to_disk(path, builder.data_path, cache_dir, total)
             return _FileIndex(path, instruction.skip, instruction.take, total, snapshot)
 
         threads = min(_OPENING_THREADS, len(instructions) or 1)
@@ -211,7 +211,9 @@ class _FileIndex:
             raise unreadable(self.path, " ".join(str(error).split()), self._total) from None
 
 
-def _copy_to_disk(path: epath.Path, folder: epath.Path, cache_dir: PathLike | None) -> epath.Path:
+def _copy_to_disk(
+    path: epath.Path, folder: epath.Path, cache_dir: PathLike | None, record_count: int
+) -> epath.Path:
     """Returns a copy on a disk of a file in a bucket, which is made if it is not there.
 
     The copy's name has the file's checksum, or without SHA256SUMS a hash of its address and size,
@@ -221,6 +223,7 @@ def _copy_to_disk(path: epath.Path, folder: epath.Path, cache_dir: PathLike | No
       path: the file.
       folder: of the dataset.
       cache_dir: the folder for copies.
+      record_count: how many records the file has, for the error.
     """
     if cache_dir is None:
         raise ConfigError(
@@ -243,7 +246,7 @@ def _copy_to_disk(path: epath.Path, folder: epath.Path, cache_dir: PathLike | No
             incomplete = epath.Path(incomplete_folder) / copy.name
             copied_sha256 = _copy_file(path, incomplete)
             if expected_sha256 is not None and copied_sha256 != expected_sha256:
-                raise unreadable(path, "bytes whose sha256 is not that in SHA256SUMS", 0)
+                raise unreadable(path, "bytes whose sha256 is not that in SHA256SUMS", record_count)
             incomplete.replace(copy)
     return copy
 
