@@ -96,6 +96,17 @@ class LabeledSet:
         duplicates = near_duplicates.find_near_duplicates(signs, _MAX_COMPARED_PAIRS)
         return duplicates.renumbered([*signs_of_number])
 
+    @functools.cached_property
+    def contradictions(self) -> Sequence[Finding]:
+        """The findings about two images of one photo whose masks differ."""
+        same_pairs = [(first, number) for first, *others in self.same_images for number in others]
+        findings = []
+        for first, second in [*same_pairs, *self.near_duplicates.same_upright_pairs]:
+            finding = _compare_masks(self.examples[first], self.examples[second])
+            if finding is not None:
+                findings.append(finding)
+        return findings
+
     @property
     def groups_of_pictures(self) -> Sequence[Sequence[int]]:
         """Groups of examples that belong together by their files or by what their images show."""
@@ -503,13 +514,7 @@ def _find_pinholes(labeled_set: LabeledSet) -> Iterator[Finding]:
 
 def _find_contradicting_masks(labeled_set: LabeledSet) -> Iterator[Finding]:
     """Yields pairs of images of one photo whose masks differ."""
-    same_pairs = [
-        (first, number) for first, *others in labeled_set.same_images for number in others
-    ]
-    for first, second in [*same_pairs, *labeled_set.near_duplicates.same_upright_pairs]:
-        finding = _compare_masks(labeled_set.examples[first], labeled_set.examples[second])
-        if finding is not None:
-            yield finding
+    yield from labeled_set.contradictions
 
 
 def _compare_masks(first: Evidence, second: Evidence) -> Finding | None:
@@ -593,7 +598,7 @@ def _find_copies(labeled_set: LabeledSet) -> Iterator[Finding]:
 
     A pair in one split whose masks contradict each other is left to that finding.
     """
-    contradicting_pairs = {finding.ids for finding in _find_contradicting_masks(labeled_set)}
+    contradicting_pairs = {finding.ids for finding in labeled_set.contradictions}
     duplicates = labeled_set.near_duplicates
     for groups, in_one_split, in_two_splits in (
         (labeled_set.same_images, kinds.SAME_IMAGE, kinds.SAME_IMAGE_IN_TWO_SPLITS),
