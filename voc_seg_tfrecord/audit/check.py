@@ -102,7 +102,8 @@ class Report:
             if finding.effect == STOPS:
                 ids_of_finding = self.ids.record_ids(finding)
                 ids += ids_of_finding
-                others += not ids_of_finding
+                if not ids_of_finding:
+                    others += 1
         advice = advise_exclude(ids, self.examined, self.plan.config.exclude)
         if advice and others:
             return f"{advice}; this does not solve {counted(others, 'other problem')}"

@@ -210,17 +210,20 @@ class _ReadSplit:
       digests: of each example, by id.
       places: of each tile in its image, by id.
       records: how many records were read.
-      is_complete: whether reading reached the end.
-      stopped_at: the file at which reading stopped; empty if it did not.
+      stopped_at: the file at which reading stopped; None if it reached the end.
       faults: what is wrong.
     """
 
     digests: dict[str, fingerprint.Digests] = dataclasses.field(default_factory=dict)
     places: dict[str, TilePlace] = dataclasses.field(default_factory=dict)
     records: int = 0
-    is_complete: bool = True
-    stopped_at: str = ""
+    stopped_at: str | None = None
     faults: list[Fault] = dataclasses.field(default_factory=list)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether reading reached the end."""
+        return self.stopped_at is None
 
     def add(self, split: str, record_report: RecordReport) -> None:
         """Adds a record, and what is wrong with it.
@@ -260,7 +263,6 @@ def _read_split(
             records_of_split.add(split, record_report)
     except VocSegError as error:
         records_of_split.faults.append(Fault(split, "", f"reading stopped: {error}"))
-        records_of_split.is_complete = False
         records_of_split.stopped_at = error.where
     records_of_split.faults += _split_faults(builder, split, records_of_split, standard)
     return records_of_split

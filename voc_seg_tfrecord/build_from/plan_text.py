@@ -109,14 +109,21 @@ def _are_names_given(plan: FolderPlan) -> bool:
 def _describe_void(plan: FolderPlan) -> str:
     """Returns which values, or colors, of masks are void."""
     rule = plan.mask_rule
+    keys = []
     if rule.colors is not None:
         kind = "color"
-        keys = [color_key(color) for color, index in rule.all_colors.items() if index == VOID]
+        for color, index in rule.all_colors.items():
+            if index == VOID:
+                keys.append(color_key(color))
     else:
         kind = "value"
-        keys = [str(value) for value, index in rule.all_values.items() if index == VOID]
-        keys = [key for key in keys if key != "-1"]  # which only .npy masks have
-    return f"pixels of {kind} {', '.join(keys)}" if keys else "none"
+        for value, index in rule.all_values.items():
+            is_stored = value != -1  # which only .npy masks have
+            if index == VOID and is_stored:
+                keys.append(str(value))
+    if not keys:
+        return "none"
+    return f"pixels of {kind} {', '.join(keys)}"
 
 
 def _facts_of_features(plan: FolderPlan) -> list[_Fact]:

@@ -18,7 +18,7 @@ from voc_seg_tfrecord.build_from.run import (
 from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Key, Rows, table_error
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.default_names import BINARY_NAMES, list_notes, name_values
+from voc_seg_tfrecord.core.default_names import BINARY_NAMES, name_values, note_default_names
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError, SplitError, counted
 from voc_seg_tfrecord.core.example import Source, Task
 from voc_seg_tfrecord.core.mask_rule import MaskRule
@@ -96,11 +96,10 @@ def import_records(
             default_names = _find_default_names(scan)
             colors = {color: index for index, color in scan.colors if index}
             has_voc_palette = bool(colors) and colors.items() <= VOC_NUMBERS.items()
-            notes = list_notes(default_names, set(scan.values), has_voc_palette=has_voc_palette)
+            values = set(scan.values)
+            note(note_default_names(default_names, values, has_voc_palette=has_voc_palette))
             if default_names != BINARY_NAMES:
-                notes.append("No class is background, so the feature labels lists class_0, too.")
-            for text in notes:
-                note(text)
+                note("No class is background, so the feature labels lists class_0, too.")
         config = VocSegConfig(
             name=name,
             class_names=names or default_names,

@@ -41,10 +41,10 @@ def are_default_names(names: Sequence[str]) -> bool:
     return tuple(names) == name_values(range(len(names)))
 
 
-def list_notes(
+def note_default_names(
     names: Sequence[str], values: Collection[int], *, has_voc_palette: bool
-) -> list[str]:
-    """Returns the notes that classes have default names, and how to give others.
+) -> str:
+    """Returns the note that classes have default names, and how to give others.
 
     Args:
       names: the default names.
@@ -65,7 +65,7 @@ def list_notes(
         voc_advice = "The palette is VOC's. For VOC's names, add --class_names voc."
         is_binary = tuple(names) == BINARY_NAMES
         advice = f"{advice} {voc_advice}" if is_binary else voc_advice
-    return [f"Nobody named the classes: {meaning}. {advice}"]
+    return f"Nobody named the classes: {meaning}. {advice}"
 
 
 def _placeholder_names(names: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS, WILDCARD, Rows, are_whole, color_key
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.default_names import BINARY_NAMES, list_notes, name_values
+from voc_seg_tfrecord.core.default_names import BINARY_NAMES, name_values, note_default_names
 from voc_seg_tfrecord.core.errors import VocSegError, join_names
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, VOID_COLOR, background_index
 from voc_seg_tfrecord.core.shell import command
@@ -130,7 +130,7 @@ def find_classes(
         doubt = _find_doubt(tree, config, ClassTable(names, rows, background)) if names else None
         if not names or doubt is not None:
             raise _ask_for_names(evidence, config, rows, choice.notes, doubt)
-        notes = _note_default_names(tree.labels, names, background)
+        notes = _list_notes_on_default_names(tree.labels, names, background)
         fields |= {"class_names": names, "default_names": True}
         return FoundClasses(fields, ClassFileChoice(notes=(*notes, *choice.notes)))
     advice = advise_table(tree.given, tree.layout, config, named=False)
@@ -390,12 +390,15 @@ def _doubt_look(labels: Labels, names: Sequence[str]) -> DoubtedNames | None:
     return DoubtedNames(look.value, (proposal,))
 
 
-def _note_default_names(labels: Labels, names: Sequence[str], background: str) -> list[str]:
+def _list_notes_on_default_names(
+    labels: Labels, names: Sequence[str], background: str
+) -> list[str]:
     """Returns the notes that classes have default names, and how to give others."""
     survey = labels.survey(labels.names, all_colors=True)
     colors = {pixel.color: pixel.value for pixel in survey.palette_entries if pixel.value}
     has_voc_palette = bool(colors) and colors.items() <= VOC_NUMBERS.items()
-    notes = list_notes(names, set(survey.values), has_voc_palette=has_voc_palette)
+    values = set(survey.values)
+    notes = [note_default_names(names, values, has_voc_palette=has_voc_palette)]
     if tuple(names) != BINARY_NAMES and not background:
         notes.append(
             f"No class is background, so the feature labels lists {names[0]}, too. If {names[0]} "

@@ -337,7 +337,9 @@ def _ask_which_files(
     alternatives = []
     for files in files_by_name.values():
         if not rival_files.isdisjoint(files):
-            labels = set[str]().union(*(labels_by_file[file] for file in files))
+            labels: set[str] = set()
+            for file in files:
+                labels.update(labels_by_file[file])
             labels.discard("")  # of shapes without a class
             difference = f"shapes of {several(sorted(labels))}" if labels else ""
             alternatives.append(Alternative(difference, {"masks": ",".join(files)}))
